@@ -237,6 +237,18 @@ options:
       - Without it, these ACLs stay and are listed in the notes.
     type: bool
     default: false
+  on_lockout:
+    description:
+      - What to do if ACLs that are added take access away from clients that they do not name. Such an ACL is the first one on
+        its resource, if the brokers let everybody in where there is no ACL (C(allow.everyone.if.no.acl.found)), or it denies
+        something to everybody (C(User:*)).
+      - Brokers hide the value of C(allow.everyone.if.no.acl.found). It counts as true if a broker has the setting, or if the
+        user may not read the brokers' settings, unless the brokers refuse the user what no ACL grants.
+      - V(fail) writes nothing at all, and fails.
+      - V(add) adds them, with a note. Clients without an ACL of their own lose access at once, such as the replication tool.
+    type: str
+    choices: [fail, add]
+    default: fail
   remove_created:
     description:
       - With O(state=rolled_back), deletes the topics that a promotion has created, if they hold no record and no group
@@ -451,7 +463,7 @@ def _roll_back(module: Module) -> dict[str, t.Any]:
         receipt = promote.promotion_receipt(destination, _receipt(path))
         undone = undo.plan_undo(destination, receipt, module.params["remove_created"])
         if not module.check_mode and (undone.changes or undone.receipt != receipt):
-            undo.undo_promotion(destination, undone, _saving(path))
+            undone = undo.undo_whole(destination, undone, module.params["remove_created"], _saving(path))
     return {
         "changed": undone.changes or undone.receipt != receipt,
         "receipt": path,
@@ -495,6 +507,7 @@ def _options(params: dict[str, t.Any]) -> promotion.PromotionOptions:
         params["acl_wildcards"],
         rules_from("principal_map", params["principal_map"]),
         params["remove_acls"],
+        promotion.OnLockout(params["on_lockout"]),
     )
 
 
@@ -535,6 +548,7 @@ def main() -> None:
             "acl_wildcards": {"type": "bool", "default": False},
             "principal_map": options.rules_spec(),
             "remove_acls": {"type": "bool", "default": False},
+            "on_lockout": {**options.choices(promotion.OnLockout), "default": "fail"},
             "remove_created": {"type": "bool", "default": False},
             "plan": {"type": "path"},
             "receipt": {"type": "path", "required": True},

@@ -29,6 +29,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module import d
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.holder import holder
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.leases import check_lease
 
+WRITTEN: list[str] = []  # paths that this process has written: receipts are, before anything is changed on a cluster
 LARGEST = 1 << 29  # bytes; a plan has less than a thousand for each entry
 _STALE_SECONDS = 600.0  # no file takes so long to write; a scratch file that is older is that of a killed process
 
@@ -229,6 +230,7 @@ def write(path: str, text: str, mode: int = 0o600) -> None:
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(scratch, path)
+        WRITTEN.append(path)
         keep_names(folder)
         _remove_stale(folder, os.path.basename(path))
     except OSError as exc:

@@ -25,7 +25,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._comm
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.entry_decision import Ground
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.source_watch import SourceWatch
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
     CommittedOffset,
@@ -43,6 +43,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies 
     OnMissingEntry,
     OnRewind,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key, Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
@@ -245,9 +246,22 @@ def _carry_out(destination: Connection, decided: _Decision, save: Save) -> Recei
     )
     if not wrong:
         finished = renewal.ended(finished, decided.complete)
-    save(finished)
+    _save_last(finished, writes, save)
     writing.raise_if(wrong, str(destination), "the commit", remedy)
     return finished
+
+
+def _save_last(receipt: Receipt, done: t.Sized, save: Save) -> None:
+    """Save the receipt after the last write. Raises InvalidFile that says what was written, as the file does not yet."""
+    try:
+        save(receipt)
+    except InvalidFile as exc:
+        raise InvalidFile(
+            f"{counted(len(done), 'offset')} {'is' if len(done) == 1 else 'are'} written at the destination, and {exc.what}",
+            why=exc.why,
+            remedy=f"{exc.remedy}; then run the same again, which completes the file and writes nothing else",
+            kind=exc.kind,
+        ) from exc
 
 
 def _check_certificates(plan: Plan, cluster: str) -> None:
@@ -316,7 +330,7 @@ def roll_back(
     finished = renewal.ended(finished, found.keys() - in_use)
     _remove_empty_groups(destination, writes.set, done)
     if finished != receipt:
-        save(finished)
+        _save_last(finished, writes.set, save)
     return dataclasses.replace(outcome, receipt=finished)
 
 

@@ -168,6 +168,8 @@ def restore_old_groups(
     )
     if save is None:
         return outcome
+    if wanted:
+        save(removed)
     writing.write_commits(cluster, wanted)
     _done, wrong = writing.read_back(cluster, wanted)
     writing.raise_if(

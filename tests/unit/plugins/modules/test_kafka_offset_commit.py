@@ -133,4 +133,5 @@ def test_a_failure_says_whether_nothing_was_written(commit, monkeypatch, run_mod
     )
     assert result["failed"] and "billing" in result["msg"]
     assert result.get("written") == (None if begun else 0)
+    assert result.get("changed", False) is begun
     assert (its_receipt.read_text() == before) is not begun

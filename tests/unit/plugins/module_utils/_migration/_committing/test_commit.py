@@ -25,6 +25,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
     BrokerError,
     GroupBusy,
+    InvalidFile,
     MigrationError,
     NotAuthorized,
     NotFound,
@@ -413,6 +414,25 @@ def test_what_is_read_back_otherwise_is_an_error_and_no_later_run_takes_it_for_p
         commit(PLAN, cluster.receipt, CLOUD, REWIND, cluster.save)
 
 
+@pytest.mark.parametrize("back", [False, True])
+def test_a_receipt_that_cannot_be_completed_tells_what_was_written(cluster, back):
+    if back:
+        commit(PLAN, None, CLOUD, REWIND, cluster.save)
+        cluster.done.clear()
+
+    def save(receipt: Receipt) -> None:
+        if len(cluster.done) > 1:
+            raise InvalidFile("r.json cannot be written", why="no space", remedy="free space")
+        cluster.save(receipt)
+
+    with pytest.raises(
+        InvalidFile, match="3 offsets are written at the destination, and r.json cannot be written: no space"
+    ):
+        roll_back(cluster.receipt, None, CLOUD, NOW, save) if back else commit(PLAN, None, CLOUD, REWIND, save)
+    done = roll_back(cluster.receipt, None, CLOUD, NOW, cluster.save) if back else None
+    assert done is None or all(each.written is None for each in cluster.receipt.entries)
+
+
 def test_a_group_with_members_is_refused_before_anything_is_written(cluster):
     cluster.states["billing"] = "Stable"
     with pytest.raises(GroupBusy, match=r"group billing: has members \(its state is Stable\)"):
@@ -503,7 +523,9 @@ def test_a_group_whose_commits_are_gone_is_not_migrated_again_in_silence(cluster
 
 def test_a_plan_that_moves_every_group_back_asks_whether_the_clusters_are_swapped(cluster):
     back = only(entry("billing", P0, 50, CommittedOffset(90)), entry("billing", P1, 3, CommittedOffset(10, "old")))
-    with pytest.raises(Refused, match="move it back to 50: at the destination, .* source and destination may be swapped"):
+    with pytest.raises(
+        Refused, match="move it back to 50: at the destination, .* source and destination may be swapped"
+    ):
         commit(back, None, CLOUD, NOW, cluster.save)
     with pytest.raises(Refused, match=r"move it back to 50\. Set on_rewind"):
         commit(PLAN, None, CLOUD, NOW, cluster.save)

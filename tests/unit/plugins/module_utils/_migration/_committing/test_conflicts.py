@@ -233,7 +233,8 @@ def test_what_is_left_alone_is_said_with_the_reason():
             90,
             (
                 "the group has the committed offset 90; this would move it back to 50: at the destination, every "
-                "group has gone further than the plan: source and destination may be swapped. Set on_rewind to rewind to allow it"
+                "group has gone further than the plan: source and destination may be swapped. Set on_rewind to "
+                "rewind to allow it"
             ),
         ),
         (
