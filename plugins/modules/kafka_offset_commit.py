@@ -444,7 +444,7 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
                 offset_formats.read_snapshot(taken, params["snapshot"]) if taken else None,
                 source,
                 read_objections(params["report"], params["plan"]),
-                time.time(),
+                int(time.time()),
             )
         else:
             recorded = receipt.from_json(files.read_required(path, "receipt", None), path)

@@ -44,7 +44,7 @@ class ReceiptEntry(t.NamedTuple):
     written: CommittedOffset | None
     after: CommittedOffset | None
     source: tuple[Origin, ...] = ()
-    time: float | None = None
+    time: int | None = None
 
     @property
     def key(self) -> Key:
@@ -129,7 +129,7 @@ def _row(entry: ReceiptEntry) -> documents.Json:
         "before": documents.committed_row(entry.before),
         "written": documents.committed_row(entry.written),
         "after": documents.committed_row(entry.after),
-        **({"time": int(entry.time)} if entry.time is not None else {}),
+        **({"time": entry.time} if entry.time is not None else {}),
     }
 
 
@@ -143,13 +143,19 @@ def _entry(row: t.Any) -> ReceiptEntry:
         documents.committed_from(row["before"]),
         documents.committed_from(row["written"]),
         documents.committed_from(row["after"]),
-        time=documents.unix_time_of(row["time"]) if "time" in row else None,
+        time=_time(row["time"]) if "time" in row else None,
     )
     if "source" not in row:
         return entry
     if not row["source"]:
         raise ValueError("source is empty")
     return entry._replace(source=tuple(_origin(each) for each in row["source"]))
+
+
+def _time(value: t.Any) -> int:
+    if not documents.unix_time_of(value).is_integer() or isinstance(value, float):
+        raise ValueError(f"{value} is not a whole number of seconds")
+    return int(value)
 
 
 def _origin(row: t.Any) -> Origin:

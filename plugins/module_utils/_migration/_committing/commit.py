@@ -98,7 +98,7 @@ def commit(
     snapshot: Snapshot | None = None,
     source: Connection | None = None,
     objections: t.Mapping[Key, str] | None = None,
-    now: float | None = None,
+    now: int | None = None,
 ) -> CommitOutcome:
     """Commit the plan's offsets and read them back.
 
@@ -172,7 +172,7 @@ def _decide(
     destination: Connection,
     options: CommitOptions,
     watch: SourceWatch,
-    now: float | None,
+    now: int | None,
     *,
     predicts: bool,
 ) -> _Decision:

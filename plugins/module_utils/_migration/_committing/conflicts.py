@@ -109,7 +109,7 @@ def confirmed(receipt: Receipt, current: Commits) -> Receipt:
 
 
 def receipt_entries(
-    writes: Writes, entries: t.Iterable[PlanEntry], current: Commits, receipt: Receipt, now: float | None
+    writes: Writes, entries: t.Iterable[PlanEntry], current: Commits, receipt: Receipt, now: int | None
 ) -> list[ReceiptEntry]:
     """The receipt's entries before a commit: the earliest `before` of what is still written, nothing read back.
 
@@ -147,7 +147,7 @@ def kept_by_policy(
     option, policy = ("on_rewind", on_rewind) if rewind else ("on_advance", on_advance)
     direction = "back" if rewind else "forward"
     to = "removed" if target is None else f"moved {direction} to {commit_text(target)}"
-    does = "remove it" if target is None else f"move it {direction} to {commit_text(target)}"
+    does = "; this would remove it" if target is None else f"; this would move it {direction} to {commit_text(target)}"
     match policy:
         case OnRewind.REWIND | OnAdvance.ADVANCE:
             return None
@@ -157,7 +157,7 @@ def kept_by_policy(
         case OnRewind.FAIL | OnAdvance.FAIL:
             raise entry_refusal(
                 key,
-                f"the group has the committed offset {commit_text(found)}; this would {does}",
+                f"the group has the committed offset {commit_text(found)}{does}",
                 cluster,
                 remedy=f"set {option_name(option)} to {'rewind' if rewind else 'advance'} to allow it, "
                 f"or to keep to leave such {unit} alone",

@@ -505,7 +505,7 @@ def test_a_consumer_that_joins_a_group_that_is_left_alone_is_no_hindrance(cluste
 @pytest.mark.parametrize("earlier_group", ["shipping", "billing"])
 def test_a_group_whose_commits_are_gone_is_not_migrated_again_in_silence(cluster, earlier_group):
     """They have expired, or the group was removed or renamed, by whatever tool."""
-    commit(PLAN, None, CLOUD, REWIND, cluster.save, now=1_764_086_400.5)
+    commit(PLAN, None, CLOUD, REWIND, cluster.save, now=1_764_086_400)
     cluster.groups.pop(earlier_group)
     cluster.states.pop(earlier_group)
     cluster.done.clear()

@@ -191,7 +191,7 @@ def test_a_commit_that_was_written_and_is_gone_is_remembered(target, before, on_
 
 
 def test_what_has_become_of_a_commit_that_is_gone_is_said_with_what_each_way_repeats_or_skips():
-    known = Receipt("id", (ReceiptEntry(*KEY, None, at(50), at(50), time=1_764_086_400.9),))
+    known = Receipt("id", (ReceiptEntry(*KEY, None, at(50), at(50), time=1_764_086_400),))
     ground = Ground("cloud", {}, known, OnRewind.FAIL, OnAdvance.ADVANCE, (), {PARTITION: 93})
     with pytest.raises(Refused) as refused:
         entry_decision.commit_writes([entry(50)], ground)
@@ -257,9 +257,9 @@ def test_a_refusal_names_the_option_that_allows_it(found, told):
 def test_repeated_commits_keep_the_earliest_state():
     known = receipt(10, 50, 50)
     entries = conflicts.receipt_entries(
-        conflicts.Writes({KEY: at(70)}, []), [entry(70)], {KEY: CommittedOffset(50)}, known, 5.0
+        conflicts.Writes({KEY: at(70)}, []), [entry(70)], {KEY: CommittedOffset(50)}, known, 5
     )
-    assert entries == [ReceiptEntry(*KEY, before=at(10), written=at(70), after=None, source=(Origin(*KEY),), time=5.0)]
+    assert entries == [ReceiptEntry(*KEY, before=at(10), written=at(70), after=None, source=(Origin(*KEY),), time=5)]
 
 
 def test_a_commit_after_a_rollback_begins_anew():
