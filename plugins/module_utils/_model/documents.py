@@ -29,19 +29,20 @@ Json = dict[str, t.Any]
 VERSION = 1
 LONGEST_TEXT = (1 << 15) - 1  # bytes of UTF-8: Kafka's protocol gives the length of a string as INT16
 _PREFIX = "streamshift.kafka/"
+_KEPT = "restore it from the newest folder in history/ that has one, or from a backup"
 # What can be done about a file that cannot be used. A receipt cannot be made again: it holds what is gone elsewhere.
 _AGAIN = {
     "snapshot": "remove it, and take the snapshot again",
     "plan": "remove it, and let the plan be made again",
-    "copy": "restore it from a backup: without it nobody knows how far the copy is",
-    "receipt": "restore it from a backup: without it nothing can be rolled back",
-    "removed": "restore it from a backup: without it the removed groups cannot be made again",
+    "copy": f"{_KEPT}: without it nobody knows how far the copy is",
+    "receipt": f"{_KEPT}: without it nothing can be rolled back",
+    "removed": f"{_KEPT}: without it the removed groups cannot be made again",
     "report": "remove it, and verify the plan again",
     "status": "remove it: the next round writes it again",
     "lease": "remove it, if no run works in the directory",
-    "connect-receipt": "restore it from a backup: without it nothing can be rolled back",
+    "connect-receipt": f"{_KEPT}: without it nothing can be rolled back",
     "topics": "remove it, and plan the promotion again",
-    "topics-receipt": "restore it from a backup: without it nothing can be rolled back",
+    "topics-receipt": f"{_KEPT}: without it nothing can be rolled back",
 }
 _OPENING, _CLOSING = '"entries": [', "\n]}\n"
 _LONGEST_HEAD = 1 << 20  # characters: a longer first line is read with the rest of the document

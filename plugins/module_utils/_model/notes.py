@@ -29,6 +29,7 @@ class NoteKind(enum.StrEnum):
     STREAMS_GROUP = "streams_group"
     UNCOMMITTED = "uncommitted"
     CHECKPOINT_MISSING = "checkpoint_missing"
+    OFFSET_SYNCS_MISSING = "offset_syncs_missing"
     GROUP_CREATED = "group_created"
     OFFSETS_EXPIRE = "offsets_expire"
     BEFORE_LOG_START = "before_log_start"

@@ -255,8 +255,7 @@ def write_document(path: str, text: str, read: t.Callable[[str, str], object], *
         raise Refused(
             f"{path} was not written",
             why=f"no later run could read it: {exc.why or exc.what}",
-            remedy=f"leave out what is named by {option_name('exclude_group_patterns')} or "
-            f"{option_name('exclude_topic_patterns')}; this is a fault of the collection: report it",
+            remedy="leave out what is named, and report this as a fault of the collection",
             kind=FailureKind.FILE_UNUSABLE,
         ) from exc
     if not check:

@@ -28,7 +28,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
     commit_text,
     same_commit,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name, ways
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnAdvance, OnRewind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
@@ -123,8 +123,10 @@ def decided(entry: PlanEntry, earlier: ReceiptEntry | None, ground: Ground) -> C
             f"the group was migrated to {commit_text(target)} {_when(earlier)}, and somebody has moved it back to "
             f"{commit_text(found)} since",
             ground.cluster,
-            remedy=f"set {option_name('on_advance')} to keep to leave such entries alone, "
-            "or roll back and migrate again to set it anew",
+            remedy=ways(
+                ("on_advance", f"set {option_name('on_advance')} to keep to leave such entries alone"),
+                ("", "roll back and migrate again to set it anew"),
+            ),
             kind=FailureKind.DESTINATION_CHANGED,
         )
     if found != entry.expected and not (earlier is not None and same_commit(found, earlier.written)):

@@ -127,7 +127,8 @@ def check_bounds(wanted: t.Mapping[Key, Target], bounds: t.Mapping[TopicPartitio
                 topic=partition.topic,
                 partition=partition.partition,
                 why="the topic was recreated or has lost records since, or the receipt was changed",
-                remedy=f"restore the receipt from a backup, or leave the topic out by {option_name('exclude_topic_patterns')}",
+                remedy="restore the receipt from history/ or from a backup, "
+                f"or leave the topic out by {option_name('exclude_topic_patterns')}",
                 kind=FailureKind.TOPIC_RECREATED,
             )
         if target.offset < log.log_start:

@@ -119,7 +119,7 @@ def translate(
     plan = with_expected(Plan(*cluster_ids, snapshot.digest(), tuple(entries.values())), destination, previous, receipt)
     records_read = logs.source.records_read + logs.destination.records_read
     ends = logs.destination_ends(searched) if one_cluster else None
-    return Translation(plan, found.kept, records_read, found.index, ends, notes)
+    return Translation(plan, found.kept, records_read, found.index, ends, notes + found.notes)
 
 
 class _Logs(t.NamedTuple):
