@@ -175,7 +175,8 @@ options:
       - V(renew) removes such a group and makes it again with everything that it has committed, so that the time starts
         anew. Until this is done, the group is gone for a moment; O(receipt) has all its committed offsets. If the
         module is killed in between, its next run completes it. The user needs the ACL GROUP DELETE, and TOPIC DESCRIBE
-        on all topics of the group, because brokers hide committed offsets of other topics, and these would be lost.
+        on all topics of the group, because brokers hide committed offsets of other topics, and these would be lost. For a
+        group that was migrated earlier and has consumed since, it returns the note.
       - Ignored with O(state=rolled_back), which completes what was killed, too.
     type: str
     choices: [warn, renew]

@@ -202,7 +202,8 @@ def _decide(
     absent = {entry.key for entry in entries if entry.predicted} if predicts else set()
     _check_bounds(destination, {key: target for key, target in writes.set.items() if key not in absent})
     expiring = renewal.expiring(found, {entry.group for entry in entries})
-    renewed = set(expiring) if options.on_expiring == OnExpiring.RENEW else set()
+    # A group that is made again has never had members: what it has consumed since would not be known as that any more.
+    renewed = set(expiring) - writes.consumed if options.on_expiring == OnExpiring.RENEW else set()
     again = {key: target for key, target in current.items() if key[0] in renewed}
     limits.check_targets(destination, {**again, **writes.set})
     granted = {key: target for key, target in {**again, **writes.set}.items() if key not in absent}
@@ -215,7 +216,7 @@ def _decide(
     skipped = moving.keys() | ({group for group, _partition in writes.set.keys() - allowed.set.keys()})
     # A renewed group is made again with all that it had committed; one whose renewal was killed gets what it still lacks.
     remade = {key: target for key, target in {**lacking, **again}.items() if key[0] not in skipped}
-    warned = expiring if options.on_expiring == OnExpiring.WARN else []
+    warned = [name for name in expiring if name not in renewed]
     return _Decision(
         known=known,
         found=found,

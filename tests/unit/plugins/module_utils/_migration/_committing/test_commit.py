@@ -741,6 +741,16 @@ def test_renew_removes_such_a_group_and_makes_it_again_with_all_its_commits(old_
     assert (again.set, again.notes, old_group.done) == ({}, [], [])
 
 
+def test_a_group_that_has_consumed_since_is_not_made_again_but_named(old_group):
+    """Made again, it would look like one that nobody has ever joined."""
+    commit(PLAN, None, CLOUD, REWIND, old_group.save)
+    old_group.groups["billing"][P0] = CommittedOffset(55)
+    old_group.done.clear()
+    for _run in range(2):
+        outcome = commit(PLAN, old_group.receipt, CLOUD, RENEW, old_group.save)
+        assert [note.kind for note in outcome.notes] == [NoteKind.OFFSETS_EXPIRE] and old_group.done == []
+
+
 def test_a_group_that_is_right_already_is_renewed_as_well(old_group):
     commit(PLAN, None, CLOUD, REWIND, old_group.save)
     outcome = commit(PLAN, old_group.receipt, CLOUD, RENEW, old_group.save)
