@@ -57,16 +57,16 @@ class Ground:
 
 
 def commit_writes(entries: t.Iterable[PlanEntry], ground: Ground) -> Writes:
-    """What to commit so that every entry stands where the plan says: see decided(), which may raise Refused."""
+    """What to commit so that every entry stands where the plan says: see decide_entry(), which may raise Refused."""
     writes = Writes({}, [])
     receipts = ground.receipt.by_key()
     entries = list(entries)
     ground = dataclasses.replace(ground, goes_back=_all_go_back(entries, ground.current))
     for entry in entries:
-        match decided(entry, receipts.get(entry.key), ground):
+        match decide_entry(entry, receipts.get(entry.key), ground):
             case CommittedOffset() as target:
                 writes.set[entry.key] = target
-            case Kept() as kept:
+            case LeftAlone() as kept:
                 writes.kept.append(kept.line)
                 writes.alone |= {entry.group}
                 writes.consumed |= {entry.group} if kept.has_consumed else frozenset()
@@ -79,7 +79,7 @@ def entries_to_write(entries: t.Iterable[PlanEntry], ground: Ground) -> list[Pla
 
     def is_written(entry: PlanEntry) -> bool:
         try:
-            return isinstance(decided(entry, receipts.get(entry.key), ground), CommittedOffset)
+            return isinstance(decide_entry(entry, receipts.get(entry.key), ground), CommittedOffset)
         except Refused:
             return True
 
@@ -92,14 +92,14 @@ def vanished(entries: t.Iterable[PlanEntry], current: Commits, receipt: Receipt)
     return [entry for entry in entries if entry.target is not None and _vanished(receipts.get(entry.key), current)]
 
 
-class Kept(t.NamedTuple):
+class LeftAlone(t.NamedTuple):
     """An entry that is left alone, and why. has_consumed: its group goes on where it was migrated to."""
 
     line: str
     has_consumed: bool = False
 
 
-def decided(entry: PlanEntry, earlier: ReceiptEntry | None, ground: Ground) -> CommittedOffset | Kept | None:
+def decide_entry(entry: PlanEntry, earlier: ReceiptEntry | None, ground: Ground) -> CommittedOffset | LeftAlone | None:
     """What a commit does with an entry: what it writes, why it leaves it alone, or None where it stands right.
 
     earlier: the receipt's entry. Raises Refused where the destination's commit is not what the plan expects, and where a
@@ -111,13 +111,13 @@ def decided(entry: PlanEntry, earlier: ReceiptEntry | None, ground: Ground) -> C
     if earlier is not None and found is not None and earlier.written == target and earlier.explains(found):
         if found.offset == target.offset or entry.group in ground.joined:
             line = f"{entry_name(entry)}: migrated earlier, has consumed since: left at {commit_text(found)}"
-            return Kept(line, has_consumed=True)
+            return LeftAlone(line, has_consumed=True)
         return _unexplained(entry, target, found, earlier, ground)
     if earlier is not None and _vanished(earlier, ground.current):
         return _again(entry, target, earlier, ground)
     if earlier is not None and _moved_back(earlier, found, target):
         if ground.on_advance == OnAdvance.KEEP:
-            return Kept(f"{entry_name(entry)}: migrated earlier, moved back since: left at {commit_text(found)}")
+            return LeftAlone(f"{entry_name(entry)}: migrated earlier, moved back since: left at {commit_text(found)}")
         raise entry_refusal(
             entry.key,
             f"the group was migrated to {commit_text(target)} {_when(earlier)}, and somebody has moved it back to "
@@ -140,12 +140,12 @@ def decided(entry: PlanEntry, earlier: ReceiptEntry | None, ground: Ground) -> C
         )
     why = _SWAPPED if ground.goes_back else None
     kept = kept_by_policy(entry.key, found, target, ground.on_rewind, ground.on_advance, ground.cluster, why=why)
-    return target if kept is None else Kept(kept)
+    return target if kept is None else LeftAlone(kept)
 
 
 def _unexplained(
     entry: PlanEntry, target: CommittedOffset, found: CommittedOffset, earlier: ReceiptEntry, ground: Ground
-) -> CommittedOffset | Kept:
+) -> CommittedOffset | LeftAlone:
     """What becomes of a group that goes on after where it was migrated to, although nobody has ever joined it."""
     line = f"{entry_name(entry)}: migrated earlier, and has never had members since: left at {commit_text(found)}"
     return _rewound(
@@ -162,7 +162,9 @@ def _unexplained(
     )
 
 
-def _again(entry: PlanEntry, target: CommittedOffset, earlier: ReceiptEntry, ground: Ground) -> CommittedOffset | Kept:
+def _again(
+    entry: PlanEntry, target: CommittedOffset, earlier: ReceiptEntry, ground: Ground
+) -> CommittedOffset | LeftAlone:
     """What becomes of a group that was migrated, and has no committed offset any more."""
     what = f"the group was migrated to {commit_text(earlier.written)} {_when(earlier)}, and has no committed offset now"
     end = ground.ends.get(entry.partition)
@@ -184,13 +186,13 @@ def _again(entry: PlanEntry, target: CommittedOffset, earlier: ReceiptEntry, gro
 
 def _rewound(
     entry: PlanEntry, target: CommittedOffset, ground: Ground, line: str, what: str, why: str, remedy: str
-) -> CommittedOffset | Kept:
+) -> CommittedOffset | LeftAlone:
     """What on_rewind says of an entry whose commit is not known to be what the group has consumed."""
     match ground.on_rewind:
         case OnRewind.REWIND:
             return target
         case OnRewind.KEEP:
-            return Kept(line)
+            return LeftAlone(line)
         case OnRewind.FAIL:
             raise entry_refusal(entry.key, what, ground.cluster, remedy, FailureKind.DESTINATION_CHANGED, why)
         case _:
