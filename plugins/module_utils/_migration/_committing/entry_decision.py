@@ -175,8 +175,8 @@ def _again(
         ground,
         f"{entry_name(entry)}: {what.removeprefix('the group ')}: left without one ({option_name('on_rewind')}: keep)",
         what,
-        "its committed offsets have expired, or somebody has removed or renamed the group; how far it had consumed is not "
-        "known any more",
+        "its committed offsets have expired, somebody has removed or renamed the group, or a rollback was killed; how far it "
+        "had consumed is not known any more",
         f"if the group has another name now, take it out of the selection. Otherwise set {option_name('on_rewind')} to rewind "
         f"to commit {commit_text(target)}, which repeats what it has consumed at the destination{repeated}; or to keep to "
         "leave such entries alone: their consumers start by auto.offset.reset, where latest skips what they have not "

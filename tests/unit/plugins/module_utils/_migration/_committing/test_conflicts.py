@@ -197,12 +197,12 @@ def test_what_has_become_of_a_commit_that_is_gone_is_said_with_what_each_way_rep
         entry_decision.commit_writes([entry(50)], ground)
     assert refused.value.kind is FailureKind.DESTINATION_CHANGED
     assert str(refused.value) == (
-        "cloud, group billing, topic orders, partition 0: the group was migrated to 50 on 2025-11-25T16:00:00Z, and has no "
-        "committed offset now: its committed offsets have expired, or somebody has removed or renamed the group; how far it "
-        "had consumed is not known any more. If the group has another name now, take it out of the selection. Otherwise set "
-        "on_rewind to rewind to commit 50, which repeats what it has consumed at the destination, up to 43 records; or "
-        "to keep to leave such entries alone: their consumers start by auto.offset.reset, where latest skips what they have "
-        "not consumed, and earliest repeats everything."
+        "cloud, group billing, topic orders, partition 0: the group was migrated to 50 on 2025-11-25T16:00:00Z, and has "
+        "no committed offset now: its committed offsets have expired, somebody has removed or renamed the group, or a "
+        "rollback was killed; how far it had consumed is not known any more. If the group has another name now, take it "
+        "out of the selection. Otherwise set on_rewind to rewind to commit 50, which repeats what it has consumed at "
+        "the destination, up to 43 records; or to keep to leave such entries alone: their consumers start by "
+        "auto.offset.reset, where latest skips what they have not consumed, and earliest repeats everything."
     )
 
 
