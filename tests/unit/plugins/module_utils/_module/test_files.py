@@ -299,7 +299,7 @@ def test_what_its_reader_would_call_damaged_is_not_written_and_the_earlier_file_
     path = tmp_path / "file.json"
     path.write_text("earlier")
     for check in (True, False):
-        with pytest.raises(Refused, match=r"file.json was not written: no later run could read it: .*report it"):
+        with pytest.raises(Refused, match=r"file.json was not written: no later run could read it: .*report this"):
             files.write_document(str(path), form.to_json(value), form.from_json, check=check)
     assert (path.read_text(), os.listdir(tmp_path)) == ("earlier", ["file.json"])
 
