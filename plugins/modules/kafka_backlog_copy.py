@@ -470,7 +470,7 @@ def _present(module: Module) -> dict[str, t.Any]:
     mapping = options.mapping(params)
 
     def save(backlog: file.Backlog) -> None:
-        files.write(path, file.to_json(backlog))
+        files.write_document(path, file.to_json(backlog), file.from_json)
 
     with files.locked(path):
         known, planned, given = (
@@ -491,8 +491,8 @@ def _present(module: Module) -> dict[str, t.Any]:
                 taken, source, destination, mapping, _options(params), earlier, written, say
             )
         made = plan.to_json(outcome.plan) if outcome.plan is not None else planned
-        if made is not None and made != planned and not module.check_mode:
-            files.write(params["plan"], made)
+        if made is not None and made != planned:
+            files.write_document(params["plan"], made, plan.from_json, check=module.check_mode)
     result = backlog_results.backlog_result(outcome, earlier.plan, ReturnEntries(params["return_entries"]))
     return {"changed": outcome.changed or made != planned, **result, **warned(module, outcome.notes)}
 

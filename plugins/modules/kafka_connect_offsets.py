@@ -322,7 +322,7 @@ def connect_offsets(module: Module) -> dict[str, t.Any]:
     store = _store(params, destination, policy)
 
     def save(receipt: file.ConnectReceipt) -> None:
-        files.write(path, file.to_json(receipt))
+        files.write_document(path, file.to_json(receipt), file.from_json)
 
     writer = None if module.check_mode else save
     with files.locked(path):

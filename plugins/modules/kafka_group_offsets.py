@@ -287,7 +287,9 @@ def take(module: Module) -> dict[str, t.Any]:
         )
         text = _text(taken.snapshot, connection, params["format"])
         before = files.read(path)
-        if text != before and not module.check_mode:
+        if text != before and params["format"] == "json":
+            files.write_document(path, text, file.from_json, check=module.check_mode)
+        elif text != before and not module.check_mode:
             files.write(path, text)
     partitions = collections.Counter(entry.group for entry in taken.snapshot.entries)
     if params["format"] == "json":

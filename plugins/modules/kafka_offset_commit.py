@@ -133,6 +133,9 @@ options:
       - V(fail) writes nothing at all, and fails.
       - V(keep) keeps the committed offset. Records between the planned and the committed offset may be skipped.
       - V(rewind) commits the planned offset. Records between the planned and the committed offset may be repeated.
+      - The same for a group that was migrated earlier, and of which it is not known how far it has consumed. Either its
+        committed offset is gone, or it is a later one although no consumer has ever joined the group. With V(keep), records may
+        be skipped; with V(rewind), they may be repeated.
       - With O(state=rolled_back), the option applies to groups that have consumed since they were migrated, or whose
         committed offset is not the one in O(receipt). V(keep) leaves all partitions of such a group alone, V(rewind)
         rolls them back.
@@ -182,7 +185,8 @@ options:
       - V(renew) removes such a group and makes it again with everything that it has committed, so that the time starts
         anew. Until this is done, the group is gone for a moment; O(receipt) has all its committed offsets. If the
         module is killed in between, its next run completes it. The user needs the ACL GROUP DELETE, and TOPIC DESCRIBE
-        on all topics of the group, because brokers hide committed offsets of other topics, and these would be lost.
+        on all topics of the group, because brokers hide committed offsets of other topics, and these would be lost. For a
+        group that was migrated earlier and has consumed since, it returns the note.
       - Ignored with O(state=rolled_back), which completes what was killed, too.
     type: str
     choices: [warn, renew]
@@ -298,6 +302,13 @@ left_out:
   type: list
   elements: str
   sample: []
+kept_groups:
+  description: Names of the groups of which the module left an offset alone because of O(on_rewind), O(on_advance) or an earlier
+    migration. Empty with O(state=rolled_back).
+  returned: success
+  type: list
+  elements: str
+  sample: []
 active_groups:
   description: Names of the groups that are left out because they are in use, and for which the plan has other offsets than the
     groups have. Empty with O(state=rolled_back).
@@ -362,6 +373,7 @@ failure:
 """
 
 import functools
+import time
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import commit as use_case
@@ -398,7 +410,7 @@ def commit(module: Module) -> dict[str, t.Any]:
 
     def save(path: str, done: receipt.Receipt) -> None:
         saved.append(path)
-        files.write(path, receipt.to_json(done))
+        files.write_document(path, receipt.to_json(done), receipt.from_json)
 
     try:
         return _done(module, save)
@@ -456,6 +468,7 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
                 offset_formats.read_snapshot(taken, params["snapshot"]) if taken else None,
                 source,
                 _objections(params, made),
+                int(time.time()),
             )
             lost = summaries.lost_records(made, outcome.before)
         else:
@@ -481,6 +494,7 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
         "written": len(outcome.set),
         "blocked": outcome.blocked,
         "left_out": outcome.left_out,
+        "kept_groups": outcome.kept_groups,
         "active_groups": outcome.active_groups,
         **warned(module, outcome.notes),
         "summary": head

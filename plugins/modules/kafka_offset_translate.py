@@ -666,10 +666,10 @@ def translate(module: Module) -> dict[str, t.Any]:
         plan = made.plan
         text = file.to_json(plan)
         exported = [exports.export_of(plan, path, form) for path, form in asked_for.items()]
-        if text != before and not module.check_mode:
-            if params["report"]:
+        if text != before:
+            if params["report"] and not module.check_mode:
                 files.remove(params["report"])
-            files.write(path, text)
+            files.write_document(path, text, file.from_json, check=module.check_mode)
         diffs = [its for each in exported if (its := each.write(module.check_mode)) is not None]
     diff = results.file_diff(before, plan, path, results.plan_lines, lambda *_file: previous or plan)
     lines = left_out(made.not_taken, plan)

@@ -468,7 +468,7 @@ def verify(module: Module) -> dict[str, t.Any]:
         for path, each in zip(params["report"] or (), reports, strict=False):
             if not (params["scope"] == "to_commit" and _is_settled(each, path)):
                 with files.locked(path):
-                    files.write(path, report.to_json(each))
+                    files.write_document(path, report.to_json(each), report.from_json)
     result = verify_results.verify_result(found, [each.plan for each in reports if each.plan is not None])
     if found.problems and params["on_problem"] == OnProblem.FAIL:
         message = verify_results.failure(found.problems, _scope(params))
@@ -573,7 +573,7 @@ def _note(module: Module, path: str, before: _Planned, after: plan.Plan) -> str:
                 remedy="run one migration at a time in its directory",
                 kind=FailureKind.LOCKED,
             )
-        files.write(path, plan.to_json(after))
+        files.write_document(path, plan.to_json(after), plan.from_json)
         return files.file_digest(path)
 
 

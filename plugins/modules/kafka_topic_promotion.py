@@ -242,6 +242,18 @@ options:
       - Without it, these ACLs stay and are listed in the notes.
     type: bool
     default: false
+  on_lockout:
+    description:
+      - What to do if ACLs that are added take access away from clients that they do not name. Such an ACL is the first one on
+        its resource, if the brokers let everybody in where there is no ACL (C(allow.everyone.if.no.acl.found)), or it denies
+        something to everybody (C(User:*)).
+      - Brokers hide the value of C(allow.everyone.if.no.acl.found). It counts as true if a broker has the setting, or if the
+        user may not read the brokers' settings, unless the brokers refuse the user what no ACL grants.
+      - V(fail) writes nothing at all, and fails.
+      - V(add) adds them, with a note. Clients without an ACL of their own lose access at once, such as the replication tool.
+    type: str
+    choices: [fail, add]
+    default: fail
   remove_created:
     description:
       - With O(state=rolled_back), deletes the topics that a promotion has created, if they hold no record and no group
@@ -435,11 +447,10 @@ def promote_topics(module: Module) -> dict[str, t.Any]:
         after = topic_plan.to_json(plan)
         # A round without news keeps the file: it says what the last round with news has decided.
         is_new = decides and after != before and (not applies or plan.changes or before is None)
-        if not module.check_mode:
-            if is_new:
-                files.write(path, after)
-            if applies:
-                promote.apply_plan(destination, plan, receipt, _saving(params["receipt"]))
+        if is_new:
+            files.write_document(path, after, topic_plan.from_json, check=module.check_mode)
+        if applies and not module.check_mode:
+            promote.apply_plan(destination, plan, receipt, _saving(params["receipt"]))
     return {
         "changed": is_new or (applies and plan.changes),
         "plan": path,
@@ -458,7 +469,7 @@ def _roll_back(module: Module) -> dict[str, t.Any]:
         receipt = promote.promotion_receipt(destination, _receipt(path))
         undone = undo.plan_undo(destination, receipt, module.params["remove_created"])
         if not module.check_mode and (undone.changes or undone.receipt != receipt):
-            undo.undo_promotion(destination, undone, _saving(path))
+            undone = undo.undo_whole(destination, undone, module.params["remove_created"], _saving(path))
     return {
         "changed": undone.changes or undone.receipt != receipt,
         "receipt": path,
@@ -486,7 +497,7 @@ def _receipt(path: str) -> topic_receipt.PromotionReceipt | None:
 
 
 def _saving(path: str) -> t.Callable[[topic_receipt.PromotionReceipt], None]:
-    return lambda receipt: files.write(path, topic_receipt.to_json(receipt))
+    return lambda receipt: files.write_document(path, topic_receipt.to_json(receipt), topic_receipt.from_json)
 
 
 def _options(params: dict[str, t.Any]) -> promotion.PromotionOptions:
@@ -506,6 +517,7 @@ def _options(params: dict[str, t.Any]) -> promotion.PromotionOptions:
         params["acl_wildcards"],
         rules_from("principal_map", params["principal_map"]),
         params["remove_acls"],
+        promotion.OnLockout(params["on_lockout"]),
     )
 
 
@@ -547,6 +559,7 @@ def main() -> None:
             "acl_wildcards": {"type": "bool", "default": False},
             "principal_map": options.rules_spec(),
             "remove_acls": {"type": "bool", "default": False},
+            "on_lockout": {**options.choices(promotion.OnLockout), "default": "fail"},
             "remove_created": {"type": "bool", "default": False},
             "plan": {"type": "path"},
             "receipt": {"type": "path", "required": True},

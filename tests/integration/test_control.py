@@ -28,7 +28,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.idle import idle_problem
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from testbed.clients import Message, commit, create_topic, delete_records, produce
+from testbed.clients import Message, commit, consume, create_topic, delete_records, produce
 from tests.support.consumers import assigned, member, offsets_in_transaction, open_transaction, share_member
 
 
@@ -70,6 +70,21 @@ def test_what_is_removed_is_gone_and_what_is_gone_can_be_removed(cluster, connec
     for _unused in range(2):
         assert commits.delete_groups(connection, [topic, f"{topic}-none"]) == {}
         assert not read(connection, topic).exists
+
+
+def test_brokers_tell_whether_anybody_has_ever_joined_a_group(cluster, connection, topic):
+    """That is how a consumer is told from a tool that commits, after it has left and others have committed again."""
+    create_topic(cluster, topic)
+    produce(cluster, topic, [Message(b"%d" % number) for number in range(5)])
+    alone, joined = f"{topic}-alone", f"{topic}-joined"
+    for group in (alone, joined):
+        commit(cluster, group, {(topic, 0): 1})
+    assert not read(connection, joined).had_members
+    assert consume(cluster, joined, [topic], 2) == 2
+    commit(cluster, joined, {(topic, 0): 4})
+    left = read(connection, joined)
+    assert (left.had_members, left.has_members, left.offsets[TopicPartition(topic, 0)].offset) == (True, False, 4)
+    assert not read(connection, alone).had_members and not read(connection, f"{topic}-none").had_members
 
 
 def test_an_unknown_group_is_told_from_an_empty_one(cluster, connection, topic):

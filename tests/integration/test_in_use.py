@@ -257,7 +257,10 @@ class TestAroundTheCommit:
         assert f"{orders}-0 from 5 to 9" in skipped["left_out"][0]
         warned = migration.commit(source=migration.source, on_active_source="warn")
         assert committed(destination, orders) == {(orders, 0): (5, ""), (orders, 1): (10, "")}
-        assert f"{orders}-0 from 5 to 9" in warned["notes"][0] and warned["notes"][0] in warned["warnings"]
+        assert (
+            f"{orders}-0 from 5 to 9" in warned["notes"][0]
+            and f"source_in_use: {warned['notes'][0]}" in warned["warnings"]
+        )
         # Where nothing is to be written, nobody is asked.
         assert migration.commit(source=migration.source)["changed"] is False
 

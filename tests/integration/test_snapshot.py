@@ -12,7 +12,7 @@ import json
 
 import pytest
 
-from testbed.clients import Message, commit, consume, create_topic, produce
+from testbed.clients import Message, commit, consume, create_topic, delete_topic, produce
 from tests.support.consumers import assigned, member
 from tests.support.modules import Migration, refuses, succeeds
 from tests.support.stock_tool import consumer_groups
@@ -156,3 +156,16 @@ def test_metadata_is_kept_byte_for_byte(source, destination, orders, tmp_path):
     migration = Migration(tmp_path / "m", source, destination)
     migration.snapshot(orders)
     assert json.loads(migration.snapshot_file.read_text())["entries"][0]["metadata"] == metadata
+
+
+def test_a_group_without_a_name_is_left_out_with_a_note(source, destination, orders, tmp_path):
+    """Brokers keep its commits, and describe it to nobody."""
+    commit(source, orders, {(orders, 0): 4})
+    commit(source, "", {(orders, 0): 3})
+    try:
+        migration = Migration(tmp_path / "m", source, destination)
+        taken = migration.snapshot(groups=[], group_patterns=[f"({orders})?"], via=succeeds)
+        assert [group["name"] for group in taken["groups"]] == [orders]
+        assert taken["note_kinds"] == ["group_unnamed"] and "could not be rolled back" in taken["notes"][0]
+    finally:
+        delete_topic(source, orders)  # nothing else removes what brokers keep for it

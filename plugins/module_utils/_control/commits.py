@@ -69,10 +69,9 @@ def commit_offsets(
     Metadata is written character for character, a leader epoch of None as none. The broker refuses a group that has
     members as a whole: is_busy() tells. What one group is refused does not touch the others.
     deadline: seconds after which no further try begins.
-    Raises InvalidInput, before anything is sent, for what a broker would store although it makes no sense.
+    Raises InvalidInput, before anything is sent, as check_possible() does.
     """
-    for group, commits in wanted.items():
-        _check(connection, group, commits)
+    check_possible(connection, wanted)
 
     def send(client: KafkaAdminClient, groups: t.Sequence[str]) -> dict[str, Codes]:
         where, codes = _coordinated(client, connection, {group: wanted[group] for group in groups})
@@ -121,6 +120,12 @@ def is_busy(failed: Errors) -> bool:
     return any(text.startswith(BUSY + BUSY_FOR_REMOVAL) for text in failed.values())
 
 
+def check_possible(connection: Connection, wanted: t.Mapping[str, Commits]) -> None:
+    """Raise InvalidInput for what Kafka's protocol cannot carry, or a broker would store although it makes no sense."""
+    for group, commits in wanted.items():
+        _check(connection, group, commits)
+
+
 def _check(connection: Connection, group: str, commits: Commits) -> None:
     if len(group.encode()) > LONGEST_TEXT:
         raise InvalidInput(
@@ -131,7 +136,9 @@ def _check(connection: Connection, group: str, commits: Commits) -> None:
         )
     if not group:
         raise InvalidInput(
-            "a group has no name, and the broker would create one", cluster=str(connection), remedy="name the group"
+            "a group has no name, and the broker would create one",
+            cluster=str(connection),
+            remedy="remove its entries from the file, and run the same again",
         )
     for (topic, partition), commit in commits.items():
         what = _impossible(topic, commit)

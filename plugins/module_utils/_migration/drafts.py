@@ -18,7 +18,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.known_names import is_repartition_topic
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import EVERYTHING, MatchOn
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name, ways
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
     Copied,
     Evidence,
@@ -168,12 +168,16 @@ def _may_share(mapping: Mapping, on_conflict: OnConflict, one: tuple[str, str], 
 
 def _two_sources(one: tuple[str, str], other: tuple[str, str], become: tuple[str, str]) -> InvalidInput:
     if one[1] == other[1]:
-        remedy = f", or set {option_name('on_conflict')} to lowest or highest to merge the groups"
+        merge = ("on_conflict", f"set {option_name('on_conflict')} to lowest or highest to merge the groups")
     else:
-        remedy = f", or name both topics in {option_name('repartitioned')} to merge them"
+        merge = ("repartitioned", f"name both topics in {option_name('repartitioned')} to merge them")
     return InvalidInput(
         f"two sources map to one destination: {' '.join(one)} and {' '.join(other)} both become {' '.join(become)}",
-        remedy=f"correct {option_name('topic_map')} or {option_name('group_map')}{remedy}",
+        remedy=ways(
+            ("topic_map", f"correct {option_name('topic_map')}"),
+            ("group_map", f"correct {option_name('group_map')}"),
+            merge,
+        ),
     )
 
 

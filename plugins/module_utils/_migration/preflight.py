@@ -40,11 +40,13 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_k
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
     OnActiveGroup,
     OnBlocked,
     OnConflict,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.removed import Removed
@@ -53,20 +55,23 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark imp
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import obstacle
 
+_NAMED = 3  # groups that a note names
 _GRANT = "grant it to the user"
 
 
 class Preflight(t.NamedTuple):
     """cluster_ids: of the clusters that answered, by source and destination. problems: in the order in which to solve them.
 
-    notes: what does not stand in the migration's way, and had better be known before, such as what
-    the plan will block. settings: what differs in the topics' settings, each of which is a note as well.
+    notes: what does not stand in the migration's way, and had better be known before, such as what the plan will block.
+    groups: those of the source that are selected. settings: what differs in the topics' settings, each of which is a note as
+    well.
     """
 
     cluster_ids: dict[str, str]
     problems: list[MigrationError]
     notes: list[Note]
     settings: t.Sequence[SettingDifference] = ()
+    groups: t.Collection[str] = ()
 
 
 def look(
@@ -121,7 +126,7 @@ def look(
     notes += [Note(NoteKind.SETTING_DIFFERS, each.message) for each in differing]
     if commits:
         notes += _missing_for_rollback(destination, wanted, receipt)
-    return Preflight(ids, problems, notes, differing)
+    return Preflight(ids, problems, notes, differing, {draft.source_group for draft in wanted})
 
 
 def _cluster_ids(sides: t.Mapping[str, Connection]) -> tuple[dict[str, str], list[MigrationError]]:
@@ -193,6 +198,29 @@ def receipt_of_another(
     except Refused as exc:
         return [exc]
     return []
+
+
+def opposite(
+    others: t.Iterable[tuple[str, Plan, Receipt]], cluster_ids: t.Mapping[str, str], selected: t.Collection[str]
+) -> list[Note]:
+    """A note for each other migration that has brought selected groups from this destination to this source.
+
+    others: the path of its receipt, its plan and the receipt. cluster_ids: those of look(). selected: groups of the source.
+    """
+    notes = []
+    for path, plan, receipt in others:
+        is_opposite = (plan.destination_id, plan.source_id) == (
+            cluster_ids.get("source"),
+            cluster_ids.get("destination"),
+        )
+        written = {entry.group for entry in receipt.entries if entry.written is not None} & set(selected)
+        if is_opposite and plan.source_id != plan.destination_id and written:
+            text = (
+                f"{path} says that {first_of(sorted(written), _NAMED)} came from this destination to this source. Unless you "
+                "migrate back on purpose, source and destination are swapped."
+            )
+            notes.append(Note(NoteKind.OPPOSITE_DIRECTION, text))
+    return notes
 
 
 def _wanted(

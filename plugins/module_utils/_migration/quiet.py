@@ -13,7 +13,6 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
-    IDLE_STATES,
     GroupMember,
     GroupReading,
     open_text,
@@ -92,7 +91,7 @@ def read_or_recall(
 
 def with_members(readings: t.Mapping[str, GroupReading]) -> dict[str, str]:
     """The state of each group that has members."""
-    return {name: each.state for name, each in sorted(readings.items()) if each.state not in IDLE_STATES}
+    return {name: each.state for name, each in sorted(readings.items()) if each.has_members}
 
 
 def with_open(readings: t.Mapping[str, GroupReading]) -> dict[str, str]:

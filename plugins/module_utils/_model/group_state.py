@@ -113,6 +113,16 @@ class GroupReading:
                 return f"is of the unknown type {self.type}"
         return None
 
+    @property
+    def has_members(self) -> bool:
+        """Is anybody in it? What is not surely without members has some, states of later brokers included."""
+        return self.exists and self.state not in ("Empty", "Dead")
+
+    @property
+    def had_members(self) -> bool:
+        """Has it members, or had it some since it was made? A group that only had commits made for it has no protocol."""
+        return self.type == "consumer" or self.protocol_type != "" or self.has_members
+
 
 def partitions_of(readings: t.Mapping[str, GroupReading]) -> dict[str, t.Collection[TopicPartition]]:
     """The partitions for which each group has committed an offset, or an open transaction commits one, by its name."""

@@ -41,12 +41,9 @@ def idle_problem(before: GroupReading, after: GroupReading) -> str | None:
 
 
 def members_problem(reading: GroupReading) -> str | None:
-    """Why a group that exists cannot be taken for one that nobody uses, as a clause about it, or None.
-
-    What is not surely without members counts as busy, states of later brokers included.
-    """
+    """Why a group cannot be taken for one that nobody uses, as a clause about it, or None."""
     if reading.open:
         return f"is in use: {open_text(reading.open)}"
-    if reading.state in ("Empty", "Dead"):
+    if not reading.has_members:
         return None
     return f"has members (its state is {reading.state or 'not told'})"

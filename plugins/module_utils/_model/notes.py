@@ -27,8 +27,10 @@ class NoteKind(enum.StrEnum):
     # what was selected
     EXCLUDED = "excluded"
     WITHOUT_OFFSETS = "without_offsets"
+    GROUP_UNNAMED = "group_unnamed"
     RULE_UNUSED = "rule_unused"
     # before a migration
+    OPPOSITE_DIRECTION = "opposite_direction"
     TOPIC_BLOCKS = "topic_blocks"
     SETTING_DIFFERS = "setting_differs"
     EQUAL_CLUSTER_IDS = "equal_cluster_ids"
@@ -40,6 +42,7 @@ class NoteKind(enum.StrEnum):
     SINK_GROUP = "sink_group"
     UNCOMMITTED = "uncommitted"
     CHECKPOINT_MISSING = "checkpoint_missing"
+    OFFSET_SYNCS_MISSING = "offset_syncs_missing"
     GROUP_CREATED = "group_created"
     OFFSETS_EXPIRE = "offsets_expire"
     BEFORE_LOG_START = "before_log_start"
@@ -75,6 +78,7 @@ class NoteKind(enum.StrEnum):
     PARTITIONS_GROW = "partitions_grow"
     PARTITIONS_STAY = "partitions_stay"
     SETTING_LEFT_ALONE = "setting_left_alone"
+    ACL_LOCKOUT = "acl_lockout"
     ACL_LEFT_OUT = "acl_left_out"
     ACL_SPLIT = "acl_split"
     ACL_DESTINATION_ONLY = "acl_destination_only"
@@ -103,9 +107,17 @@ class Note(t.NamedTuple):
 
 
 def excluded(groups: t.Sequence[str] = (), topics: t.Sequence[str] = ()) -> list[Note]:
-    """The notes of the groups and of the topics that match a pattern and an exclude pattern; none without such names."""
-    kinds = (("groups", groups, GROUPS), ("topics", topics, TOPICS))
-    return [Note(NoteKind.EXCLUDED, f"{excluded_text(kind, names, table)}.") for kind, names, table in kinds if names]
+    """The notes of the groups and topics that match a pattern and an exclude pattern, and of a group with an empty name."""
+    named = [group for group in groups if group]
+    kinds = (("groups", named, GROUPS), ("topics", topics, TOPICS))
+    notes = [Note(NoteKind.EXCLUDED, f"{excluded_text(kind, names, table)}.") for kind, names, table in kinds if names]
+    if len(named) < len(groups):
+        text = (
+            "Left out the group with the empty name: brokers do not describe it or remove its committed offsets, so it could "
+            "not be rolled back. Set group.id of its consumers."
+        )
+        notes.append(Note(NoteKind.GROUP_UNNAMED, text))
+    return notes
 
 
 def excluded_text(option: str, names: t.Sequence[str], table: t.Iterable[KnownName]) -> str:

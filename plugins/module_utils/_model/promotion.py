@@ -78,6 +78,13 @@ class Acls(enum.StrEnum):
     CUTOVER = "cutover"
 
 
+class OnLockout(enum.StrEnum):
+    """An ACL takes access away from clients that it does not name."""
+
+    FAIL = "fail"
+    ADD = "add"
+
+
 class CommittedTopics(t.NamedTuple):
     """In place of a selection: the source topics on which groups have committed offsets, as far as they still exist."""
 
@@ -110,6 +117,7 @@ class PromotionOptions:
     acl_wildcards: bool = False
     principal_rules: tuple[Rule, ...] = ()
     remove_acls: bool = False
+    on_lockout: OnLockout = OnLockout.FAIL
 
     def check(self) -> None:
         """Raise InvalidInput for options that contradict each other, or a pattern that is no regular expression."""

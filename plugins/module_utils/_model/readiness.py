@@ -10,7 +10,7 @@ import collections
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import IDLE_STATES, GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted, first_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -142,8 +142,8 @@ def _assess(
             if entry.verdict in (Verdict.SAFE, Verdict.BLOCKED, Verdict.REQUESTED)
         ),
         not_committed,
-        any(_in_use(source[group]) for group in source_groups),
-        _in_use(stands),
+        any(source[group].has_members for group in source_groups),
+        stands.has_members,
         absent=absent_records(entries),
     )
 
@@ -163,7 +163,3 @@ def _badness(group: Readiness) -> tuple[bool, int, int, int, int, int, str]:
     to_come = group.to_come if group.to_come is not None else 1 << 63
     blocked = group.verdicts.get(Verdict.BLOCKED, 0)
     return group.ready, -blocked, -group.absent, -to_come, -len(group.not_exact), -(group.lag or 0), group.group
-
-
-def _in_use(reading: GroupReading) -> bool:
-    return reading.exists and reading.state not in IDLE_STATES

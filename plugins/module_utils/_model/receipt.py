@@ -39,7 +39,8 @@ class Origin(t.NamedTuple):
 class ReceiptEntry(t.NamedTuple):
     """before: found before the first write, None for no commit. written: None after a rollback. after: read back.
 
-    source: several origins where partitions or topics were merged, none in receipts of releases that did not note them.
+    source: several origins where partitions or topics were merged. time: Unix time in whole seconds of the last write. Receipts
+    of releases that did not note these have none.
     """
 
     group: str
@@ -48,6 +49,7 @@ class ReceiptEntry(t.NamedTuple):
     written: CommittedOffset | None
     after: CommittedOffset | None
     source: tuple[Origin, ...] = ()
+    time: int | None = None
 
     @property
     def key(self) -> Key:
@@ -162,6 +164,7 @@ def _row(entry: ReceiptEntry) -> documents.Json:
         "before": documents.committed_row(entry.before),
         "written": documents.committed_row(entry.written),
         "after": documents.committed_row(entry.after),
+        **({"time": entry.time} if entry.time is not None else {}),
     }
 
 
@@ -175,6 +178,7 @@ def _entry(row: t.Any) -> ReceiptEntry:
         documents.committed_from(row["before"]),
         documents.committed_from(row["written"]),
         documents.committed_from(row["after"]),
+        time=_time(row["time"]) if "time" in row else None,
     )
     if "source" not in row:
         return entry
@@ -183,8 +187,12 @@ def _entry(row: t.Any) -> ReceiptEntry:
     return entry._replace(source=tuple(_origin(each) for each in row["source"]))
 
 
+def _time(value: t.Any) -> int:
+    if not documents.unix_time_of(value).is_integer() or isinstance(value, float):
+        raise ValueError(f"{value} is not a whole number of seconds")
+    return int(value)
+
+
 def _origin(row: t.Any) -> Origin:
-    group, topic = documents.name_of(row["group"]), documents.name_of(row["topic"])
-    if not group or not topic:
-        raise ValueError(f"the {'topic' if group else 'group'} has no name")
-    return Origin(group, TopicPartition(topic, documents.partition_of(row["partition"])))
+    partition = TopicPartition(documents.name_of(row["topic"]), documents.partition_of(row["partition"]))
+    return Origin(documents.name_of(row["group"]), partition)

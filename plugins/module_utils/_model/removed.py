@@ -118,7 +118,6 @@ def from_json(text: str, path: str) -> Removed:
 
 
 def _group(row: t.Any) -> RemovedGroup:
-    name = documents.name_of(row["name"])
-    if not name:
-        raise ValueError("a group has no name")
-    return RemovedGroup(name, documents.text_of(row["type"]), documents.flag_of(row["restored"]))
+    return RemovedGroup(
+        documents.name_of(row["name"]), documents.text_of(row["type"]), documents.flag_of(row["restored"])
+    )

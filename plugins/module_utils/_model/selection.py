@@ -132,5 +132,6 @@ def _select(
     existing: t.Iterable[str], names: tuple[str, ...], patterns: tuple[str, ...], excluded: tuple[str, ...]
 ) -> Selected:
     matched = {name for name in existing if matches(name, patterns)} - set(names)
-    left_out = {name for name in matched if matches(name, excluded)}
+    # Brokers store commits of a group without a name, but do not describe it or remove them: nobody could roll it back.
+    left_out = {name for name in matched if not name or matches(name, excluded)}
     return Selected(tuple(sorted({*names, *(matched - left_out)})), tuple(sorted(left_out)))

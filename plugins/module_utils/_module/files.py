@@ -18,13 +18,19 @@ import time
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import history, lease
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput, Locked
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
+    InvalidFile,
+    InvalidInput,
+    Locked,
+    Refused,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import digests
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.holder import holder
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.leases import check_lease
 
+WRITTEN: list[str] = []  # paths that this process has written: receipts are, before anything is changed on a cluster
 LARGEST = 1 << 29  # bytes; a plan has less than a thousand for each entry
 _STALE_SECONDS = 600.0  # no file takes so long to write; a scratch file that is older is that of a killed process
 
@@ -230,6 +236,7 @@ def write(path: str, text: str, mode: int = 0o600) -> None:
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(scratch, path)
+        WRITTEN.append(path)
         keep_names(folder)
         _remove_stale(folder, os.path.basename(path))
     except OSError as exc:
@@ -241,6 +248,24 @@ def write(path: str, text: str, mode: int = 0o600) -> None:
             remedy="free space, or use another directory",
             kind=FailureKind.FILE_UNUSABLE,
         ) from exc
+
+
+def write_document(path: str, text: str, read: t.Callable[[str, str], object], *, check: bool = False) -> None:
+    """As write(), for a file that a later step or run reads. read: its reader, of a text and a path.
+
+    Raises Refused, also with check, which writes nothing, where the reader would call the file damaged: what is there stays.
+    """
+    try:
+        read(text, path)
+    except InvalidFile as exc:
+        raise Refused(
+            f"{path} was not written",
+            why=f"no later run could read it: {exc.why or exc.what}",
+            remedy="leave out what is named, and report this as a fault of the collection",
+            kind=FailureKind.FILE_UNUSABLE,
+        ) from exc
+    if not check:
+        write(path, text)
 
 
 def _remove_stale(folder: str, name: str) -> None:

@@ -170,6 +170,7 @@ documents = {
                 partitions,
                 *[st.none() | commits] * 3,
                 st.lists(st.builds(Origin, names, partitions), max_size=2).map(tuple),
+                st.none() | st.integers(0, (1 << 37) - 1),
             ),
             max_size=2,
         ).map(tuple),

@@ -156,14 +156,13 @@ def restore_old_groups(
         (group, partition): each for group in sorted(names) for partition, each in sorted(gone[group].items())
     }
     wanted = {key: target for key, target in was.items() if not same_commit(current.get(key), target)}
-    kept: list[str] = []
-    staying = {
-        key[0]
+    policies = options.on_rewind, options.on_advance
+    lines = {
+        key: conflicts.kept_by_policy(key, current.get(key), target, *policies, name, "groups")
         for key, target in wanted.items()
-        if not conflicts.allowed(
-            key, current.get(key), target, options.on_rewind, options.on_advance, name, kept, unit="groups"
-        )
     }
+    kept = [line for line in lines.values() if line is not None]
+    staying = {key[0] for key, line in lines.items() if line is not None}
     wanted = {key: target for key, target in wanted.items() if key[0] not in staying}
     rollback.check_recreated(wanted, removed.traits.recreated(found.traits), name)
     bounds = positions.partition_bounds(cluster, sorted({partition for _group, partition in wanted})) if wanted else {}
@@ -184,6 +183,8 @@ def restore_old_groups(
     )
     if save is None:
         return outcome
+    if wanted:
+        save(removed)
     writing.write_commits(cluster, wanted)
     _done, wrong = writing.read_back(cluster, wanted)
     writing.raise_if(

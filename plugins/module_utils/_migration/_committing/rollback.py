@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import collections
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
@@ -22,12 +23,13 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind, excluded
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnAdvance, OnRewind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted, first_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key, Origin, Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selected, Selection, name_hint
 
 _NAMES_SHOWN = 20
+_GROUPS_SHOWN = 3
 
 
 class Chosen(t.NamedTuple):
@@ -85,14 +87,19 @@ def without_kept(
     leaves all of the group's entries alone, so that no group is split. Raises Refused where a policy says fail.
     """
     entries = list(entries)
+    why = _repeats(entries, current)
     kept: dict[str, list[str]] = {}
     for entry in entries:
-        line = _kept(entry, current.get(entry.key), on_rewind, on_advance, cluster) if _moves(entry, current) else None
+        line = (
+            _kept(entry, current.get(entry.key), on_rewind, on_advance, cluster, why)
+            if is_to_move(entry, current)
+            else None
+        )
         if line is not None:
             kept.setdefault(entry.group, []).append(line)
     lines = []
     for group, reasons in sorted(kept.items()):
-        moving = sum(entry.group == group and _moves(entry, current) for entry in entries)
+        moving = sum(entry.group == group and is_to_move(entry, current) for entry in entries)
         lines += reasons
         if moving > len(reasons):
             lines.append(f"{group}: left as a whole, because keep does not split a group")
@@ -105,7 +112,7 @@ def targets(entries: t.Iterable[ReceiptEntry], readings: t.Mapping[str, GroupRea
     A group that was not there and holds nothing, but exists, is in it too: a rollback was killed before it removed it.
     """
     current = commits_of(readings)
-    return {entry.key: entry.before for entry in entries if _moves(entry, current) or _is_left_out(entry, readings)}
+    return {entry.key: entry.before for entry in entries if is_to_move(entry, current) or _is_left_out(entry, readings)}
 
 
 def check_recreated(wanted: t.Iterable[Key], recreated: t.Mapping[str, str], cluster: str) -> None:
@@ -168,7 +175,8 @@ def check_bounds(wanted: t.Mapping[Key, Target], bounds: t.Mapping[TopicPartitio
                 topic=partition.topic,
                 partition=partition.partition,
                 why="the topic was recreated or has lost records since, or the receipt was changed",
-                remedy=f"restore the receipt from a backup, or leave the topic out by {option_name('exclude_topic_patterns')}",
+                remedy="restore the receipt from history/ or from a backup, "
+                f"or leave the topic out by {option_name('exclude_topic_patterns')}",
                 kind=FailureKind.TOPIC_RECREATED,
             )
         if target.offset < log.log_start:
@@ -180,7 +188,8 @@ def check_bounds(wanted: t.Mapping[Key, Target], bounds: t.Mapping[TopicPartitio
     return notes
 
 
-def _moves(entry: ReceiptEntry, current: Commits) -> bool:
+def is_to_move(entry: ReceiptEntry, current: Commits) -> bool:
+    """Is the entry not where it was before the migration?"""
     return entry.written is not None and current.get(entry.key) != entry.before
 
 
@@ -189,8 +198,26 @@ def _is_left_out(entry: ReceiptEntry, readings: t.Mapping[str, GroupReading]) ->
     return entry.written is not None and entry.before is None and reading.exists and not reading.offsets
 
 
-def _kept(entry: ReceiptEntry, found: Target, on_rewind: OnRewind, on_advance: OnAdvance, cluster: str) -> str | None:
-    """Why the entry, and so its group, stays where it is, or None where it may go back."""
+def _repeats(entries: t.Iterable[ReceiptEntry], current: Commits) -> str | None:
+    """What a rollback of these entries repeats, as a sentence, None where none of their groups has consumed since."""
+    consumed: collections.Counter[str] = collections.Counter()
+    for entry in entries:
+        found = current.get(entry.key)
+        if entry.written is not None and found is not None and found.offset > entry.written.offset:
+            consumed[entry.group] += found.offset - entry.written.offset
+    if not consumed:
+        return None
+    return (
+        f"{first_of(sorted(consumed), _GROUPS_SHOWN)} {'has' if len(consumed) == 1 else 'have'} consumed up to "
+        f"{counted(consumed.total(), 'record')} at the destination since the migration; after the rollback, consumers at the "
+        "source consume them again"
+    )
+
+
+def _kept(
+    entry: ReceiptEntry, found: Target, on_rewind: OnRewind, on_advance: OnAdvance, cluster: str, repeats: str | None
+) -> str | None:
+    """Why the entry, and so its group, stays where it is, or None where it may go back. repeats: see _repeats()."""
     if entry.written is None or same_commit(found, entry.written):
         return None
     if (found is None or found.offset < entry.written.offset) and on_rewind != OnRewind.REWIND:
@@ -209,9 +236,7 @@ def _kept(entry: ReceiptEntry, found: Target, on_rewind: OnRewind, on_advance: O
             "or to keep to leave such groups alone",
             kind=FailureKind.DESTINATION_CHANGED,
         )
-    lines: list[str] = []
-    conflicts.allowed(entry.key, found, entry.before, on_rewind, on_advance, cluster, lines, unit="groups")
-    return lines[0] if lines else None
+    return conflicts.kept_by_policy(entry.key, found, entry.before, on_rewind, on_advance, cluster, "groups", repeats)
 
 
 def _check_names(

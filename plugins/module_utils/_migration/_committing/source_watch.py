@@ -133,7 +133,7 @@ class SourceWatch:
             if any(group == written for written, _partition in writes.set)
         }
         left = {key: target for key, target in writes.set.items() if key[0] not in lines}
-        return Writes(left, writes.kept), [lines[group] for group in sorted(lines)]
+        return dataclasses.replace(writes, set=left), [lines[group] for group in sorted(lines)]
 
     def _uses(self, keys: t.Collection[Key]) -> dict[str, Use]:
         """The uses of the source groups that became the destination groups of these keys, by the name at the source."""
@@ -181,6 +181,6 @@ def _of_written(reading: GroupReading, written: t.Collection[tuple[str, TopicPar
 def _use(reading: GroupReading, stood: dict[TopicPartition, int | None]) -> Use | None:
     """How a group is in use whose offsets the plan was made from; its commits on other partitions are no matter."""
     stands = {where: commit.offset for where, commit in reading.offsets.items() if where in stood}
-    members = members_problem(reading) if reading.exists else None
+    members = members_problem(reading)
     moved = moves(stood, stands)
     return Use(reading.group, members, moved) if members or moved else None

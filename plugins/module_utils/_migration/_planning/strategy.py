@@ -13,6 +13,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import EVERYTHING, MatchOn
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
     OnConflict,
@@ -76,8 +77,12 @@ class StrategyInput:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StrategyOutput:
-    """An entry for each draft. kept: how many are the previous plan's. index: how much MirrorMaker 2 has noted."""
+    """An entry for each draft. kept: how many are the previous plan's. index: how much MirrorMaker 2 has noted.
+
+    notes: what the user should know of how they were found.
+    """
 
     entries: dict[DraftKey, PlanEntry]
     kept: int = 0
     index: dict[str, int] | None = None
+    notes: tuple[Note, ...] = ()

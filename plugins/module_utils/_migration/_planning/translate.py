@@ -138,7 +138,7 @@ def translate(
     notes += tuple(_lost(plan))
     records_read = logs.source.records_read + logs.destination.records_read
     ends = logs.destination_ends(searched) if one_cluster else None
-    return Translation(plan, found.kept, records_read, found.index, ends, (*notes, *_absent_notes(plan)))
+    return Translation(plan, found.kept, records_read, found.index, ends, (*notes, *found.notes, *_absent_notes(plan)))
 
 
 def _absent_notes(plan: Plan) -> list[Note]:

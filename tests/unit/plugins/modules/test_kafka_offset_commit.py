@@ -84,7 +84,7 @@ def test_files_and_policies_reach_the_use_case(commit, tmp_path):
     taken = saved(tmp_path / "s.json", snapshot.to_json(SNAPSHOT))
     saved(tmp_path / "r.json", receipt.to_json(written(1)))
     commit(snapshot=taken, on_blocked="skip_group", on_active_group="skip_group", idle_wait=0)
-    made, earlier, _cluster, policies, _save, snapshot_given, source, objections = commit.asked
+    made, earlier, _cluster, policies, _save, snapshot_given, source, objections, _now = commit.asked
     assert (made, earlier, snapshot_given, source, objections) == (plan_of(entry()), written(1), SNAPSHOT, None, {})
     assert (policies.on_blocked, policies.on_active_group) == (OnBlocked.SKIP_GROUP, OnActiveGroup.SKIP_GROUP)
     assert policies.idle_wait == 0
@@ -155,4 +155,5 @@ def test_a_failure_says_whether_nothing_was_written(commit, monkeypatch, run_mod
     )
     assert result["failed"] and "billing" in result["msg"]
     assert result.get("written") == (None if begun else 0)
+    assert result.get("changed", False) is begun
     assert (its_receipt.read_text() == before) is not begun

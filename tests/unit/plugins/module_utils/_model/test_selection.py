@@ -145,3 +145,9 @@ def test_a_selection_that_cannot_be_meant_is_refused(selection, told):
 )
 def test_a_name_that_does_not_exist_is_told_with_those_that_may_be_meant(missing, hint):
     assert name_hint("groups", missing, GROUPS) == hint
+
+
+@pytest.mark.parametrize(("patterns", "excluded"), [((".*",), None), (("", "b.*"), ()), (("b?.*",), ("c.*",))])
+def test_a_group_with_an_empty_name_is_left_out_whatever_pattern_matches_it(patterns, excluded):
+    selection = Selection(group_patterns=patterns, exclude_group_patterns=excluded)
+    assert selection.select_groups(["", "billing"]) == (("billing",), ("",))

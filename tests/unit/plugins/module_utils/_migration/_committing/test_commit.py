@@ -26,6 +26,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
     BrokerError,
     GroupBusy,
+    InvalidFile,
     MigrationError,
     NotAuthorized,
     NotFound,
@@ -240,6 +241,7 @@ def test_a_second_run_writes_nothing(cluster):
 def test_what_was_consumed_since_is_left_alone_and_said(cluster):
     commit(PLAN, None, CLOUD, REWIND, cluster.save)
     cluster.groups["shipping"][P0] = CommittedOffset(45)
+    cluster.protocols["shipping"] = "consumer"
     outcome = commit(PLAN, cluster.receipt, CLOUD, NOW, cluster.save)
     assert outcome.set == {}
     assert outcome.left_out == ["shipping orders-0: migrated earlier, has consumed since: left at 45"]
@@ -415,6 +417,25 @@ def test_what_is_read_back_otherwise_is_an_error_and_no_later_run_takes_it_for_p
         commit(PLAN, cluster.receipt, CLOUD, REWIND, cluster.save)
 
 
+@pytest.mark.parametrize("back", [False, True])
+def test_a_receipt_that_cannot_be_completed_tells_what_was_written(cluster, back):
+    if back:
+        commit(PLAN, None, CLOUD, REWIND, cluster.save)
+        cluster.done.clear()
+
+    def save(receipt: Receipt) -> None:
+        if len(cluster.done) > 1:
+            raise InvalidFile("r.json cannot be written", why="no space", remedy="free space")
+        cluster.save(receipt)
+
+    with pytest.raises(
+        InvalidFile, match="3 offsets are written at the destination, and r.json cannot be written: no space"
+    ):
+        roll_back(cluster.receipt, None, CLOUD, NOW, save) if back else commit(PLAN, None, CLOUD, REWIND, save)
+    done = roll_back(cluster.receipt, None, CLOUD, NOW, cluster.save) if back else None
+    assert done is None or all(each.written is None for each in cluster.receipt.entries)
+
+
 def test_a_group_with_members_is_refused_before_anything_is_written(cluster):
     cluster.states["billing"] = "Stable"
     with pytest.raises(GroupBusy, match=r"group billing: has members \(its state is Stable\)"):
@@ -429,6 +450,113 @@ def test_a_group_whose_commits_move_is_refused_before_anything_is_written(cluste
     cluster.after_reading = consume
     with pytest.raises(GroupBusy, match=r"commits that move \(orders-0 from 90 to 91\).*MirrorMaker 2"):
         commit(PLAN, None, CLOUD, REWIND, cluster.save)
+    assert cluster.done == []
+
+
+def consumed_since(cluster: Cluster, **protocols: str) -> None:
+    """Everything was migrated, and shipping has gone on from 40 to 45."""
+    commit(PLAN, None, CLOUD, REWIND, cluster.save)
+    cluster.groups["shipping"][P0] = CommittedOffset(45)
+    cluster.protocols = protocols
+    cluster.done.clear()
+
+
+def test_a_commit_that_another_tool_has_made_ahead_is_not_taken_for_consumption(cluster):
+    consumed_since(cluster)
+    for save in (None, cluster.save):
+        with pytest.raises(Refused, match="although no consumer has ever joined it: .* skips up to 5 records"):
+            commit(PLAN, cluster.receipt, CLOUD, NOW, save)
+    assert cluster.done == []
+    commit(PLAN, cluster.receipt, CLOUD, REWIND, cluster.save)
+    assert cluster.groups == AFTER
+
+
+@pytest.mark.parametrize("protocols", [{"shipping": "consumer"}, {"shipping": ""}])
+def test_a_group_with_members_has_consumed_since(cluster, protocols):
+    consumed_since(cluster, **protocols)
+    cluster.states["shipping"] = "Stable"
+    outcome = commit(PLAN, cluster.receipt, CLOUD, NOW, cluster.save)
+    assert outcome.left_out == ["shipping orders-0: migrated earlier, has consumed since: left at 45"]
+
+
+def test_a_group_that_is_left_alone_is_watched_as_one_that_is_written(cluster):
+    consumed_since(cluster, shipping="consumer")
+
+    def sync() -> None:
+        cluster.groups["shipping"][P0] = CommittedOffset(cluster.groups["shipping"][P0].offset + 1)
+
+    cluster.after_reading = sync
+    with pytest.raises(GroupBusy, match=r"group shipping: has commits that move \(orders-0 from 45 to 46\)"):
+        commit(PLAN, cluster.receipt, CLOUD, NOW, cluster.save)
+    skip = dataclasses.replace(NOW, on_active_group="skip_group")
+    outcome = commit(PLAN, cluster.receipt, CLOUD, skip, cluster.save)
+    assert outcome.active_groups == ["shipping"]
+    assert (cluster.done, outcome.set) == ([], {})
+
+
+def test_a_consumer_that_joins_a_group_that_is_left_alone_is_no_hindrance(cluster):
+    consumed_since(cluster, shipping="consumer")
+
+    def join() -> None:
+        cluster.states["shipping"] = "Stable"
+        cluster.groups["shipping"][P0] = CommittedOffset(46)
+
+    cluster.after_reading = join
+    assert commit(PLAN, cluster.receipt, CLOUD, NOW, cluster.save).active_groups == []
+
+
+@pytest.mark.parametrize("earlier_group", ["shipping", "billing"])
+def test_a_group_whose_commits_are_gone_is_not_migrated_again_in_silence(cluster, earlier_group):
+    """They have expired, or the group was removed or renamed, by whatever tool."""
+    commit(PLAN, None, CLOUD, REWIND, cluster.save, now=1_764_086_400)
+    cluster.groups.pop(earlier_group)
+    cluster.states.pop(earlier_group)
+    cluster.done.clear()
+    for save in (None, cluster.save):
+        with pytest.raises(
+            Refused, match=f"{earlier_group}, .* on 2025-11-25T16:00:00Z, and has no committed offset now"
+        ):
+            commit(PLAN, cluster.receipt, CLOUD, NOW, save)
+    kept = commit(PLAN, cluster.receipt, CLOUD, dataclasses.replace(NOW, on_rewind="keep"), cluster.save)
+    assert all("left without one (on_rewind: keep)" in line for line in kept.left_out) and kept.left_out
+    assert cluster.done == []
+    commit(PLAN, cluster.receipt, CLOUD, REWIND, cluster.save)
+    assert cluster.groups == AFTER
+
+
+def test_a_plan_that_moves_every_group_back_asks_whether_the_clusters_are_swapped(cluster):
+    back = only(entry("billing", P0, 50, CommittedOffset(90)), entry("billing", P1, 3, CommittedOffset(10, "old")))
+    with pytest.raises(
+        Refused, match="move it back to 50: at the destination, .* source and destination may be swapped"
+    ):
+        commit(back, None, CLOUD, NOW, cluster.save)
+    with pytest.raises(Refused, match=r"move it back to 50\. Set on_rewind"):
+        commit(PLAN, None, CLOUD, NOW, cluster.save)
+
+
+def test_members_are_named_before_whatever_else_a_run_would_be_refused_for(cluster):
+    cluster.states["billing"] = "Stable"
+    with pytest.raises(GroupBusy, match="group billing: has members"):
+        commit(PLAN, None, CLOUD, NOW, cluster.save)
+    cluster.states["billing"] = "Empty"
+    with pytest.raises(Refused, match="this would move it back to 50"):
+        commit(PLAN, None, CLOUD, NOW, cluster.save)
+
+
+def test_a_rollback_names_members_first_and_then_what_it_repeats(cluster):
+    consumed_since(cluster, shipping="consumer")
+    cluster.groups["billing"][P1] = CommittedOffset(57)
+    cluster.states["shipping"] = "Stable"
+    with pytest.raises(GroupBusy, match="group shipping: has members"):
+        roll_back(cluster.receipt, None, CLOUD, NOW, cluster.save)
+    cluster.states["shipping"] = "Empty"
+    with pytest.raises(Refused, match="billing, shipping have consumed up to 12 records at the destination since"):
+        roll_back(cluster.receipt, None, CLOUD, NOW, cluster.save)
+    only = Selection(groups=("shipping",))
+    with pytest.raises(
+        Refused, match="committed offset 45; this would remove it: shipping has consumed up to 5 records"
+    ):
+        roll_back(cluster.receipt, only, CLOUD, NOW, cluster.save)
     assert cluster.done == []
 
 
@@ -501,6 +629,61 @@ def test_everything_is_checked_before_anything_is_written(cluster, plan, options
     assert cluster.groups == BEFORE
 
 
+def only(*entries: PlanEntry) -> Plan:
+    return dataclasses.replace(PLAN, entries=entries)
+
+
+LONG_TOPIC = TopicPartition("t" * 250, 0)
+
+
+@pytest.mark.parametrize(
+    ("plan", "arrange", "told"),
+    [
+        (only(entry("shipping", P0, 40, None), entry("", P0, 40, None)), {}, "a group has no name"),
+        (
+            only(entry("shipping", P0, 40, None), entry("g" * 32_768, P0, 40, None)),
+            {},
+            "name is longer than 32767 bytes",
+        ),
+        (
+            only(entry("shipping", P0, 40, None), entry("x", LONG_TOPIC, 40, None)),
+            {},
+            "a topic's name has 250 characters",
+        ),
+        (only(entry("shipping", P0, 40, None, metadata="m" * 4097)), {}, "metadata of 4097 characters is too long"),
+        (
+            only(entry("shipping", P0, 40, None)),
+            {"rights": {"DELETE"}},
+            "needs ACL GROUP READ on shipping, TOPIC READ on or",
+        ),
+        (
+            only(entry("shipping", P0, 40, None)),
+            {"states": {"shipping": "Stable"}, "groups": {"shipping": {}}},
+            "has members",
+        ),
+        (only(entry("shipping", P0, 100, None)), {}, "is not between the log's start"),
+        (only(entry("billing", P0, 50, CommittedOffset(90))), {}, "this would move it back to 50"),
+        (only(entry("shipping", P0, 40, CommittedOffset(3))), {}, "has changed since the plan was made"),
+    ],
+)
+def test_a_dry_run_refuses_what_the_run_refuses_and_neither_saves_a_receipt(cluster, plan, arrange, told):
+    for name, value in arrange.items():
+        setattr(cluster, name, value)
+    said = []
+    for save in (None, cluster.save):
+        with pytest.raises(MigrationError, match=told) as refused:
+            commit(plan, None, CLOUD, NOW, save)
+        said.append(str(refused.value))
+    assert said[0] == said[1]
+    assert (cluster.done, cluster.receipt) == ([], None)
+
+
+def test_a_dry_run_asks_for_no_acl_on_a_topic_that_a_promotion_has_yet_to_make(cluster, monkeypatch):
+    cluster.rights = {"DELETE"}
+    plan = only(entry("shipping", P0, 40, None, predicted=True))
+    assert set(commit(plan, None, CLOUD, NOW, None).set) == {("shipping", P0)}
+
+
 def test_a_receipt_of_another_cluster_is_refused(cluster):
     with pytest.raises(
         Refused, match=r"the receipt was made for another cluster.* Correct the addresses if they are wrong"
@@ -565,6 +748,16 @@ def test_renew_removes_such_a_group_and_makes_it_again_with_all_its_commits(old_
     old_group.done.clear()
     again = commit(PLAN, old_group.receipt, CLOUD, RENEW, old_group.save)
     assert (again.set, again.notes, old_group.done) == ({}, [], [])
+
+
+def test_a_group_that_has_consumed_since_is_not_made_again_but_named(old_group):
+    """Made again, it would look like one that nobody has ever joined."""
+    commit(PLAN, None, CLOUD, REWIND, old_group.save)
+    old_group.groups["billing"][P0] = CommittedOffset(55)
+    old_group.done.clear()
+    for _run in range(2):
+        outcome = commit(PLAN, old_group.receipt, CLOUD, RENEW, old_group.save)
+        assert [note.kind for note in outcome.notes] == [NoteKind.OFFSETS_EXPIRE] and old_group.done == []
 
 
 def test_a_group_that_is_right_already_is_renewed_as_well(old_group):

@@ -496,7 +496,8 @@ def test_a_failed_run_says_what_earlier_runs_have_committed_of_its_groups():
     assert {row.state for row in story.rows} == {State.EARLIER} and {row.after for row in story.rows} == {46}
     assert story.way_back == (
         "Earlier runs have committed 6 group-partitions of these groups at the destination. "
-        "Stop the consumers at the destination, then roll these groups back:"
+        "Stop the consumers at the destination, then roll these groups back. If they have consumed at the destination since, "
+        "add -e group_migration_on_rewind=rewind: the consumers then consume these records once more:"
     )
     assert "streamshift.kafka.rollback" in story.way_back_command and '["mailing"]' in story.way_back_command
     assert [note.text[:38] for note in story.notes] == ["The receipt also holds 1 group-partiti"]  # billing stays
