@@ -16,10 +16,11 @@ import time
 import typing as t
 
 from testbed.background import Background, Got, consumer
-from testbed.clients import Message, Servers, commit, committed, create_topic, produce
+from testbed.clients import Message, Servers, commit, committed, create_topic, delete_records, produce
 from testbed.live_tool import LiveTool
 
-TOPICS = {"orders": 3, "beats": 2}  # and how many partitions; all beats are equal but for their times
+# And how many partitions. All beats are equal but for their times, and there are five statuses.
+TOPICS = {"orders": 3, "beats": 2, "statuses": 2}
 HISTORY = 400  # records of each partition before the company is watched
 OLD_LIFE = 250  # records of each partition that only the destination has
 PACE = 0.1  # seconds between records of one partition
@@ -39,6 +40,7 @@ GROUPS = {
     "mistaken": Temper(500, 0.0),
     "idle": None,  # it has stopped in the middle long ago
 }
+_KEPT = 60  # records before a committed offset that retention leaves, because a group may be set back by 50
 _RECOPIED = 20  # records at most of each partition that a restarted tool copies again
 
 
@@ -90,6 +92,15 @@ class Company:
         self.restarts.append(count)
         tool.start(again=count)
 
+    def expire(self) -> None:
+        """Retention at the source removes some of what all groups have consumed."""
+        source, _destination = self._clusters
+        commits = [committed(source, group) for group in GROUPS]
+        for topic, partitions in TOPICS.items():
+            lowest = {at: min(its.get((topic, at), (0, ""))[0] for its in commits) for at in range(partitions)}
+            starts = {at: max(0, low - _KEPT - self._chance.randrange(_KEPT)) for at, low in lowest.items()}
+            delete_records(source, topic, starts)
+
     def rewind(self) -> None:
         """Somebody sets a group back by some records, and starts its consumers again."""
         self._running.pop("rewound").end()
@@ -116,8 +127,12 @@ class Company:
             cluster,
             topic,
             [
-                Message(b"beat" if topic == "beats" else b"%d" % number, None, (), self._begin + number, partition)
+                Message(_value(topic, number), None, (), self._begin + number, partition)
                 for number in range(first, last)
                 for partition in range(TOPICS[topic])
             ],
         )
+
+
+def _value(topic: str, number: int) -> bytes:
+    return {"beats": b"beat", "statuses": b"status %d" % (number % 5)}.get(topic, b"%d" % number)

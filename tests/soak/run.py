@@ -47,6 +47,7 @@ class Soak:
         self._plan = folder / "kafka-migrations/onprem-to-cloud/plan.json"
         self._say, self._verify = say, verify
         self.violations: list[str] = []
+        self._verdicts: collections.Counter[str] = collections.Counter()
 
     def play(self, rounds: int, seed: int) -> None:
         """So many rounds with events between them, the cut-over, and what became of every record."""
@@ -62,6 +63,7 @@ class Soak:
             for number, event in enumerate(events, 1):
                 begin = time.monotonic()
                 self._round(company, number, event)
+                company.expire()
                 seconds.append(time.monotonic() - begin)
             company.stop_consumers()
             begin = time.monotonic()
@@ -70,7 +72,8 @@ class Soak:
             self._start_and_judge(company)
         self._say(
             f"{rounds} rounds, {statistics.median(seconds):.1f} s each (median), the window {window:.1f} s; "
-            f"the tool was killed {len(company.restarts)} times, and copied {sum(company.restarts)} records again"
+            f"the tool was killed {len(company.restarts)} times, and copied {sum(company.restarts)} records again; verdicts: "
+            + ", ".join(f"{number:,} {verdict}" for verdict, number in self._verdicts.most_common())
         )
 
     def _round(self, company: Company, number: int, event: str) -> None:
@@ -84,6 +87,8 @@ class Soak:
             elif event == "a mistaken consumer":
                 beside.enter_context(member(self._destination, "mistaken", list(TOPICS), commits=False))
             played = self._controller.migrate_groups(groups=list(GROUPS), phase="sync", on_rewind="rewind")
+        entries = json.loads(self._plan.read_text())["entries"]
+        self._verdicts.update(f"{each['verdict']} {each['reason'] or ''}".rstrip() for each in entries)
         said = [line.strip(' ",') for line in played.output.splitlines() if "Round 1: " in line]
         self._say(f"round {number}, {event}: {said[0].removeprefix('Round 1: ') if said else 'failed'}")
         if played.code:
