@@ -89,13 +89,17 @@ class LostRecords:
         return max(0, min(self.expired, self.position - self.reader.committed) - found)
 
     def _ends_well(self) -> bool:
-        """Where both logs were read whole: is each copy from L on one of a record that the source still has?"""
+        """Where both logs were read whole: does each content from L on stand there as often as the source still has it?
+
+        Where a copy of it is missing, one that is there may be that of an equal consumed record, made again.
+        """
         source, destination = self.reader.source, self.reader.destination
         if max(source.length, destination.length) > source.budget:
             return False
         copies = collections.Counter(map(self.matching.key, destination.records(self.begin, destination.end)))
-        originals = itertools.chain(*source.with_aborted(source.start, source.end))
-        return copies <= collections.Counter(map(self.matching.key, originals))
+        kept = itertools.chain(*source.with_aborted(source.start, source.end))
+        originals = collections.Counter(map(self.matching.key, kept))
+        return all(originals[key] == count for key, count in copies.items())
 
 
 def lost_text(lost: int | None, expired: int, each_a_record: bool, where: str = "lost on both clusters") -> str:

@@ -176,6 +176,8 @@ class TestExpired:
             pytest.param(
                 4, run(24, 99), 24, run(20, 30, run(0, 5, run(30, 90))), False, 16, None, id="consumed ones again"
             ),
+            pytest.param(1, "d a f", 3, "d a", True, 2, 0, id="the tool lags, stamped"),
+            pytest.param(1, "d a f a", 3, "d a f", True, 2, None, id="and a content may be a consumed one's"),
             pytest.param(1, "d e f", 3, "", False, 2, 0, id="nothing was copied"),
             pytest.param(0, run(15, 700), 15, run(15, 690), False, 15, 0, id="nothing consumed"),
             pytest.param(0, run(15, 99), 15, run(15, 90), True, 15, 0, id="nothing consumed, stamped"),
