@@ -133,6 +133,7 @@ def anchors(
             functools.partial(_read, source_logs, {its for entry in alike for its in _source_spans(entry)}),
             functools.partial(_read, destination_logs, {its for entry in alike for its in _destination_spans(entry)}),
         )
+        _read(destination_logs, _gaps(alike, source_logs))
         for entry in alike:
             its = _finding(entry, _record_problems(entry, source_logs, destination_logs))
             absent = absent_beside(entry, source_logs, destination_logs)
@@ -201,10 +202,17 @@ def _source_spans(entry: PlanEntry) -> t.Iterator[tuple[TopicPartition, Span]]:
 def _destination_spans(entry: PlanEntry) -> t.Iterator[tuple[TopicPartition, Span]]:
     for at in _anchors(entry):
         yield entry.partition, (at.destination, at.destination + 1)
-    if (spans := unseen(entry)) is not None:
-        yield entry.partition, spans[1]
-    elif entry.absent:
-        yield entry.partition, (0, 0)
+    if entry.absent:
+        yield entry.partition, (0, 0)  # the edges and settings of the log alone
+
+
+def _gaps(entries: t.Iterable[PlanEntry], source_logs: ClusterLogs) -> set[tuple[TopicPartition, Span]]:
+    """What to read at the destination where the source has records that may be absent there: mostly nothing."""
+    return {
+        (entry.partition, spans[1])
+        for entry in entries
+        if (spans := unseen(entry)) and source_logs.logs[entry.source[0].partition].between(*spans[0])
+    }
 
 
 def _read(side: ClusterLogs, wanted: set[tuple[TopicPartition, Span]]) -> None:
