@@ -75,9 +75,7 @@ def records(
     on_absent: fail, or warn where the replication tool leaves records out on purpose.
     """
     cases = [case for each in claimed for case in each.cases]
-    found = findings(cases, source, destination, limit, spark, say)
-    if on_absent == OnAbsent.WARN:
-        found = [tolerating_absent(each, "on_absent: warn") for each in found]
+    found = _tolerated(findings(cases, source, destination, limit, spark, say), on_absent)
     right = [each for each in found if not each.problems]
     # Where both logs were read to their ends, and nothing is there, that is what had to be proved.
     seen = [each for each in right if each.compared or each.complete]
@@ -138,8 +136,7 @@ def anchors(
             its = _finding(entry, _record_problems(entry, source_logs, destination_logs))
             absent = absent_beside(entry, source_logs, destination_logs)
             found.append(with_absent_flaw(its, absent, destination_logs.logs[entry.partition].facts.compacted))
-    if on_absent == OnAbsent.WARN:
-        found = [tolerating_absent(each, "on_absent: warn") for each in found]
+    found = _tolerated(found, on_absent)
     verified = Verified(
         sum(not each.problems for each in found),
         len(entries) - len(looked_at),
@@ -161,6 +158,10 @@ def together(verified: t.Iterable[Verified]) -> Verified:
         _in_order(note for its in each for note in its.notes),
         sum(its.incomplete for its in each),
     )
+
+
+def _tolerated(found: list[Finding], on_absent: OnAbsent) -> list[Finding]:
+    return [tolerating_absent(each, "on_absent: warn") for each in found] if on_absent == OnAbsent.WARN else found
 
 
 def _notes(found: t.Iterable[Finding]) -> list[Note]:
