@@ -35,6 +35,7 @@ ELSEWHERE = {
     "_matching/rows.py": 1,
     "_planning/identical.py": 1,
     "_planning/merged_groups.py": 3,
+    "_planning/other_partitions.py": 1,
     "_planning/wide.py": 1,
     "_migration/drafts.py": 1,
     "_verification/verify.py": 1,

@@ -130,7 +130,12 @@ def kill(process: Process) -> bool:
 
 
 class Migration:
-    """One migration between two clusters: its files, and the modules that make and use them."""
+    """One migration between two clusters: its files, and the modules that make and use them.
+
+    on_absent: what commits and verifications do about records that the replication tool has left out.
+    """
+
+    on_absent = "fail"
 
     def __init__(self, directory: Path, source: t.Any, destination: t.Any) -> None:
         directory.mkdir(exist_ok=True)
@@ -161,7 +166,12 @@ class Migration:
 
     def commit(self, via: t.Callable[..., t.Any] = succeeds, **options: t.Any) -> t.Any:
         """kafka_offset_commit of the plan, without waiting for consumers that nobody has started."""
-        its = {"cluster": self.destination, "idle_wait": 0, **self._files("plan", "receipt")}
+        its = {
+            "cluster": self.destination,
+            "idle_wait": 0,
+            **self._files("plan", "receipt"),
+            "on_absent": self.on_absent,
+        }
         return via("kafka_offset_commit", **its | options)
 
     def roll_back(self, via: t.Callable[..., t.Any] = succeeds, **options: t.Any) -> t.Any:
@@ -172,7 +182,7 @@ class Migration:
 
     def verify(self, via: t.Callable[..., t.Any] = succeeds, **options: t.Any) -> t.Any:
         """kafka_offset_verify of what the receipt says was written, by method anchors, which needs no Spark."""
-        its = {"source": self.source, "destination": self.destination, "method": "anchors"}
+        its = {"source": self.source, "destination": self.destination, "method": "anchors", "on_absent": self.on_absent}
         its |= self._files("plan", "receipt")
         return via("kafka_offset_verify", **its | options)
 

@@ -62,7 +62,8 @@ def objected(
 def absent_objections(entries: t.Iterable[PlanEntry]) -> dict[Key, str]:
     """Why the offsets must not be written whose destination lacks unconsumed records, by key."""
     remedy = (
-        "let the replication tool copy them and plan again, or set on_absent to warn if it leaves them out on purpose"
+        f"let the replication tool copy them and plan again, or set {option_name('on_absent')} to warn "
+        "if it leaves them out on purpose"
     )
     return {entry.key: f"{entry.absent}; {remedy}" for entry in entries if entry.absent}
 

@@ -74,9 +74,7 @@ def records(
     on_absent: fail, or warn where the replication tool leaves records out on purpose.
     """
     cases = [case for each in claimed for case in each.cases]
-    found = findings(cases, source, destination, limit, spark, say)
-    if on_absent == OnAbsent.WARN:
-        found = [tolerating_absent(each, "on_absent: warn") for each in found]
+    found = _tolerated(findings(cases, source, destination, limit, spark, say), on_absent)
     right = [each for each in found if not each.problems]
     # Where both logs were read to their ends, and nothing is there, that is what had to be proved.
     seen = [each for each in right if each.compared or each.complete]
@@ -131,12 +129,12 @@ def anchors(
             functools.partial(_read, source_logs, {its for entry in alike for its in _source_spans(entry)}),
             functools.partial(_read, destination_logs, {its for entry in alike for its in _destination_spans(entry)}),
         )
+        _read(destination_logs, _gaps(alike, source_logs))
         for entry in alike:
             its = _finding(entry, _record_problems(entry, source_logs, destination_logs))
             absent = absent_beside(entry, source_logs, destination_logs)
             found.append(with_absent_flaw(its, absent, destination_logs.logs[entry.partition].facts.compacted))
-    if on_absent == OnAbsent.WARN:
-        found = [tolerating_absent(each, "on_absent: warn") for each in found]
+    found = _tolerated(found, on_absent)
     verified = Verified(
         sum(not each.problems for each in found),
         len(entries) - len(looked_at),
@@ -158,6 +156,10 @@ def together(verified: t.Iterable[Verified]) -> Verified:
         _in_order(note for its in each for note in its.notes),
         sum(its.incomplete for its in each),
     )
+
+
+def _tolerated(found: list[Finding], on_absent: OnAbsent) -> list[Finding]:
+    return [tolerating_absent(each, "on_absent: warn") for each in found] if on_absent == OnAbsent.WARN else found
 
 
 def _notes(found: t.Iterable[Finding]) -> list[Note]:
@@ -199,10 +201,17 @@ def _source_spans(entry: PlanEntry) -> t.Iterator[tuple[TopicPartition, Span]]:
 def _destination_spans(entry: PlanEntry) -> t.Iterator[tuple[TopicPartition, Span]]:
     for at in _anchors(entry):
         yield entry.partition, (at.destination, at.destination + 1)
-    if (spans := unseen(entry)) is not None:
-        yield entry.partition, spans[1]
-    elif entry.absent:
-        yield entry.partition, (0, 0)
+    if entry.absent:
+        yield entry.partition, (0, 0)  # the edges and settings of the log alone
+
+
+def _gaps(entries: t.Iterable[PlanEntry], source_logs: ClusterLogs) -> set[tuple[TopicPartition, Span]]:
+    """What to read at the destination where the source has records that may be absent there: mostly nothing."""
+    return {
+        (entry.partition, spans[1])
+        for entry in entries
+        if (spans := unseen(entry)) and source_logs.logs[entry.source[0].partition].between(*spans[0])
+    }
 
 
 def _read(side: ClusterLogs, wanted: set[tuple[TopicPartition, Span]]) -> None:
