@@ -165,7 +165,7 @@ def restore_old_groups(
         )
     }
     wanted = {key: target for key, target in wanted.items() if key[0] not in staying}
-    rollback.check_topics(wanted, removed.traits.recreated(found.traits), name)
+    rollback.check_recreated(wanted, removed.traits.recreated(found.traits), name)
     bounds = positions.partition_bounds(cluster, sorted({partition for _group, partition in wanted})) if wanted else {}
     notes = rollback.check_bounds(wanted, bounds, name)
     writing.check_write_acls(cluster, wanted, "making the groups again")
