@@ -388,7 +388,9 @@ class TestFiles:
         head = {"format": "streamshift.kafka/receipt", "version": 1, "destination": {"cluster_id": source.cluster_id}}
         other.write_text(json.dumps({**head, "entries": []}))
         message = migration.commit(via=refuses, receipt=str(other))
-        assert "the receipt was made for another cluster: this one has the id" in message and source.cluster_id in message
+        assert (
+            "the receipt was made for another cluster: this one has the id" in message and source.cluster_id in message
+        )
 
     @pytest.mark.parametrize("kind", ["snapshot", "plan", "receipt"])
     def test_damaged(self, destination, migration, orders, kind):
