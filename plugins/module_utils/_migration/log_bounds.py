@@ -40,8 +40,10 @@ def read_log_bounds(
         return Note(NoteKind.LOG_ENDS_MISSING, f"The log ends of the {connection.name} are missing: {why}.")
 
     try:
-        found = clusters.identify(impatient, expected.traits.topic_ids if expected else ())
-        bounds = bounds_as_far_as_known(impatient, partitions, PATIENCE)[1]
+        cluster_id, bounds = bounds_as_far_as_known(impatient, partitions, PATIENCE)
+        found = ClusterIdentity(cluster_id)
+        if expected is not None and expected.traits.topic_ids:
+            found = clusters.identify(impatient, expected.traits.topic_ids)
     except MigrationError as exc:
         return LogBounds({}, missing(f"{exc.what}{f': {exc.why}' if exc.why else ''}"))
     if expected is not None and (difference := expected.difference(found)) is not None:

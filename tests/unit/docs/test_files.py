@@ -142,7 +142,7 @@ ids = st.dictionaries(names, st.none() | names, max_size=2)
 logs = st.dictionaries(
     names, st.lists(st.none() | st.builds(LogRange, offsets, offsets), max_size=2).map(tuple), max_size=2
 )
-traits = st.builds(Traits, marks, ids)
+traits = st.tuples(marks, ids).map(lambda its: Traits(*its))
 documents = {
     "snapshot": st.builds(
         Snapshot,

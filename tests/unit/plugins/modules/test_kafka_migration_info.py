@@ -20,6 +20,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes imp
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_migration_info
 from ansible_collections.streamshift.kafka.tests.unit.plugins.modules.world import DESTINATION, SOURCE, saved, written
+from tests.support.identities import known_by_id
 
 NO_ACL = NotAuthorized(
     "missing ACL TOPIC READ on orders", cluster="source cluster a:1", topic="orders", remedy="grant it"
@@ -39,6 +40,7 @@ def look(run_module, monkeypatch):
             return Preflight(IDS, list(problems), [Note(NoteKind.SETTING_DIFFERS, "a note")], [SHORTER], {"billing"})
 
         monkeypatch.setattr(kafka_migration_info.use_case, "look", use_case)
+        known_by_id(monkeypatch, lambda connection: IDS[connection.name.split()[0]])
         monkeypatch.setattr(kafka_migration_info.use_case, "lacking_for_verification", lambda _spark: [NO_JAVA])
         given = {"source": SOURCE, "destination": DESTINATION, "groups": ["billing"], **options}
         return run_module(kafka_migration_info, check=check, **given)

@@ -97,7 +97,7 @@ def test_the_lag_is_read_from_the_clusters_that_are_given(run_module, migration,
     [
         (ConnectionFailed("no broker answers", cluster="source cluster broker1:9092", why="time out"), "time out"),
         (NotAuthorized("needs ACL"), "needs ACL"),
-        (None, "it is cluster another, and the files are about source-id."),
+        (None, "the files are about another cluster, because this one has the id another, not source-id."),
     ],
 )
 def test_a_cluster_that_does_not_tell_its_log_ends_fails_nothing(run_module, migration, monkeypatch, refuse, said):
