@@ -16,7 +16,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.draft
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Rule
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Prefixes, Rule
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import SourcePosition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -153,3 +153,24 @@ def test_a_draft_without_a_commit_has_no_source_offset():
     entry = DRAFT._replace(committed=None).entry(Verdict.UNCOMMITTED)
     assert entry.source[0].offset is None
     assert entry.target is None
+
+
+@pytest.mark.parametrize(
+    ("topic", "told"),
+    [
+        ("app-KSTREAM-AGGREGATE-STATE-STORE-0000000003-repartition", "Kafka Streams makes itself: do not fill it"),
+        ("orders-repartition", "fill it, map it, or exclude it"),
+    ],
+)
+def test_a_repartition_topic_that_is_missing_is_not_to_be_filled(topic, told):
+    (draft,) = from_snapshot(snapshot(("app", topic, 0)), Mapping())
+    entry = without_records(draft, {topic: 1}, {})
+    assert entry.reason is Reason.TOPIC_MISSING and told in entry.detail
+
+
+def test_a_missing_copy_of_the_destinations_own_topic_is_told_with_what_to_set():
+    mapping = Mapping(prefixes=Prefixes("A.", "", "."))
+    (draft,) = from_snapshot(snapshot(("app", "B.foo", 0)), mapping)
+    assert without_records(draft, {"B.foo": 1}, {}, mapping).detail.endswith(
+        "set target_alias of replication_policy to B"
+    )
