@@ -132,7 +132,7 @@ def commit(
     )
     entries = [entry for entry in entries if entry.target is not None]
     decided = _decide(entries, known, destination, options, watch, now, predicts=save is None)
-    left_out = [*not_done(snapshot.left_out if snapshot else (), plan), *missing, *left_out, *decided.left_out]
+    left_out = [*missing, *left_out, *decided.left_out, *not_done(snapshot.left_out if snapshot else (), plan)]
     outcome = _outcome(decided.concerned, commits_of(decided.found), decided.writes, left_out, receipt)
     notes = decided.source_notes + decided.expiry_notes
     outcome = dataclasses.replace(

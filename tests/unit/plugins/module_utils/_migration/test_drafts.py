@@ -20,7 +20,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.draft
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Rule
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Prefixes, Rule
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import SourcePosition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnConflict, OnUncommitted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -194,3 +194,24 @@ def test_a_group_that_is_merged_from_one_with_an_open_transaction_is_blocked():
     (entry,) = without_open([draft.entry(Verdict.EXACT, 7)], its, mapping)
     assert (entry.verdict, entry.offset, entry.reason) == (Verdict.BLOCKED, None, Reason.OPEN_TRANSACTION)
     assert entry.detail.startswith("a transaction that commits offsets for a-0 is open: id x9 at the source: wait")
+
+
+@pytest.mark.parametrize(
+    ("topic", "told"),
+    [
+        ("app-KSTREAM-AGGREGATE-STATE-STORE-0000000003-repartition", "Kafka Streams makes itself: do not fill it"),
+        ("orders-repartition", "fill it, map it, or exclude it"),
+    ],
+)
+def test_a_repartition_topic_that_is_missing_is_not_to_be_filled(topic, told):
+    (draft,) = from_snapshot(snapshot(("app", topic, 0)), Mapping())
+    entry = without_records(draft, {topic: 1}, {})
+    assert entry.reason is Reason.TOPIC_MISSING and told in entry.detail
+
+
+def test_a_missing_copy_of_the_destinations_own_topic_is_told_with_what_to_set():
+    mapping = Mapping(prefixes=Prefixes("A.", "", "."))
+    (draft,) = from_snapshot(snapshot(("app", "B.foo", 0)), mapping)
+    assert without_records(draft, {"B.foo": 1}, {}, mapping).detail.endswith(
+        "set target_alias of replication_policy to B"
+    )

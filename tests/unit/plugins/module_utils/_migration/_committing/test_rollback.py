@@ -230,3 +230,15 @@ def test_a_group_is_put_back_before_the_start_of_a_log_but_not_after_its_end():
         assert rollback.check_bounds({("billing", P0): CommittedOffset(offset)}, bounds, "cloud") == notes
     with pytest.raises(Refused, match="cloud, group billing, topic orders, partition 0: offset 100"):
         rollback.check_bounds({("billing", P0): CommittedOffset(100)}, bounds, "cloud")
+
+
+def test_why_nothing_of_a_group_goes_back_is_said():
+    never = entry(P0, written=None, group="new-billing")
+    assert rollback.unmoved_lines([never], {}, set()) == [
+        "new-billing: no run has written its offsets, or they are rolled back already"
+    ]
+    (gone,) = rollback.unmoved_lines([ORDERS], {}, set())
+    assert "it has no committed offset, as before; if it was renamed since" in gone
+    (back,) = rollback.unmoved_lines([ORDERS], {ORDERS.key: CommittedOffset(3)}, set())
+    assert back == "new-billing: it has committed what it had committed before"
+    assert rollback.unmoved_lines([ORDERS], {}, {"new-billing"}) == []
