@@ -134,6 +134,8 @@ def unwritten(
             remedy="let that run end, and run again then: it goes on where that one has ended",
         )
     remedy = _REMEDIES.get(error.code(), "remove the cause and run again: it goes on where it has ended")
+    if error.code() == KafkaError._MSG_TIMED_OUT:
+        remedy = unacknowledged()
     return BrokerError(what, cluster=str(connection), why=error.str(), remedy=remedy, **its)
 
 
@@ -141,8 +143,8 @@ def unacknowledged() -> str:
     """What to do where brokers do not take records in time."""
     return (
         "see that the partitions have leaders, enough replicas in sync and space on their disks; where a quota "
-        "(producer_byte_rate) or a slow network holds records back, set max_bytes_per_second to less than it lets pass. Then "
-        "run again: the copy goes on where it has ended"
+        f"(producer_byte_rate) or a slow network holds records back, set {option_name('max_bytes_per_second')} to less than it "
+        "lets pass. Then run again: the copy goes on where it has ended"
     )
 
 
@@ -198,7 +200,6 @@ _ENOUGH_REPLICAS = "see that enough replicas are in sync (min.insync.replicas), 
 _REMEDIES = {
     KafkaError.NOT_ENOUGH_REPLICAS: _ENOUGH_REPLICAS,
     KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND: _ENOUGH_REPLICAS,
-    KafkaError._MSG_TIMED_OUT: unacknowledged(),
     KafkaError.INVALID_TIMESTAMP: "raise message.timestamp.after.max.ms of the topic, and run again",
     KafkaError.INVALID_RECORD: "see what the topic demands of its records: a compacted one takes none without a key",
 }
