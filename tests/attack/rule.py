@@ -215,20 +215,18 @@ def count(case: Case) -> Answer:
 
 
 def count_by_spark(cases: t.Sequence[Case]) -> list[Answer]:
-    """The same as Spark's workers count it, for many cases at once. They compare times."""
-    sides = [
-        (Broker(case.source, case.source_edges), Broker(case.destination, case.destination_edges)) for case in cases
-    ]
-    worlds = [
-        by_hand.World(
-            (tuple(map(digested, source.with_open)),),
-            (tuple(map(digested, destination.visible)),),
-            (destination.edges.end,),
-            ((case.committed,),),
+    """The same as Spark's workers count it, for many cases at once, those of one world in a row. They compare times."""
+    worlds, stable = [], []
+    for _logs, several in itertools.groupby(cases, lambda its: (its.source, its.destination, its.source_edges)):
+        its = list(several)
+        source, destination = (
+            Broker(its[0].source, its[0].source_edges),
+            Broker(its[0].destination, its[0].destination_edges),
         )
-        for case, (source, destination) in zip(cases, sides, strict=True)
-    ]
-    stable = [source.facts.end for source, _destination in sides]
+        logs = (tuple(map(digested, source.with_open)),), (tuple(map(digested, destination.visible)),)
+        commits = tuple((case.committed,) for case in its)
+        worlds.append(by_hand.World(*logs, (destination.edges.end,), commits))
+        stable.append(source.facts.end)
     found = by_hand.count_directly(worlds, True, 1, without_headers=True, stable=stable)
     return [_said(case, its.answers[0]) for case, its in zip(cases, found, strict=True)]
 
