@@ -20,13 +20,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils import _matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching import counting
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.decide import decide
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
-    Anchor,
     Decision,
     Log,
     Need,
     Policy,
     Question,
-    Span,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import NotRead, Reader
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged import (
@@ -36,16 +34,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged
     decide_merged,
     young_from,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.shifted import goes_on, where_it_goes_on
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.whole import count_logs as count_whole
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.whole import decide_counted
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.identical import identical_entries
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.merged_counts import (
     found_in,
     missing_records,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.count_job import GroupCount
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._spark import by_hand
@@ -359,54 +353,3 @@ def digested(record: Record) -> Record:
 @functools.lru_cache(4096)
 def _digest(content: bytes) -> bytes:
     return hashlib.md5(content, usedforsecurity=False).digest()
-
-
-def identical(case: Case) -> Answer:
-    """What strategy identical says, for another cluster."""
-    partition = TopicPartition("orders", 0)
-    committed = CommittedOffset(case.committed)
-    draft = Draft("group", partition, "group", partition, committed)
-    logs = Logs(case)
-    source, destination = (
-        t.cast(t.Any, _Side({partition: log}, broker))
-        for log, broker in ((logs.question().source, logs.source), (logs.question().destination, logs.destination))
-    )
-    [entry] = identical_entries({draft.key: draft}, source, destination, is_one_cluster=False).values()
-    reason = None if entry.reason is None else entry.reason.value
-    return Answer(entry.verdict.value, entry.offset, entry.repeats, reason)
-
-
-class _Side(t.NamedTuple):
-    """As much of reading.Side as answer_all() needs."""
-
-    logs: dict[TopicPartition, Log]
-    broker: Broker
-
-    def look_up(self, times: t.Mapping[TopicPartition, t.Iterable[int]]) -> None:
-        for partition, wanted in times.items():
-            self.logs[partition].lookups.update((time, self.broker.lookup(time)) for time in wanted)
-
-    def read(self, spans: t.Mapping[TopicPartition, t.Iterable[Span]], committed: bool = True) -> None:
-        for partition, wanted in spans.items():
-            for span in wanted:
-                add = self.logs[partition].add if committed else self.logs[partition].add_uncommitted
-                add(span, self.broker.read(span, uncommitted=not committed))
-
-
-def kept(earlier: Answer, now: Case) -> Answer | None:
-    """The earlier answer, where a plan would keep it for a group that has not moved, though the world has; else None."""
-    decision = earlier.decision
-    if earlier.verdict != "exact" or not isinstance(decision, Decision):
-        return None
-    anchor = where_it_goes_on(now.committed, earlier.offset or 0, decision.before, decision.after)
-    if anchor is None or (earlier.offset or 0) <= now.destination_edges.start:
-        return None
-    logs = Logs(now)
-    question = dataclasses.replace(logs.question(), committed=0, policy=Policy())
-    timestamp = "timestamp" in decision.matched_by
-
-    def rule(asked: Question) -> bool | Need:
-        return goes_on(asked, Anchor(*dataclasses.astuple(anchor)), timestamp)
-
-    holds, rounds, records = logs.drive(rule, question)
-    return earlier._replace(rounds=rounds, records=records) if holds else None
