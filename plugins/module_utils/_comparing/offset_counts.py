@@ -34,6 +34,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.sums 
     total,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.content import doubted, tallies
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.contents import Named, told_apart
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.lost import Sighting, copies_of_lost
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.tallies import Time
 
 
@@ -45,6 +47,61 @@ class CountedRecord(t.NamedTuple):
     time: Time
 
 
+class OneContent(t.NamedTuple):
+    """The source records and the copies of one content. headers_changed: whether copies have others than their records."""
+
+    source: t.Sequence[CountedRecord]
+    copies: t.Sequence[CountedRecord]
+    headers_changed: bool = False
+
+
+class AlikeRecords(t.NamedTuple):
+    """Records of either side that are alike but for headers. names: by partition and offset, of those that have headers."""
+
+    source: list[CountedRecord]
+    copies: list[CountedRecord]
+    source_names: dict[PlaceInClaim, bytes]
+    copy_names: dict[PlaceInClaim, bytes]
+
+    @classmethod
+    def none(cls) -> t.Self:
+        return cls([], [], {}, {})
+
+    def contents(self, timestamps: bool) -> t.Iterator[OneContent]:
+        """Told apart as the rule does it. timestamps: whether times are compared at all."""
+        if not self.source or not (self.source_names or self.copy_names):
+            yield OneContent(self.source, self.copies)
+            return
+        for told in told_apart(
+            _named(self.source, self.source_names), _named(self.copies, self.copy_names), timestamps
+        ):
+            yield OneContent(
+                [CountedRecord(*spot, time) for spot, time in told.source],
+                [CountedRecord(*spot, time) for spot, time in told.copies],
+                told.name is None,
+            )
+
+
+def _named(records: t.Iterable[CountedRecord], names: t.Mapping[PlaceInClaim, bytes]) -> list[Named[PlaceInClaim]]:
+    return [Named(record[:2], names.get(record[:2], b""), record.time) for record in records]
+
+
+def without_lost(records: t.Mapping[bytes, AlikeRecords]) -> dict[bytes, AlikeRecords]:
+    """The same but for copies of records that the source has lost, if it has lost any. By what records are without headers."""
+    lost = copies_of_lost(
+        (_sighting(name, record) for name, alike in records.items() for record in alike.source),
+        (_sighting(name, record) for name, alike in records.items() for record in alike.copies),
+    )
+    return {
+        name: alike._replace(copies=[copy for copy in alike.copies if copy[:2] not in lost])
+        for name, alike in records.items()
+    }
+
+
+def _sighting(name: bytes, record: CountedRecord) -> Sighting:
+    return Sighting(name, record.time, record.place, record.offset)
+
+
 class Contents:
     """Contents of some source partitions and some destination partitions, ready to be counted for any number of claims.
 
@@ -54,7 +111,7 @@ class Contents:
 
     def __init__(
         self,
-        contents: t.Iterable[tuple[t.Sequence[CountedRecord], t.Sequence[CountedRecord]]],
+        contents: t.Iterable[OneContent],
         pairs: t.Iterable[SingleContent] = (),
     ) -> None:
         """contents: the source records and the copies of each content, each once. pairs: further contents, as they are."""
@@ -65,7 +122,9 @@ class Contents:
         lonely: list[CountedRecord] = []
         lonely_copies: list[CountedRecord] = []
         self.progress = ToolProgress({}, {})
-        for source, copies in contents:
+        self.headers_changed = False
+        for source, copies, headers_changed in contents:
+            self.headers_changed |= headers_changed
             if not source:
                 lonely_copies += copies
                 continue
@@ -76,7 +135,7 @@ class Contents:
             if parts is None:
                 self._mixed.append((source, copies))
                 once_by_time += _once_by_time(source, copies)
-                self._arrive(source, copies)
+                self._arrive(source, copies, own=True)
                 continue
             for originals, part_copies in parts:
                 if not part_copies:
@@ -98,10 +157,18 @@ class Contents:
     def _add_pair(self, original: CountedRecord, copy: CountedRecord) -> None:
         self.pairs.append(_pair(original, copy))
 
-    def _arrive(self, source: t.Sequence[CountedRecord], copies: t.Sized) -> None:
-        for place, offset, _time in source if len(copies) >= len(source) else ():
+    def _arrive(
+        self, source: t.Sequence[CountedRecord], copies: t.Sequence[CountedRecord | None], own: bool = False
+    ) -> None:
+        """own: whether only a copy with a record's own time is surely that record's."""
+        in_order = sorted(source, key=operator.itemgetter(1))
+        if own:
+            surely = list(_with_own_copies(in_order, copies))
+        else:
+            surely = in_order if len(copies) >= len(source) else []
+        for place, offset, _time in surely:
             self.progress.arrived[place] = max(offset, self.progress.arrived.get(place, -1))
-        for place, offset, _time in sorted(source, key=operator.itemgetter(1))[: len(copies)]:
+        for place, offset, _time in itertools.chain(in_order[: len(copies)], surely):
             self.progress.reached[place] = max(offset, self.progress.reached.get(place, -1))
 
     def counts(self, windows: Windows, progress: ToolProgress) -> Counts:
@@ -120,6 +187,17 @@ class Contents:
                 ],
             )
         )
+
+
+def _with_own_copies(
+    source: t.Iterable[CountedRecord], copies: t.Iterable[CountedRecord | None]
+) -> t.Iterator[CountedRecord]:
+    """The records that have a copy with their own time; of equal ones, the first."""
+    left = collections.Counter(copy.time for copy in copies if copy is not None)
+    for record in source:
+        if left[record.time] > 0:
+            left[record.time] -= 1
+            yield record
 
 
 def _pair(original: CountedRecord, copy: CountedRecord) -> SingleContent:

@@ -39,7 +39,7 @@ def finding(claim: Claim, counts: Counts, windows: Windows, matched_by: tuple[st
     return dataclasses.replace(
         found,
         problems=tuple(_problems(claim, counts, windows, is_compacted)),
-        notes=tuple(_notes(claim, counts, is_compacted)),
+        notes=tuple(_notes(claim, counts, windows, is_compacted)),
     )
 
 
@@ -95,7 +95,24 @@ def _is_elsewhere(claim: Claim, counts: Counts, windows: Windows) -> bool:
     return windows.is_cut_above and nothing and source_offsets > 0 and destination_offsets > (claim.repeats or 0)
 
 
-def _notes(claim: Claim, counts: Counts, is_compacted: bool) -> t.Iterator[Note]:
+def _not_counted(counts: Counts, windows: Windows) -> int:
+    """How many unconsumed records may be skipped, because no copy that may be theirs was counted before the offset.
+
+    That is so where records were left out before the window, and none in it says where it begins in the other log.
+    """
+    is_open_below = any(window.cut_below for window in windows.source) and all(
+        window.low >= window.at for window in windows.destination
+    )
+    return counts.absent + counts.to_come if is_open_below else 0
+
+
+def _notes(claim: Claim, counts: Counts, windows: Windows, is_compacted: bool) -> t.Iterator[Note]:
+    if not_counted := _not_counted(counts, windows):
+        yield Note(
+            NoteKind.NOT_COUNTED,
+            f"{_records(not_counted, 'unconsumed')} not verified: no copy follows {_offsets(claim)}, and within the limit nothing "
+            "shows which records before it are their copies; raise the limit (0 reads the whole logs)",
+        )
     if counts.to_come:
         yield Note(NoteKind.TO_COME, f"{_records(counts.to_come, 'unconsumed')} still to be copied")
     if counts.absent and is_compacted:

@@ -69,6 +69,17 @@ class Content:
         return alone and any(time == last for _offset, time in self.copies) and not self._is_doubted
 
     @property
+    def without_own(self) -> list[int]:
+        """The offsets of the records that have no copy with their own time; of equal ones, the last."""
+        left = collections.Counter(time for _offset, time in self.copies)
+        lacking = []
+        for offset, time in self.source:
+            if left[time] <= 0:
+                lacking.append(offset)
+            left[time] -= 1
+        return lacking
+
+    @property
     def _is_doubted(self) -> bool:
         return doubted(
             collections.Counter(time for _offset, time in self.source),

@@ -17,9 +17,64 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 
 _ANOTHER = -2  # no record's time
 
+_Spot = t.TypeVar("_Spot")
+
+
+class Named(t.NamedTuple, t.Generic[_Spot]):
+    """A record: where it is, its name, and its time; None where the broker has stamped it, or times are not compared."""
+
+    spot: _Spot
+    name: Name
+    time: Time
+
+
+class ToldApart(t.NamedTuple, t.Generic[_Spot]):
+    """Records and copies of one content, in the order given, with times that tell them apart.
+
+    name: None where the headers of some copies were changed, so that records with several names are one content.
+    """
+
+    name: Name | None
+    source: list[tuple[_Spot, int]]
+    copies: list[tuple[_Spot, Time]]
+
+
+def told_apart(
+    source: t.Sequence[Named[_Spot]], copies: t.Sequence[Named[_Spot]], timestamps: bool
+) -> list[ToldApart[_Spot]]:
+    """The contents of records that are alike but for headers.
+
+    They are told apart by their names, unless the destination has copies with names that the source does not have: tools add
+    headers. timestamps: whether times are compared at all.
+    """
+    names = {record.name for record in source}
+    changed = sum(copy.name not in names for copy in copies)
+    if changed and changed == len(copies):
+        originals = [(record.spot, t.cast(int, record.time)) for record in source]
+        return [ToldApart(None, originals, [(copy.spot, copy.time) for copy in copies])]
+    if not changed:
+        by_name: dict[Name, ToldApart[_Spot]] = {name: ToldApart(name, [], []) for name in names}
+        for record in source:
+            by_name[record.name].source.append((record.spot, t.cast(int, record.time)))
+        for copy in copies:
+            by_name[copy.name].copies.append((copy.spot, copy.time))
+        return list(by_name.values())
+    # Some copies have kept all: these are told apart by everything. The others stand for what has their time, if that is
+    # one content, and else for what is not there so.
+    own: dict[t.Any, int] = collections.defaultdict(itertools.count().__next__)
+    at_time: dict[Time, set[Name]] = collections.defaultdict(set)
+    for record in source:
+        at_time[record.time].add(record.name)
+    keyed = [(record.spot, own[record.name, record.time if timestamps else None]) for record in source]
+    both: list[tuple[_Spot, Time]] = []
+    for copy in copies:
+        possible = {copy.name} if copy.name in names else at_time.get(copy.time, set())
+        both.append((copy.spot, own[next(iter(possible)), copy.time] if len(possible) == 1 else _ANOTHER))
+    return [ToldApart(None, keyed, both)]
+
 
 def contents_of(
-    source: t.Sequence[Record],
+    source: t.Iterable[Record],
     copies: t.Iterable[Record],
     name: t.Callable[[Record], Name],
     otherwise: t.Callable[[Record], Name] | None,
@@ -29,50 +84,22 @@ def contents_of(
 
     Contents that are alike by their other name become one, by that name, where the destination has copies that only it knows.
     """
-    by_name: dict[Name, list[Record]] = collections.defaultdict(list)
-    alike: dict[Name, set[Name]] = collections.defaultdict(set)
+    family = otherwise or name
+    families: dict[Name, tuple[list[Named[int]], list[Named[int]]]] = collections.defaultdict(lambda: ([], []))
     for record in source:
-        by_name[name(record)].append(record)
-        if otherwise is not None:
-            alike[otherwise(record)].add(name(record))
-    found: dict[Name, list[Record]] = {its: [] for its in by_name}
-    changed: dict[Name, list[Record]] = collections.defaultdict(list)
+        families[family(record)][0].append(Named(record.offset, name(record), record.timestamp))
     for copy in copies:
-        if name(copy) in found:
-            found[name(copy)].append(copy)
-        elif otherwise is not None and otherwise(copy) in alike:
-            changed[otherwise(copy)].append(copy)
-
-    def time(copy: Record) -> Time:
-        return copy.timestamp if timestamps and not copy.log_append_time else None
-
-    result: dict[Name, Content] = {}
-    names = {record.offset: its for its, records in by_name.items() for record in records}
-    for common, others in changed.items():
-        members = sorted(alike[common], key=repr)
-        originals = sorted(record for its in members for record in by_name.pop(its))
-        unchanged = [(copy, its) for its in members for copy in found.pop(its)]
-        names.update((record.offset, common) for record in originals)
-        if not unchanged:
-            result[common] = Content(_timed(originals), [(copy.offset, time(copy)) for copy in others])
-            continue
-        # Some copies have kept all: these are told apart by everything. The others stand for what has their time, if that is
-        # one content, and else for what is not there so.
-        own: dict[t.Any, int] = collections.defaultdict(itertools.count().__next__)
-        at_time: dict[Time, set[Name]] = collections.defaultdict(set)
-        for record in originals:
-            at_time[record.timestamp].add(name(record))
-        both = [(copy.offset, own[its, time(copy)]) for copy, its in unchanged]
-        for copy in others:
-            possible = at_time.get(time(copy), set())
-            both.append((copy.offset, own[min(possible, key=repr), time(copy)] if len(possible) == 1 else _ANOTHER))
-        result[common] = Content(
-            [(record.offset, own[name(record), record.timestamp if timestamps else None]) for record in originals],
-            sorted(both),
-        )
-    for its, records in by_name.items():
-        result[its] = Content(_timed(records), [(copy.offset, time(copy)) for copy in found[its]])
-    return result, names
+        if family(copy) in families:
+            time = copy.timestamp if timestamps and not copy.log_append_time else None
+            families[family(copy)][1].append(Named(copy.offset, name(copy), time))
+    contents: dict[Name, Content] = {}
+    names: dict[int, Name] = {}
+    for common, sides in families.items():
+        for told in told_apart(*sides, timestamps):
+            its = common if told.name is None else told.name
+            contents[its] = Content(told.source, told.copies)
+            names.update((offset, its) for offset, _time in told.source)
+    return contents, names
 
 
 def copies_of_aborted(
@@ -93,7 +120,3 @@ def copies_of_aborted(
             places.setdefault((name(record), record.timestamp if timestamps else None), record.offset)
             places.setdefault((name(record), None), record.offset)
     return {copy.offset: places[key(copy)] for copy in copies if key(copy) in places} if places else {}
-
-
-def _timed(records: t.Iterable[Record]) -> list[tuple[int, int]]:
-    return [(record.offset, record.timestamp) for record in records]

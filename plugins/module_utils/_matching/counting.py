@@ -25,6 +25,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.content import Content, separable
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.contents import contents_of, copies_of_aborted
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.lost import Sighting, copies_of_lost
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.tallies import Count, Name, Tally, last_before
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 
@@ -39,7 +40,7 @@ class Answer(t.NamedTuple):
     whether copies of unconsumed records stand before the offset, which come once more after it. last_at_source and
     next_at_source: the source offsets of the last consumed and of the first unconsumed record; None where the source
     has none. to_come: how many consumed records without a copy may still come and be repeated, too, because all that
-    says `arrived` are copies that may be those of equal records.
+    says `arrived` are copies that may be those of equal records, also of those that the source has lost.
     """
 
     offset: int
@@ -74,6 +75,8 @@ class Logs:
     copied anything twice, what is taken for their copies may then be second copies of equal consumed records.
     aborted: source records of aborted transactions, which some tools copy. The group never reads them at the source, so the
     offset goes past copies of those before the committed one where that skips nothing.
+    expired, compacted: whether records may have been at the source that it has lost. Copies that can only be theirs stand for
+    nothing. What has expired may have been equal to any record.
     start and end are the destination's. Building takes time linear in the records, but for sorting.
     """
 
@@ -87,16 +90,27 @@ class Logs:
         otherwise: t.Callable[[Record], Name] | None = None,
         aborted: t.Sequence[Record] = (),
         stable: float = math.inf,
+        expired: bool = False,
+        compacted: bool = False,
         start: int,
         end: int,
     ) -> None:
-        self.start, self.end, self._with_times = start, end, timestamps
+        self.start, self.end, self._with_times, self._expired = start, end, timestamps, expired
         source, copies = list(source), list(copies)
+        if timestamps and (expired or compacted):
+            lost = copies_of_lost(
+                [Sighting((otherwise or name)(record), record.timestamp, 0, record.offset) for record in source],
+                [Sighting((otherwise or name)(copy), _kept_time(copy), 0, copy.offset) for copy in copies],
+            )
+            copies = [copy for copy in copies if (0, copy.offset) not in lost]
         self._aborted = copies_of_aborted(aborted, {name(record) for record in source}, copies, name, timestamps)
         self._sources, self._name, self._otherwise = [record.offset for record in source], name, otherwise
         self._contents, self._names = contents_of(source, copies, name, otherwise, timestamps)
         twice = any(len(content.copies) > len(content.source) for content in self._contents.values())
         self._stable = stable if twice else math.inf
+        self._without_own = sorted(
+            offset for content in self._contents.values() for offset in (content.without_own if expired else ())
+        )
         self._count(self._contents.values())
 
     def _count(self, contents: t.Iterable[Content]) -> None:
@@ -182,7 +196,9 @@ class Logs:
         return self._contents[self._names[last]].has_firmly_arrived(last + 1)
 
     def _lacking(self, committed: int, some: t.Iterable[Count]) -> int:
-        """How many consumed records have no copy."""
+        """How many consumed records have no copy; where equal ones may have expired, none that is surely theirs."""
+        if self._expired:
+            return bisect.bisect_left(self._without_own, committed)
         return bisect.bisect_left(self._lonely, committed) + sum(count.lacking for count in some)
 
     def judge(self, committed: int, offset: int) -> Judgement:
@@ -221,3 +237,7 @@ class Logs:
         offsets = [offset for offset, _time in content.source] if content is not None else []
         at = bisect.bisect_left(offsets, committed)
         return offsets[at - 1 if consumed else at]
+
+
+def _kept_time(copy: Record) -> int | None:
+    return None if copy.log_append_time else copy.timestamp

@@ -218,16 +218,20 @@ class Mixed:
         return min(surplus, self._wanted_missing, from_on(self._other, offset))
 
     def surely_repeated(self, offset: int) -> int:
-        """As Tally.surely_repeated."""
-        return self._repeated(offset, 0)
+        """As Tally.surely_repeated. Copies with other times that are more than the records without a copy are nobody's."""
+        others = from_on(self._other, offset)
+        return self._repeated(offset, 0, min(others, self._wanted_missing + self._consumed_missing))
 
-    def _repeated(self, offset: int, missing: int) -> int:
+    def _repeated(self, offset: int, missing: int, others: int | None = None) -> int:
+        """others: of the copies with other times from the offset on, how many count; by default all of them."""
         if not self.consumed:
             return 0
+        all_others = from_on(self._other, offset)
+        others = all_others if others is None else others
         own = from_on(self._consumed_copies, offset)
         stamped = max(0, from_on(self._stamped, offset) - self._lacking(offset))
-        other = max(0, from_on(self._other, offset) - self._wanted_missing)
-        following = from_on(self._offsets, offset)
+        following = from_on(self._offsets, offset) - all_others + others
+        other = max(0, others - self._wanted_missing)
         return min(following, max(own + stamped + other + missing, following - self.wanted))
 
     @property

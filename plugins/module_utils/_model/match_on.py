@@ -86,11 +86,13 @@ class MatchOn:
         return FINGERPRINTED if self.fingerprinted == ("key", "value") else self.fingerprinted
 
     @property
-    def matchings(self) -> tuple[Matching, ...]:
-        """How fingerprints of `covered` are compared: by the first, unless another leaves fewer records without an equal."""
-        if not self.parts:
-            return Matching(timestamp=True, headers=True), Matching(timestamp=True, headers=False)
-        return (Matching(self.timestamp, headers=self.covered == self.fingerprinted),)
+    def compares_headers(self) -> bool:
+        """Are fingerprints of `covered` compared as they are, and not those without headers?"""
+        return not self.parts or self.covered == self.fingerprinted
+
+    def compared(self, headers: bool) -> Matching:
+        """How fingerprints of `covered` were compared. headers: whether all copies had those of their records."""
+        return Matching(self.timestamp, self.compares_headers and headers)
 
     def matched_by(self, compared: tuple[str, ...]) -> tuple[str, ...]:
         """What a plan says of an answer, for which the rule has compared these parts of what fingerprints cover."""

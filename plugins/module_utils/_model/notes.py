@@ -34,6 +34,7 @@ class NoteKind(enum.StrEnum):
     EXPORT_INCOMPLETE = "export_incomplete"
     BATCH_UNFINISHED = "batch_unfinished"
     # verifications
+    NOT_COUNTED = "not_counted"
     TO_COME = "to_come"
     ABSENT = "absent"
     REPEATED = "repeated"

@@ -12,6 +12,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import with_option_names
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import CertificateName, Reason, Verdict
@@ -125,12 +126,13 @@ class PlanEntry:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Plan:
-    """snapshot is the digest of the snapshot that the plan was made from."""
+    """snapshot: the digest of the snapshot that the plan was made from. match_on: the parts of records that the user names."""
 
     source_id: str
     destination_id: str
     snapshot: str
     entries: tuple[PlanEntry, ...]
+    match_on: tuple[str, ...] = ()
 
     def by_key(self) -> dict[tuple[str, TopicPartition], PlanEntry]:
         """The entries by destination group and partition."""
@@ -145,6 +147,7 @@ def to_json(plan: Plan) -> str:
             "source": {"cluster_id": plan.source_id},
             "destination": {"cluster_id": plan.destination_id},
             "snapshot": plan.snapshot,
+            **({"match_on": list(plan.match_on)} if plan.match_on else {}),
         },
         (_row(entry) for entry in sorted(plan.entries, key=lambda entry: entry.key)),
     )
@@ -153,14 +156,15 @@ def to_json(plan: Plan) -> str:
 def from_json(text: str, path: str) -> Plan:
     """Read a plan file, or raise InvalidFile."""
     head, rows = documents.loads(KIND, text, path)
-    source, destination, snapshot = documents.parse(
+    source, destination, snapshot, match_on = documents.parse(
         KIND,
         path,
-        {key: head.get(key) for key in ("source", "destination", "snapshot")},
+        {key: head.get(key) for key in ("source", "destination", "snapshot", "match_on")},
         lambda it: (
             documents.text_of(it["source"]["cluster_id"]),
             documents.text_of(it["destination"]["cluster_id"]),
             documents.text_of(it["snapshot"]),
+            MatchOn.of([documents.text_of(part) for part in it["match_on"] or ()]).parts,
         ),
     )
     entries = documents.parse_entries(KIND, path, rows, _entry)
@@ -168,7 +172,7 @@ def from_json(text: str, path: str) -> Plan:
     if twice:
         group, partition = twice[0]
         raise documents.damaged(KIND, path, f"group {group} has two entries for {partition}")
-    return Plan(source, destination, snapshot, entries)
+    return Plan(source, destination, snapshot, entries, match_on)
 
 
 def _row(entry: PlanEntry) -> documents.Json:

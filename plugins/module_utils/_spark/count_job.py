@@ -16,7 +16,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.counting import Answer
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Matching
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark import spark_library
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark import spark_library, worker_lost
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import worker_tallying as worker
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.slots import GroupPosition, Slots, cuts
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import Axis, Layout
@@ -98,27 +98,44 @@ def count_wide(
     *,
     without_headers: bool = True,
     stable: t.Sequence[int] | None = None,
+    only_doubled: bool = False,
+    expired: t.Collection[int] = (),
+    compacted: t.Collection[int] = (),
 ) -> list[GroupCount]:
-    """Where groups belong on the pairs of a frame of contents, which has to be kept: it is read twice.
+    """Where groups belong on the pairs of a frame of contents, which has to be kept: it is read two or three times.
 
     ends: the end of each destination log. without_headers: compare without headers where that leaves fewer records of a pair
     that only the destination has; without that, headers are always compared. stable: the last stable offset of each source log;
-    where it is given, repeats are counted as if all that open transactions hide were aborted.
+    where it is given, repeats are counted as if all that open transactions hide were aborted; with only_doubled, where anything
+    of the pair was copied twice. expired, compacted: the pairs of
+    which records may have been at the source that it has lost.
     """
     if not standings:
         return []
-    slots = Slots(layout, standings, stable)
+    slots = Slots(layout, standings, stable, seen_edges(contents, layout, {*expired, *compacted}), expired)
 
     def first(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
         return worker.first_pass(batches, slots, without_headers)
 
-    found = FirstPass.of(summed(contents.mapInArrow(first, worker.SCHEMA)), slots, ends)
+    found = FirstPass.of(summed(contents.mapInArrow(first, worker.SCHEMA)), slots, ends, only_doubled)
     limits = found.limits
 
     def second(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
         return worker.second_pass(batches, slots, limits)
 
     return group_counts(summed(contents.mapInArrow(second, worker.SCHEMA)), found)
+
+
+def seen_edges(contents: DataFrame, layout: Layout, lossy: t.Collection[int]) -> list[int] | None:
+    """The edges before which copies of lost records are left out, see worker_lost.edges_of(); None where there are none."""
+    if not lossy or not layout.timestamps:
+        return None
+
+    def see(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
+        return worker_lost.seen(batches, layout)
+
+    texts = [row["seen"] for row in contents.mapInArrow(see, worker_lost.SCHEMA).collect()]
+    return worker_lost.edges_of(texts, layout, lossy)
 
 
 def summed(rows: DataFrame) -> list[Sum]:
@@ -159,8 +176,8 @@ class FirstPass:
     by_matching: dict[bool, _Follow]
 
     @classmethod
-    def of(cls, sums: t.Sequence[Sum], slots: Slots, ends: t.Sequence[int]) -> t.Self:
-        """ends: the end of each destination log."""
+    def of(cls, sums: t.Sequence[Sum], slots: Slots, ends: t.Sequence[int], only_doubled: bool = False) -> t.Self:
+        """ends: the end of each destination log. only_doubled: see count_wide()."""
         by_matching = {headers: _Follow(_merged(sums, headers), slots) for headers in (True, False)}
         # Where more are found without their headers, the replication tool has added some.
         headers = tuple(
@@ -176,7 +193,10 @@ class FirstPass:
                 places.append(
                     slots.layout.destination.place(destination, ends[destination]) if first is None else first[0]
                 )
-        return cls(slots, Limits(headers, tuple(places)), firsts, by_matching)
+        hidden = tuple(
+            not only_doubled or by_matching[headers[pair]].has_surplus(pair) for pair in range(len(slots.destinations))
+        )
+        return cls(slots, Limits(headers, tuple(places), hidden), firsts, by_matching)
 
     def of_pair(self, pair: int) -> _Follow:
         """What it says in the way in which the pair's records are compared."""
@@ -197,6 +217,10 @@ class _Follow:
     def destination_only(self, pair: int) -> int:
         """How many records of a pair's destination partitions the source does not have."""
         return sum(self.sum(worker.DESTINATION_ONLY, number) for number in self._slots.destinations[pair])
+
+    def has_surplus(self, pair: int) -> bool:
+        """Are there more copies than records of anything?"""
+        return any(self.sum(worker.SURPLUS, number) for number in self._slots.destinations[pair])
 
     def first_in(self, kind: int, number: int) -> int | None:
         """The place of the first copy of this kind (such as SURPLUS) in the destination partition with this number."""

@@ -31,14 +31,20 @@ class Slots:
     sources, destinations: for each pair the numbers of its partitions. commits: for each standing the committed offsets as
     places. questions: for each standing the number of its first question. A question's place among all is that number plus the
     destination partition's position in its pair; the same with source partitions for arrivals. hidden: for each source
-    partition the place from which on open transactions hide records that may still be aborted.
+    partition the place from which on open transactions hide records that may still be aborted. edges: see worker_lost.
+    expired: the pairs of two partitions of which records may have expired at the source that are equal to others.
     """
 
     def __init__(
-        self, layout: Layout, standings: t.Sequence[GroupPosition], stable: t.Sequence[int] | None = None
+        self,
+        layout: Layout,
+        standings: t.Sequence[GroupPosition],
+        stable: t.Sequence[int] | None = None,
+        edges: t.Sequence[int] | None = None,
+        expired: t.Collection[int] = (),
     ) -> None:
         """stable: the last stable offset of each source partition; by default nothing is hidden."""
-        self.layout, self.standings = layout, standings
+        self.layout, self.standings, self.edges = layout, standings, edges
         numbers = range(len(layout.source_pairs))
         if stable is None:
             self.hidden = [(number + 1) * layout.source.step for number in numbers]
@@ -47,6 +53,7 @@ class Slots:
         pairs = 1 + max((*layout.source_pairs, *layout.destination_pairs, *(its.pair for its in standings)), default=-1)
         self.sources = _numbers(layout.source_pairs, pairs)
         self.destinations = _numbers(layout.destination_pairs, pairs)
+        self.expired = sorted(pair for pair in expired if len(self.sources[pair]) == len(self.destinations[pair]) == 1)
         self.commits = [
             tuple(layout.source.place(*each) for each in zip(self.sources[its.pair], its.committed, strict=True))
             for its in standings

@@ -7,11 +7,16 @@
 from __future__ import annotations
 
 import collections
+import itertools
 import json
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claims import SingleContent, Windows
-from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.offset_counts import Contents, CountedRecord
+from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.offset_counts import (
+    AlikeRecords,
+    Contents,
+    CountedRecord,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.sums import (
     NUMBERS,
     Counts,
@@ -20,7 +25,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.sums 
     furthest,
     total,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import worker_packing
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_lost import Edges, without_lost
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import Axis, Layout
 
 if t.TYPE_CHECKING:
@@ -35,23 +42,26 @@ _SCHEMA = "answer string"
 class PairClaims(t.NamedTuple):
     """What is counted in the contents of one pair of the layout.
 
-    headers: whether they are compared; timestamps: the same. windows: of each claim, by its number. progress: of all contents.
-    sample: of so many landmarks (see Contents), one is told.
+    match_on: how records are compared. windows: of each claim, by its number. progress: of all contents. sample: of so many
+    landmarks (see Contents), one is told.
     """
 
-    headers: bool
-    timestamps: bool
+    match_on: MatchOn
     windows: t.Mapping[int, Windows]
     progress: ToolProgress
     sample: int | None = None
 
 
 class PairCounts(t.NamedTuple):
-    """Of one pair: counts by the number of the claim, the progress of the copies, and some landmarks."""
+    """Of one pair: counts by the number of the claim, the progress of the copies, and some landmarks.
+
+    headers_changed: whether copies have other headers than their records.
+    """
 
     counts: dict[int, Counts]
     progress: ToolProgress
     landmarks: list[SingleContent]
+    headers_changed: bool = False
 
 
 class Places(t.NamedTuple):
@@ -62,24 +72,38 @@ class Places(t.NamedTuple):
 
 
 def count_claims(
-    frame: DataFrame, layout: Layout, places: Places, asked: t.Mapping[int, PairClaims]
+    frame: DataFrame,
+    layout: Layout,
+    places: Places,
+    asked: t.Mapping[int, PairClaims],
+    edges: Edges | None = None,
 ) -> dict[int, PairCounts]:
-    """The answer for each pair that is asked about, by its number. frame: as contents.read_contents() makes it, kept."""
+    """The answer for each pair that is asked about, by its number.
+
+    frame: as contents.read_contents() makes it, kept. edges: see worker_lost.edges_of().
+    """
 
     def of_task(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
         import pyarrow as pa
 
-        yield pa.RecordBatch.from_arrays([pa.array(answers(batches, layout, places, asked), pa.string())], ["answer"])
+        yield pa.RecordBatch.from_arrays(
+            [pa.array(answers(batches, layout, places, asked, edges), pa.string())], ["answer"]
+        )
 
     batches = frame.mapInArrow(of_task, _SCHEMA).toArrow().to_batches()
     return summed_claims((text for batch in batches for text in batch.column(0).to_pylist()), asked)
 
 
 def answers(
-    batches: t.Iterable[pyarrow.RecordBatch], layout: Layout, places: Places, asked: t.Mapping[int, PairClaims]
+    batches: t.Iterable[pyarrow.RecordBatch],
+    layout: Layout,
+    places: Places,
+    asked: t.Mapping[int, PairClaims],
+    edges: Edges | None = None,
 ) -> list[str]:
     """What one task has to say: a text for each pair."""
-    contents = _contents(batches, layout, places, asked)
+    records = without_lost(worker_packing.unpack(batches, layout), edges)
+    contents = _contents(records, layout, places, asked)
     return [json.dumps((pair, *_answer(its, asked[pair]))) for pair, its in contents]
 
 
@@ -88,11 +112,13 @@ def summed_claims(texts: t.Iterable[str], asked: t.Iterable[int]) -> dict[int, P
     counts: dict[tuple[int, int], list[Counts]] = collections.defaultdict(list)
     found = {pair: PairCounts({}, ToolProgress({}, {}), []) for pair in asked}
     for text in texts:
-        pair, claims, progress, landmarks = json.loads(text)
+        pair, claims, progress, landmarks, changed = json.loads(text)
         for number, *values in claims:
             counts[pair, number].append(Counts(*values[:NUMBERS], *map(_spot, values[NUMBERS:])))
         further = ToolProgress(*(dict(its) for its in progress))
-        found[pair] = found[pair]._replace(progress=furthest([found[pair].progress, further]))
+        found[pair] = found[pair]._replace(
+            progress=furthest([found[pair].progress, further]), headers_changed=found[pair].headers_changed or changed
+        )
         found[pair].landmarks.extend(SingleContent(*each) for each in landmarks)
     for (pair, number), its in counts.items():
         found[pair].counts[number] = total(its)
@@ -103,46 +129,55 @@ def _spot(value: t.Any) -> Spot | None:
     return value and Spot(*(side and (side[0], side[1]) for side in value))
 
 
-def _answer(contents: Contents, asked: PairClaims) -> tuple[list[t.Any], list[t.Any], list[SingleContent]]:
+def _answer(contents: Contents, asked: PairClaims) -> tuple[list[t.Any], list[t.Any], list[SingleContent], bool]:
     counts = ((number, contents.counts(windows, asked.progress)) for number, windows in asked.windows.items())
     return (
         [(number, *its) for number, its in counts if any(its)],
         [list(its.items()) for its in contents.progress],
         contents.landmarks[:: asked.sample] if asked.sample else [],
+        contents.headers_changed,
     )
 
 
 def _contents(
-    batches: t.Iterable[pyarrow.RecordBatch], layout: Layout, places: Places, asked: t.Mapping[int, PairClaims]
+    records: worker_packing.Records, layout: Layout, places: Places, asked: t.Mapping[int, PairClaims]
 ) -> t.Iterator[tuple[int, Contents]]:
     """The contents of a task, by pair."""
     import numpy as np
 
-    records = worker_packing.unpack(batches, layout)
     if not len(records.pairs):
         return
     number = 1 + int(records.pairs.max())
-    groups = worker_packing.grouped(
-        records, np.array([pair in asked and asked[pair].headers for pair in range(number)])
+    # Where headers may have been changed, records that are alike without them come together.
+    full = np.array(
+        [
+            pair in asked and asked[pair].match_on.compares_headers and not asked[pair].match_on.headers_may_differ
+            for pair in range(number)
+        ]
     )
+    groups = worker_packing.grouped(records, full)
     positions, offsets = _positions(records, layout, places)
-    times = records.times
     of = records.pairs[groups.order[groups.starts]]
     single = (groups.sources == 1) & (groups.copies == 1)
     by_pair = np.argsort(of, kind="stable")
     of = of[by_pair]
+    with_headers = records.with_headers
     for pair, its in asked.items():
         selected = by_pair[slice(*np.searchsorted(of, (pair, pair + 1)).tolist())]
         first = groups.starts[selected[single[selected]]]
         source_rows, copy_rows = groups.order[first], groups.order[first + 1]
         columns = positions[source_rows], offsets[source_rows], positions[copy_rows], offsets[copy_rows]
         pairs = map(SingleContent, *(column.tolist() for column in columns))
-        compared = times if its.timestamps else np.zeros_like(times)
-        stamped = records.stamped | (not its.timestamps)
+        may_differ, timestamps = its.match_on.headers_may_differ, its.match_on.timestamp
+        compared = records.times if timestamps else np.zeros_like(records.times)
+        stamped = records.stamped | (not timestamps)
 
-        def sides(
-            content: int, compared: worker_packing.Column = compared, stamped: worker_packing.Flags = stamped
-        ) -> tuple[list[CountedRecord], list[CountedRecord]]:
+        def alike(
+            content: int,
+            compared: worker_packing.Column = compared,
+            stamped: worker_packing.Flags = stamped,
+            may_differ: bool = may_differ,
+        ) -> AlikeRecords:
             source_rows, copy_rows = groups.rows(content)
             source = map(CountedRecord, *(column[source_rows].tolist() for column in (positions, offsets, compared)))
             its_times = [
@@ -150,9 +185,28 @@ def _contents(
                 for own, time in zip(stamped[copy_rows].tolist(), compared[copy_rows].tolist(), strict=True)
             ]
             copies = map(CountedRecord, positions[copy_rows].tolist(), offsets[copy_rows].tolist(), its_times)
-            return list(source), list(copies)
+            names = (
+                {
+                    (int(positions[row]), int(offsets[row])): records.fingerprint(row, True)
+                    for row in rows[with_headers[rows]].tolist()
+                }
+                if may_differ
+                else {}
+                for rows in (source_rows, copy_rows)
+            )
+            return AlikeRecords(list(source), list(copies), *names)
 
-        yield pair, Contents((sides(content) for content in selected[~single[selected]].tolist()), pairs)
+        several = (alike(content) for content in selected[~single[selected]].tolist())
+        contents = Contents(itertools.chain.from_iterable(each.contents(timestamps) for each in several), pairs)
+        contents.headers_changed |= bool(may_differ and _differ(records, source_rows, copy_rows))
+        yield pair, contents
+
+
+def _differ(
+    records: worker_packing.Records, source_rows: worker_packing.Column, copy_rows: worker_packing.Column
+) -> bool:
+    """Have any of these copies, given beside their records, other headers?"""
+    return bool((records.columns[:2, source_rows] != records.columns[:2, copy_rows]).any())
 
 
 def _positions(

@@ -23,6 +23,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.tallie
     surplus_wanted,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.slots import Slots, cuts
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_lost import without_lost, without_own
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import Records, grouped, unpack
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_units import Unit, units
 
@@ -103,11 +104,12 @@ class Limits(t.NamedTuple):
     """What the first pass has found.
 
     headers: for each pair, whether they are compared; places: for each question, the place of the lowest copy that has
-    to follow, or of the log's end.
+    to follow, or of the log's end. hidden: for each pair, whether repeats are counted as if open transactions were aborted.
     """
 
     headers: tuple[bool, ...]
     places: tuple[int, ...]
+    hidden: tuple[bool, ...]
 
 
 def first_pass(
@@ -116,7 +118,7 @@ def first_pass(
     """The rows of FOLLOWS to CHANGED of a task's chunks. without_headers: compare in both ways, where that matters."""
     import numpy as np
 
-    records = unpack(batches, slots.layout)
+    records = without_lost(unpack(batches, slots.layout), slots.edges)
     both = without_headers and bool(records.with_headers.any())
     for headers in (True, False) if both else (True,):
         rows = _Rows(records, slots, np.full(len(slots.of_pair), headers))
@@ -130,8 +132,8 @@ def second_pass(
     """The rows of PAIRED to LOOSE of a task's chunks."""
     import numpy as np
 
-    records = unpack(batches, slots.layout)
-    rows = _Rows(records, slots, np.array(limits.headers, bool))
+    records = without_lost(unpack(batches, slots.layout), slots.edges)
+    rows = _Rows(records, slots, np.array(limits.headers, bool), limits.hidden)
     _count_singles(rows, limits)
     _count_repeated(rows, limits)
     loose = _count_several(rows, limits)
@@ -144,8 +146,9 @@ def second_pass(
 class _Rows:
     """The records of a task, told apart, and what is found of them. Of all rows of a slot the best is kept here already."""
 
-    def __init__(self, records: Records, slots: Slots, headers: Flags) -> None:
-        self.records, self.slots, self.headers = records, slots, headers
+    def __init__(self, records: Records, slots: Slots, headers: Flags, hidden: t.Sequence[bool] = ()) -> None:
+        """hidden: see Limits; the first pass counts no repeats."""
+        self.records, self.slots, self.headers, self.hidden = records, slots, headers, hidden
         self.groups = grouped(records, headers)
         self.units = units(records, self.groups, slots.layout)
         self._columns: list[tuple[int, t.Any, t.Any, t.Any, t.Any, t.Any]] = []
@@ -221,7 +224,7 @@ def _find_limits(rows: _Rows) -> None:
     destination_only = groups.order[np.repeat(groups.sources == 0, groups.sources + groups.copies)]
     for kind, copies in (DESTINATION_ONLY, destination_only), (SURPLUS, its.surplus):
         _add_firsts(rows, kind, records.places[copies], records.places[copies] // slots.layout.destination.step)
-    lacking = records.places[its.lacking]
+    lacking = records.places[_lacking(rows)]
     _add_firsts(rows, LACKING, lacking, np.searchsorted(np.array(slots.cuts, np.int64), lacking, "right") - 1)
     last = its.repeated[2]
     sources = np.append(its.singles[0], its.repeated[0][last])
@@ -239,6 +242,18 @@ def _find_limits(rows: _Rows) -> None:
         for standing in slots.of_pair[int(records.pairs[unit.sources[0]])]:
             _find_limit(rows, unit, standing)
     _find_last(rows, arrived)
+
+
+def _lacking(rows: _Rows) -> Column:
+    """The rows of source records without a copy; where equal ones may have expired, without one that is surely theirs."""
+    import numpy as np
+
+    records, lacking = rows.records, rows.units.lacking
+    if not rows.slots.expired:
+        return lacking
+    doubted = np.isin(records.pairs, rows.slots.expired)
+    surely = without_own(records)
+    return np.append(lacking[~doubted[lacking]], surely[doubted[surely]])
 
 
 def _add_firsts(rows: _Rows, kind: int, places: Column, numbers: Column) -> None:
@@ -333,7 +348,8 @@ class _Counted:
         places = records.places[unit.sources]
         numbers = places // slots.layout.source.step
         self.consumed: Flags = places < commits[numbers - slots.sources[its.pair][0]]
-        self._hidden = int((places >= np.array(slots.hidden, np.int64)[numbers]).sum())
+        hides = bool(rows.hidden) and rows.hidden[its.pair]
+        self._hidden = int((places >= np.array(slots.hidden, np.int64)[numbers]).sum()) if hides else 0
         self._copies: list[int] = np.sort(records.places[unit.copies]).tolist()
         self.counts = self._count()
 

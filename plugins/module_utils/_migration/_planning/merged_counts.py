@@ -74,9 +74,18 @@ def counting(
             standings = [GroupPosition(0, each) for each in dict.fromkeys(committed)]
             stable = [source.logs[at].facts.end for at in its.sources]
             ends = [destination.logs[at].facts.end for at in its.targets]
+            is_lossy = any(
+                facts.log_start > 0 or facts.compacted for facts in (source.logs[at].facts for at in its.sources)
+            )
             with kept(dealt_by_content(chunks, buckets)) as contents:
                 found = count_wide(
-                    contents, layout, standings, ends, without_headers=source.match_on.headers_may_differ, stable=stable
+                    contents,
+                    layout,
+                    standings,
+                    ends,
+                    without_headers=source.match_on.headers_may_differ,
+                    stable=stable,
+                    expired=[0] if is_lossy else [],
                 )
             by_standing = dict(zip(standings, found, strict=True))
             return [by_standing[GroupPosition(0, each)] for each in committed]

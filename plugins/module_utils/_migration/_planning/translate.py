@@ -116,7 +116,8 @@ def translate(
         )
     entries |= found.entries
     _complete(entries, searched, logs.destination, prediction, options)
-    plan = with_expected(Plan(*cluster_ids, snapshot.digest(), tuple(entries.values())), destination, previous, receipt)
+    made = Plan(*cluster_ids, snapshot.digest(), tuple(entries.values()), options.match_on.parts)
+    plan = with_expected(made, destination, previous, receipt)
     records_read = logs.source.records_read + logs.destination.records_read
     ends = logs.destination_ends(searched) if one_cluster else None
     return Translation(plan, found.kept, records_read, found.index, ends, notes)

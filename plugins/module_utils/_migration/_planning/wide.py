@@ -192,9 +192,18 @@ class _Wide:
             return {}
         layout = layout_of(pairs, timestamps=self.policy.with_timestamp)
         ends = [pair.destinations[0].end for pair in pairs]
+        facts = [self.source.logs[pair.sources[0].partition].facts for pair in pairs]
         with self._read(pairs, layout) as contents:
             results = count_job.count_wide(
-                contents, layout, standings, ends, without_headers=self.source.match_on.headers_may_differ
+                contents,
+                layout,
+                standings,
+                ends,
+                without_headers=self.source.match_on.headers_may_differ,
+                stable=[its.end for its in facts],
+                only_doubled=True,
+                expired=[number for number, its in enumerate(facts) if its.log_start > 0],
+                compacted=[number for number, its in enumerate(facts) if its.compacted],
             )
         self.source.learn_starts({case.source for case in cases.values()})
         found = dict(zip(standings, map(_evidence, results), strict=True))

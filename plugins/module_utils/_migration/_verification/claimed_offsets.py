@@ -23,11 +23,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
     same_commit,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import (
-    EVERYTHING,
-    FINGERPRINTED,
-    MatchOn,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import EVERYTHING, MatchOn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup
@@ -123,8 +119,8 @@ def of_plan(
         # Of what was spread over partitions that were not all written, nobody can tell what is missing.
         if asked_for or len(alike) < planned[what]:
             without_records += len(together.pop(what))
-    usual = _usual(entries)
-    cases = [_case(alike, usual) for alike in together.values()]
+    match_on = MatchOn.of(plan.match_on)
+    cases = [ClaimCase(_claim(alike), match_on) for alike in together.values()]
     return Claims(plan.source_id, plan.destination_id, cases, without_records, problems, [])
 
 
@@ -195,9 +191,8 @@ def _together(
         yield group, its, [TopicPartition(topic, number) for number in range(counts[topic])]
 
 
-def _case(entries: list[PlanEntry], usual: MatchOn) -> ClaimCase:
+def _claim(entries: list[PlanEntry]) -> Claim:
     first = entries[0]
-    matched_by = next((entry.evidence.matched_by for entry in entries if entry.evidence.matched_by), ())
     repeats = [0 if entry.verdict is Verdict.EXACT else entry.repeats for entry in entries]
     stands: dict[TopicPartition, int] = {}
     for at in first.source:
@@ -205,17 +200,9 @@ def _case(entries: list[PlanEntry], usual: MatchOn) -> ClaimCase:
             stands.setdefault(
                 at.partition, at.offset
             )  # of several groups, the first is the one that the offset was found for
-    claim = Claim(
+    return Claim(
         first.group,
         tuple(stands.items()),
         tuple((entry.partition, entry.offset or 0) for entry in entries),
         None if None in repeats else sum(each or 0 for each in repeats),
     )
-    return ClaimCase(claim, MatchOn.of(matched_by) if matched_by else usual)
-
-
-def _usual(entries: t.Iterable[PlanEntry]) -> MatchOn:
-    """How entries are compared that nothing was matched for: as all others, where only some parts ever counted."""
-    known = {MatchOn.of(entry.evidence.matched_by) for entry in entries if entry.evidence.matched_by}
-    one = known.pop() if len(known) == 1 else EVERYTHING
-    return one if one.covered != FINGERPRINTED else EVERYTHING

@@ -17,7 +17,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claim
     Windows,
     window,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.sums import Counts
 from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.verified import finding
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification.partition_units import (
     ClaimCounts,
@@ -28,7 +27,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._veri
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Matching, MatchOn
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted, repeating, silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import (
@@ -83,7 +83,7 @@ def findings(
             if not numbers:
                 return near
             tell(
-                f"reading whole logs for {counted(len(numbers), 'offset')}, because the limit lets nothing be compared"
+                f"reading whole logs for {counted(len(numbers), 'offset')}, because the limit lets too little be compared"
             )
             whole = _look([its[number] for number in numbers], source, destination, None, existed, session, tell)
             found = list(near.found)
@@ -117,7 +117,7 @@ def _look(
     # The destination's end first: what it has must be there at the source.
     destination_logs.learn({partition for case in cases for partition, _offset in case.claim.destination})
     source_logs.learn({partition for case in cases for partition, _offset in case.claim.source})
-    found: dict[int, tuple[ClaimCounts, Matching]] = {}
+    found: dict[int, ClaimCounts] = {}
     for parts in sorted({case.match_on.covered for case in cases}):
         numbers = [number for number, case in enumerate(cases) if case.match_on.covered == parts]
         units = _units(cases, numbers, source_logs, destination_logs, limit, existed)
@@ -131,16 +131,16 @@ def _look(
                 reader = InProcess(source, destination, units, parts)
             else:
                 reader = stack.enter_context(on_spark(session(), source, destination, units, parts, limit))
-            found |= _counted(cases, units, reader, tell)
+            found |= reader.count()
     return _Look(
-        [_finding(case, *found[number], source_logs, destination_logs) for number, case in enumerate(cases)],
+        [_finding(case, found[number], source_logs, destination_logs) for number, case in enumerate(cases)],
         source_logs,
         destination_logs,
     )
 
 
 def _unexamined(cases: t.Sequence[ClaimCase], look: _Look) -> list[int]:
-    """The numbers of cases of which nothing could be compared, if their logs together are short enough to be read whole.
+    """The numbers of cases of which not all could be compared, if their logs together are short enough to be read whole.
 
     So it is where all records are equal, and the replication tool has given the copies other times: then nothing tells where
     a window ends in the other log.
@@ -149,6 +149,7 @@ def _unexamined(cases: t.Sequence[ClaimCase], look: _Look) -> list[int]:
         number
         for number, each in enumerate(look.found)
         if any(flaw.kind is ProblemKind.NOT_EXAMINED for flaw in each.problems)
+        or any(note.kind is NoteKind.NOT_COUNTED for note in each.notes)
     ]
     claims = [cases[number].claim for number in numbers]
     sizes = [
@@ -218,11 +219,12 @@ def _units(
         claim = cases[number].claim
         sources = tuple(partition for partition, _offset in claim.source)
         destinations = tuple(partition for partition, _offset in claim.destination)
-        stable = tuple(source_logs.logs[partition].facts.end for partition in sources)
+        facts = [source_logs.logs[partition].facts for partition in sources]
         key = sources, destinations, cases[number].match_on
-        units.setdefault(key, PartitionUnit(sources, destinations, stable)).windows[number] = _windows(
-            claim, source_logs, destination_logs, limit, existed
+        unit = PartitionUnit(
+            *key[:2], tuple(its.end for its in facts), key[2], any(its.log_start or its.compacted for its in facts)
         )
+        units.setdefault(key, unit).windows[number] = _windows(claim, source_logs, destination_logs, limit, existed)
     return list(units.values())
 
 
@@ -253,34 +255,7 @@ def _window(side: ClusterLogs, position: PartitionOffset, reach: int | None, *, 
     return window(offset, facts.log_start, facts.high_watermark if hidden else facts.end, reach)
 
 
-def _counted(
-    cases: t.Sequence[ClaimCase], units: t.Sequence[PartitionUnit], reader: UnitReader, say: Say
-) -> dict[int, tuple[ClaimCounts, Matching]]:
-    """For each case what is counted, by the way of comparing that leaves fewest records without an equal one."""
-    found: dict[int, tuple[ClaimCounts, Matching]] = {}
-    matchings = [cases[next(iter(unit.windows))].match_on.matchings for unit in units]
-    for turn in range(max(map(len, matchings), default=0)):
-        wanted: dict[Matching, list[int]] = {}
-        for number, unit in enumerate(units):
-            lacks = not turn or any(_unequal(found[claim][0].counts) for claim in unit.windows)
-            if turn < len(matchings[number]) and lacks:
-                wanted.setdefault(matchings[number][turn], []).append(number)
-        if turn and wanted:
-            say("comparing once more without headers, because some records have no equal one")
-        for how, numbers in wanted.items():
-            for claim, its in reader.count(numbers, how).items():
-                if not turn or _unequal(its.counts) < _unequal(found[claim][0].counts):
-                    found[claim] = its, how
-    return found
-
-
-def _unequal(counts: Counts) -> int:
-    return counts.absent + counts.to_come + counts.destination_only
-
-
-def _finding(
-    case: ClaimCase, its: ClaimCounts, how: Matching, source_logs: ClusterLogs, destination_logs: ClusterLogs
-) -> Finding:
+def _finding(case: ClaimCase, its: ClaimCounts, source_logs: ClusterLogs, destination_logs: ClusterLogs) -> Finding:
     claim = case.claim
     partitions: list[TopicPartition] = [partition for partition, _offset in claim.destination]
     stamped = all(destination_logs.logs[partition].facts.log_append_time for partition in partitions)
@@ -289,7 +264,7 @@ def _finding(
         claim,
         its.counts,
         its.windows,
-        tuple(part for part in how.parts if part in its_parts),
+        tuple(part for part in case.match_on.compared(its.headers).parts if part in its_parts),
         is_compacted=any(destination_logs.logs[partition].facts.compacted for partition in partitions),
     )
     wrong = [

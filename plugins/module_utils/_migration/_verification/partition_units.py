@@ -13,17 +13,23 @@ import itertools
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claims import Windows, aligned, pair_runs
-from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.offset_counts import Contents, CountedRecord
+from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.offset_counts import (
+    AlikeRecords,
+    Contents,
+    CountedRecord,
+    without_lost,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.sums import Counts, ToolProgress
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Span, united
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Matching
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record as Seen
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Piece, scan
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import content_frame as dealing
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import verify_job
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_frame import Extent
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.count_job import seen_edges
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept
 
 if t.TYPE_CHECKING:
@@ -37,12 +43,15 @@ _SAMPLE = 512
 class PartitionUnit:
     """Source partitions and the destination partitions of their copies, with the windows of all claims about them.
 
-    windows: by the number of the claim. stable: for each source partition the last stable offset.
+    windows: by the number of the claim. stable: for each source partition the last stable offset. match_on: what is compared.
+    is_lossy: whether records may have been at the source that it has lost.
     """
 
     sources: tuple[TopicPartition, ...]
     destinations: tuple[TopicPartition, ...]
     stable: tuple[int, ...]
+    match_on: MatchOn
+    is_lossy: bool
     windows: dict[int, Windows] = dataclasses.field(default_factory=dict)
 
     @property
@@ -73,17 +82,18 @@ class PartitionUnit:
 
 
 class ClaimCounts(t.NamedTuple):
-    """The counts of a claim, and the windows that they are of."""
+    """The counts of a claim, and the windows that they are of. headers: whether all copies have those of their records."""
 
     counts: Counts
     windows: Windows
+    headers: bool
 
 
 class UnitReader(t.Protocol):
-    """Counts contents of units: read at once, and counted in any way."""
+    """Counts contents of units, read at once."""
 
-    def count(self, numbers: t.Iterable[int], how: Matching) -> dict[int, ClaimCounts]:
-        """For the units with these numbers, by claim."""
+    def count(self) -> dict[int, ClaimCounts]:
+        """What is counted of all units, by claim."""
 
 
 def _united(spans: t.Iterable[Span]) -> list[Span]:
@@ -112,32 +122,41 @@ class InProcess:
             self._source[partition] = self._source.get(partition, []) + records
         self._copies = _read(destination, copies, parts, committed=True)
 
-    def count(self, numbers: t.Iterable[int], how: Matching) -> dict[int, ClaimCounts]:
-        """See Reader."""
+    def count(self) -> dict[int, ClaimCounts]:
+        """See UnitReader."""
         found = {}
-        for number in numbers:
-            unit = self._units[number]
-            contents = self._contents(unit, how)
+        for unit in self._units:
+            contents = self._contents(unit)
             for claim, windows in unit.windows.items():
                 read = aligned(windows, contents.landmark_runs)
-                found[claim] = ClaimCounts(contents.counts(read, contents.progress), read)
+                found[claim] = ClaimCounts(contents.counts(read, contents.progress), read, not contents.headers_changed)
         return found
 
-    def _contents(self, unit: PartitionUnit, how: Matching) -> Contents:
-        named: dict[bytes, tuple[list[CountedRecord], list[CountedRecord]]] = collections.defaultdict(lambda: ([], []))
-        sides = ((unit.sources, self._source, False), (unit.destinations, self._copies, True))
-        for side, (partitions, logs, stamped) in enumerate(sides):
+    def _contents(self, unit: PartitionUnit) -> Contents:
+        how = unit.match_on
+        records: dict[bytes, AlikeRecords] = collections.defaultdict(AlikeRecords.none)
+        for is_copy, partitions, logs in (
+            (False, unit.sources, self._source),
+            (True, unit.destinations, self._copies),
+        ):
             for place, partition in enumerate(partitions):
                 for record in logs.get(partition, ()):
-                    name = record.fingerprint if how.headers else record.bare
-                    named[name][side].append(CountedRecord(place, record.offset, _time(record, how, stamped)))
-        return Contents(named.values())
+                    name = record.fingerprint if how.compares_headers else record.bare
+                    family = record.bare if how.headers_may_differ else name
+                    time = _time(record, how.timestamp, is_copy)
+                    alike = records[family]
+                    (alike.copies if is_copy else alike.source).append(CountedRecord(place, record.offset, time))
+                    if name != family:
+                        (alike.copy_names if is_copy else alike.source_names)[place, record.offset] = name
+        if unit.is_lossy and how.timestamp:
+            records = without_lost(records)
+        return Contents(itertools.chain.from_iterable(alike.contents(how.timestamp) for alike in records.values()))
 
 
-def _time(record: Seen, how: Matching, may_be_stamped: bool) -> int | None:
-    if may_be_stamped and (record.log_append_time or not how.timestamp):
+def _time(record: Seen, timestamp: bool, may_be_stamped: bool) -> int | None:
+    if may_be_stamped and (record.log_append_time or not timestamp):
         return None
-    return record.timestamp if how.timestamp else 0
+    return record.timestamp if timestamp else 0
 
 
 _Spans = dict[TopicPartition, list[Span]]
@@ -182,30 +201,28 @@ def on_spark(
         for unit in units
     ]
     layout = dealing.layout_of(pairs, timestamps=True)
+    lossy = [number for number, unit in enumerate(units) if unit.is_lossy and unit.match_on.timestamp]
     places = verify_job.Places(
         tuple(place for unit in units for place, _extent in unit.source_extents),
         tuple(place for unit in units for place, _extent in unit.destination_extents),
     )
     with kept(dealing.read_contents(spark, source, destination, pairs, layout, parts)) as frame:
+        edges = seen_edges(frame, layout, lossy)
 
         def count(
-            of: t.Mapping[int, t.Mapping[int, Windows]],
-            how: Matching,
-            known: t.Mapping[int, verify_job.PairCounts],
-            sample: bool,
+            of: t.Mapping[int, t.Mapping[int, Windows]], known: t.Mapping[int, verify_job.PairCounts], sample: bool
         ) -> dict[int, verify_job.PairCounts]:
             step = max(1, (reach or 0) // _SAMPLE) if sample else None
             asked = {
                 number: verify_job.PairClaims(
-                    how.headers,
-                    how.timestamp,
+                    units[number].match_on,
                     windows,
                     known[number].progress if number in known else ToolProgress({}, {}),
                     step,
                 )
                 for number, windows in of.items()
             }
-            return verify_job.count_claims(frame, layout, places, asked) if asked else {}
+            return verify_job.count_claims(frame, layout, places, asked, edges) if asked else {}
 
         yield _OnSpark(units, count)
 
@@ -215,15 +232,14 @@ class _OnSpark:
     units: t.Sequence[PartitionUnit]
     ask: t.Callable[..., dict[int, verify_job.PairCounts]]
 
-    def count(self, numbers: t.Iterable[int], how: Matching) -> dict[int, ClaimCounts]:
-        """See Reader. What cannot be said before all tasks have told where logs end is asked in a second step."""
+    def count(self) -> dict[int, ClaimCounts]:
+        """See UnitReader. What cannot be said before all tasks have told where logs end is asked in a second step."""
         whole: dict[int, dict[int, Windows]] = {}
         cut: dict[int, dict[int, Windows]] = {}
-        for number in numbers:
-            windows = self.units[number].windows
-            (whole if all(its.is_complete for its in windows.values()) else cut)[number] = windows
+        for number, unit in enumerate(self.units):
+            (whole if all(its.is_complete for its in unit.windows.values()) else cut)[number] = unit.windows
         # What is lacking is first taken for still to come, and nothing consumed for it.
-        answers = self.ask({**whole, **{number: {} for number in cut}}, how, {}, bool(cut))
+        answers = self.ask({**whole, **{number: {} for number in cut}}, {}, bool(cut))
         again = {
             number: windows
             for number, windows in whole.items()
@@ -233,10 +249,12 @@ class _OnSpark:
         for number, windows in cut.items():
             runs = pair_runs(answers[number].landmarks)
             again[number] = {claim: aligned(its, runs) for claim, its in windows.items()}
-        later = self.ask(again, how, answers, False)
+        later = self.ask(again, answers, False)
         return {
             claim: ClaimCounts(
-                (later.get(number) or answers[number]).counts.get(claim, Counts()), again.get(number, windows)[claim]
+                (later.get(number) or answers[number]).counts.get(claim, Counts()),
+                again.get(number, windows)[claim],
+                not answers[number].headers_changed,
             )
             for number, windows in {**whole, **cut}.items()
             for claim in windows

@@ -15,7 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claims import Windows, aligned, window
-from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.offset_counts import Contents, CountedRecord
+from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.offset_counts import (
+    Contents,
+    CountedRecord,
+    OneContent,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.sums import (
     NUMBERS,
     Counts,
@@ -39,15 +43,13 @@ def log(text: str) -> Log:
     return records
 
 
-def contents_of(
-    sources: t.Sequence[Log], copies: t.Sequence[Log]
-) -> list[tuple[list[CountedRecord], list[CountedRecord]]]:
+def contents_of(sources: t.Sequence[Log], copies: t.Sequence[Log]) -> list[OneContent]:
     found: dict[str, tuple[list[CountedRecord], list[CountedRecord]]] = collections.defaultdict(lambda: ([], []))
     for side, logs in enumerate((sources, copies)):
         for place, records in enumerate(logs):
             for offset, content, time in records:
                 found[content][side].append(CountedRecord(place, offset, time))
-    return list(found.values())
+    return [OneContent(*its) for its in found.values()]
 
 
 def judged(source: Log, copies: Log, committed: int, offset: int, reach: int | None = None) -> Counts:

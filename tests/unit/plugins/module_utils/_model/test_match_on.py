@@ -15,7 +15,7 @@ def test_without_the_option_everything_is_compared_and_headers_where_they_match(
     match_on = MatchOn.of(None)
     assert match_on == MatchOn.of([])
     assert (match_on.timestamp, match_on.headers_may_differ, match_on.fingerprinted) == (True, True, FINGERPRINTED)
-    assert match_on.matchings == (Matching(timestamp=True, headers=True), Matching(timestamp=True, headers=False))
+    assert (match_on.compared(True), match_on.compared(False)) == (Matching(True, True), Matching(True, False))
     assert match_on.matched_by(("key", "value")) == ("key", "value")
 
 
@@ -36,7 +36,7 @@ def test_the_order_in_which_parts_are_named_means_nothing():
 def test_only_what_is_named_is_compared(names, timestamp, fingerprinted, covered, matching):
     match_on = MatchOn.of(names)
     assert (match_on.timestamp, match_on.headers_may_differ) == (timestamp, False)
-    assert (match_on.fingerprinted, match_on.covered, match_on.matchings) == (fingerprinted, covered, (matching,))
+    assert (match_on.fingerprinted, match_on.covered, match_on.compared(True)) == (fingerprinted, covered, matching)
 
 
 def test_a_plan_names_what_the_user_has_named():

@@ -12,7 +12,11 @@ import typing as t
 import pyarrow as pa
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark import worker_packing, worker_tallying
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark import (
+    worker_lost,
+    worker_packing,
+    worker_tallying,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_frame import Extent, LogPair, layout_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.count_job import (
     FirstPass,
@@ -69,14 +73,18 @@ def count_directly(
     buckets: int,
     without_headers: bool,
     stable: t.Sequence[int] | None = None,
+    expired: t.Collection[int] = (),
+    only_doubled: bool = False,
 ) -> list[GroupCount]:
     """What Spark would do, with the workers' functions called one after the other."""
     its = layout(worlds, timestamps)
-    slots = Slots(its, standings(worlds), stable)
     tasks = chunks(its, sources(worlds), copies(worlds), buckets)
+    texts = [row["seen"] for task in tasks for batch in worker_lost.seen(task, its) for row in batch.to_pylist()]
+    edges = worker_lost.edges_of(texts, its, expired) if expired and timestamps else None
+    slots = Slots(its, standings(worlds), stable, edges, expired)
     ends = [end for world in worlds for end in world.ends]
     first = FirstPass.of(
-        summed(worker_tallying.first_pass(task, slots, without_headers) for task in tasks), slots, ends
+        summed(worker_tallying.first_pass(task, slots, without_headers) for task in tasks), slots, ends, only_doubled
     )
     return group_counts(summed(worker_tallying.second_pass(task, slots, first.limits) for task in tasks), first)
 

@@ -19,8 +19,13 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claim
     pair_runs,
     window,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.offset_counts import Contents, CountedRecord
+from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.offset_counts import (
+    Contents,
+    CountedRecord,
+    OneContent,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.sums import NUMBERS, ToolProgress
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import worker_packing
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_frame import Extent, LogPair, layout_of
@@ -64,7 +69,7 @@ def whole(world: tuple[Log, Log], timestamps: bool) -> Contents:
         for offset, name, time in records:
             compared = time if timestamps else (None if side else 0)
             found[name][side].append(CountedRecord(0, offset, compared))
-    return Contents(found.values())
+    return Contents(OneContent(*its) for its in found.values())
 
 
 names = st.sampled_from("abcdefghijklmnop")
@@ -102,12 +107,12 @@ def test_tasks_together_count_what_one_process_counts(
     def count(asked: dict[int, PairClaims]) -> t.Any:
         return summed_claims((text for task in tasks for text in answers(task, layout, places, asked)), asked)
 
-    nothing = ToolProgress({}, {})
-    first = count({pair: PairClaims(True, timestamps, {}, nothing, 1) for pair in range(len(worlds))})
+    nothing, how = ToolProgress({}, {}), MatchOn() if timestamps else MatchOn(("key", "value"))
+    first = count({pair: PairClaims(how, {}, nothing, 1) for pair in range(len(worlds))})
     cut = {
         pair: {key: aligned(its, pair_runs(first[pair].landmarks)) for key, its in windows.items()} for pair in first
     }
-    found = count({pair: PairClaims(True, timestamps, cut[pair], first[pair].progress) for pair in first})
+    found = count({pair: PairClaims(how, cut[pair], first[pair].progress) for pair in first})
     for pair, world in enumerate(worlds):
         contents = whole(world, timestamps)
         assert first[pair].progress == contents.progress

@@ -15,7 +15,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._veri
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import FINGERPRINTED, Matching
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import (
+    EVERYTHING,
+    FINGERPRINTED,
+    MatchOn,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
     Evidence,
     Plan,
@@ -47,13 +51,14 @@ def claimed(monkeypatch: pytest.MonkeyPatch) -> t.Callable[..., claimed_offsets.
         receipt: tuple[ReceiptEntry, ...] = (),
         ids: tuple[str, str] = ("S", "D"),
         before_the_commit: bool = False,
+        match_on: tuple[str, ...] = (),
     ) -> claimed_offsets.Claims:
         known = {each.partition: each.offset or 0 for each in entries} if commits is None else commits
         offsets = {partition: CommittedOffset(offset) for partition, offset in known.items()}
         reading = GroupReading("billing", True, "Empty", "classic", "consumer", offsets)
         monkeypatch.setattr(claimed_offsets.topics, "cluster_id", lambda cluster: ids[cluster is DESTINATION])
         monkeypatch.setattr(claimed_offsets.groups, "read_groups", lambda _cluster, _names: {"billing": reading})
-        plan = Plan("S", "D", "", tuple(entries))
+        plan = Plan("S", "D", "", tuple(entries), match_on)
         return claimed_offsets.of_plan(plan, None if before_the_commit else Receipt("D", receipt), SOURCE, DESTINATION)
 
     return make
@@ -62,30 +67,13 @@ def claimed(monkeypatch: pytest.MonkeyPatch) -> t.Callable[..., claimed_offsets.
 def test_a_committed_entry_is_compared_from_both_offsets_on(claimed):
     (case,) = claimed([entry()]).cases
     assert case.claim == ("billing", ((FIRST, 50),), ((FIRST, 60),), 0)
-    assert (case.match_on.covered, case.match_on.matchings) == (FINGERPRINTED, (Matching(True, True),))
 
 
-@pytest.mark.parametrize(
-    ("matched_by", "parts", "hows"),
-    [
-        (("key", "value", "timestamp"), FINGERPRINTED, (Matching(timestamp=True, headers=False),)),
-        (("key", "value", "headers"), FINGERPRINTED, (Matching(timestamp=False, headers=True),)),
-        (("value",), ("value",), (Matching(timestamp=False, headers=True),)),
-        ((), FINGERPRINTED, (Matching(True, True), Matching(True, False))),
-    ],
-)
-def test_what_was_matched_is_compared(claimed, matched_by, parts, hows):
-    (case,) = claimed([entry(matched_by=matched_by)]).cases
-    assert (case.match_on.covered, case.match_on.matchings) == (parts, hows)
-
-
-def test_where_only_some_parts_count_they_count_for_all(claimed):
-    cases = claimed(
-        [entry(matched_by=("value", "timestamp")), entry(SECOND, source=((SECOND, 0),), matched_by=())]
-    ).cases
-    assert [(case.match_on.covered, case.match_on.matchings) for case in cases] == [
-        (("value",), (Matching(True, True),))
-    ] * 2
+def test_what_the_user_has_named_is_compared_and_else_everything(claimed):
+    (case,) = claimed([entry(matched_by=("key", "value"))]).cases
+    assert case.match_on == EVERYTHING
+    (case,) = claimed([entry(matched_by=("value",))], match_on=("value",)).cases
+    assert case.match_on == MatchOn.of(["value"])
 
 
 def test_repeats_are_those_that_the_plan_admits(claimed):

@@ -1,0 +1,146 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+
+"""Which copies are those of records that the source has lost, so that they stand for none that it still has.
+
+Retention and compaction take records at the source, and the destination keeps their copies. Where contents recur, such a copy
+has the content of records that are still there, and another time. A copy with another time may also be one of those whose time
+the replication tool has changed. Both are told apart by what else was copied: while every record up to the last one that has
+a copy with its own time has such a copy, the tool keeps times, and what has none is what it still has to copy. A copy with
+another time that the tool has written before its last copy, and that is older than each equal record that has none, is then
+that of a lost record.
+"""
+
+from __future__ import annotations
+
+import collections
+import itertools
+import math
+import operator
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.tallies import Time
+
+NumberedOffset = tuple[int, int]  # the number of a partition among those that are counted together, and an offset
+
+
+class Sighting(t.NamedTuple):
+    """A record of either side. content: without headers. time: None where the broker has stamped it, or nobody compares it."""
+
+    content: t.Hashable
+    time: Time
+    partition: int
+    offset: int
+
+
+class KeptTimes(t.NamedTuple):
+    """How far copies with the times of their records go; those of several contents add up, see together().
+
+    last_own: for each source partition the last record that has such a copy. first_without: for each source partition the
+    first record that has none, though copies of its content have other times. last_copy: for each destination partition the
+    last such copy. oldest, youngest_other: the lowest time of a record, and the highest one of a copy that has another time.
+    """
+
+    last_own: dict[int, int]
+    first_without: dict[int, int]
+    last_copy: dict[int, int]
+    oldest: float = math.inf
+    youngest_other: float = -math.inf
+
+    @property
+    def are_kept(self) -> bool:
+        """Does whatever lacks a copy with its own time follow everything that has one, or has nothing come yet?"""
+        if not self.last_own:
+            return self.youngest_other < self.oldest
+        return all(
+            partition in self.last_own and offset > self.last_own[partition]
+            for partition, offset in self.first_without.items()
+        )
+
+    def is_lost(self, copy: NumberedOffset) -> bool:
+        """Was this copy, older than each equal record that lacks one, written before the last one that has kept its time?"""
+        return not self.last_own or copy[1] < self.last_copy.get(copy[0], -1)
+
+
+def together(parts: t.Iterable[KeptTimes]) -> KeptTimes:
+    """The same of all contents, from the parts that several tasks have seen."""
+    result = KeptTimes({}, {}, {})
+    for part in parts:
+        for into, its, better in zip(result[:3], part[:3], (max, min, max), strict=True):
+            for partition, offset in its.items():
+                into[partition] = better(offset, into.get(partition, offset))
+        result = result._replace(
+            oldest=min(result.oldest, part.oldest), youngest_other=max(result.youngest_other, part.youngest_other)
+        )
+    return result
+
+
+def copies_of_lost(source: t.Iterable[Sighting], copies: t.Iterable[Sighting]) -> set[NumberedOffset]:
+    """The copies that stand for no record of the source. Takes time linear in the records, but for sorting."""
+    contents = [_Timed(*sides) for sides in _by_content(source, copies)]
+    kept = together(content.kept for content in contents)
+    if not kept.are_kept:
+        return set()
+    return {spot for content in contents for spot in content.older if kept.is_lost(spot)}
+
+
+def _by_content(
+    source: t.Iterable[Sighting], copies: t.Iterable[Sighting]
+) -> t.Iterator[tuple[list[Sighting], list[Sighting]]]:
+    """The records of each content that both sides have, by offset."""
+    sides: dict[t.Hashable, tuple[list[Sighting], list[Sighting]]] = collections.defaultdict(lambda: ([], []))
+    for side, record in itertools.chain(zip(itertools.repeat(0), source), zip(itertools.repeat(1), copies)):
+        sides[record.content][side].append(record)
+    for both in sides.values():
+        if all(both):
+            yield both
+
+
+class _Timed:
+    """One content. kept: see KeptTimes. older: copies with other times that are older than every record that lacks one."""
+
+    def __init__(self, source: list[Sighting], copies: list[Sighting]) -> None:
+        own: dict[Time, list[NumberedOffset]] = {record.time: [] for record in source}
+        others: list[tuple[NumberedOffset, int]] = []
+        for copy in copies:
+            if copy.time in own:
+                own[copy.time].append((copy.partition, copy.offset))
+            elif copy.time is not None:
+                others.append(((copy.partition, copy.offset), copy.time))
+        left = {time: len(spots) for time, spots in own.items()}
+        copied, without = list[NumberedOffset](), list[Sighting]()
+        for record in sorted(source, key=operator.attrgetter("partition", "offset")):
+            if left[record.time] > 0:
+                copied.append((record.partition, record.offset))
+            else:
+                without.append(record)
+            left[record.time] -= 1
+        oldest = _oldest(without or source)
+        self.older = [spot for spot, time in others if time < oldest]
+        self.kept = KeptTimes(
+            _furthest(copied),
+            _first(without) if others else {},
+            _furthest(itertools.chain.from_iterable(own.values())),
+            _oldest(source),
+            max((time for _spot, time in others), default=-math.inf),
+        )
+
+
+def _oldest(records: t.Iterable[Sighting]) -> int:
+    return min(t.cast(int, record.time) for record in records)
+
+
+def _first(records: t.Iterable[Sighting]) -> dict[int, int]:
+    result: dict[int, int] = {}
+    for record in records:
+        result.setdefault(record.partition, record.offset)
+    return result
+
+
+def _furthest(spots: t.Iterable[NumberedOffset]) -> dict[int, int]:
+    result: dict[int, int] = {}
+    for partition, offset in spots:
+        result[partition] = max(offset, result.get(partition, offset))
+    return result

@@ -1,0 +1,167 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+
+"""What runs on Spark's workers to leave out copies of records that the source has lost: _matching.lost, in columns.
+
+A first pass sees how far copies with their records' own times go; then each task leaves out those that stand for nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.lost import KeptTimes, together
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import (
+    Layout,
+    Records,
+    grouped,
+    unpack,
+)
+
+if t.TYPE_CHECKING:
+    import pyarrow
+
+    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import Column, Flags
+
+SCHEMA = "seen string"
+
+Edges: t.TypeAlias = "t.Sequence[int]"  # for each destination partition a place, see edges_of()
+
+
+def seen(batches: t.Iterable[pyarrow.RecordBatch], layout: Layout) -> t.Iterator[pyarrow.RecordBatch]:
+    """What a task's records say of each pair, for edges_of(): one text of JSON each."""
+    import pyarrow as pa
+
+    texts = [json.dumps([pair, *part]) for pair, part in _seen(unpack(batches, layout), layout).items()]
+    yield pa.RecordBatch.from_arrays([pa.array(texts, pa.string())], ["seen"])
+
+
+def edges_of(texts: t.Iterable[str], layout: Layout, lossy: t.Collection[int]) -> list[int]:
+    """For each destination partition the place before which a copy with another time may be left out.
+
+    texts: what all tasks have seen. lossy: the pairs whose source may have lost records.
+    """
+    parts: dict[int, list[KeptTimes]] = {pair: [] for pair in lossy}
+    for text in texts:
+        pair, *dicts, oldest, youngest_other = json.loads(text)
+        if pair in parts:
+            # A place is the offset here, and the number of a partition on its axis the partition's.
+            last_own, first_without, last_copy = ({int(number): its[number] for number in its} for its in dicts)
+            parts[pair].append(KeptTimes(last_own, first_without, last_copy, oldest, youngest_other))
+    kept = {pair: together(its) for pair, its in parts.items()}
+    edges = []
+    for number, pair in enumerate(layout.destination_pairs):
+        its = kept.get(pair)
+        if its is None or not its.are_kept:
+            edges.append(-1)
+        else:
+            edges.append(its.last_copy.get(number, -1) if its.last_own else (number + 1) * layout.destination.step)
+    return edges
+
+
+def without_lost(records: Records, edges: Edges | None) -> Records:
+    """The records of a task but for the copies of those that the source has lost."""
+    import numpy as np
+
+    if edges is None or not len(records.pairs) or max(edges, default=-1) < 0:
+        return records
+    its = _Timed(records)
+    step = (1 << 62) // max(1, len(edges))
+    others = its.rows[its.other]
+    older = records.times[others] < its.oldest_lacking()[its.contents[its.other]]
+    before = records.places[others] < np.array(edges, np.int64)[records.places[others] // step]
+    stays = np.ones(len(records.pairs), bool)
+    stays[others[older & before]] = False
+    return Records(records.columns[:, stays], records.sources, records.pairs[stays])
+
+
+def without_own(records: Records) -> Column:
+    """The rows of source records that have no copy with their own time; of equal ones, the last."""
+    import numpy as np
+
+    its = _Timed(records)
+    stays = np.ones(records.sources, bool)
+    stays[its.rows[its.copied]] = False
+    return np.flatnonzero(stays)
+
+
+class _Timed:
+    """The rows of all contents that both sides have, by content, time and place.
+
+    contents: the content of each row, as a number. copied: source records that have a copy with their own time; lacking: the
+    others. own: such copies; other: copies with another time that the broker has not stamped.
+    """
+
+    def __init__(self, records: Records) -> None:
+        import numpy as np
+
+        groups = grouped(records, np.zeros(1 + int(records.pairs.max(initial=0)), bool))
+        both = (groups.sources > 0) & (groups.copies > 0)
+        sizes = groups.sources + groups.copies
+        rows = groups.order[np.repeat(both, sizes)]
+        contents = np.repeat(np.arange(np.count_nonzero(both)), sizes[both])
+        copies = rows >= records.sources
+        stamped = copies & records.stamped[rows]
+        order = np.lexsort((records.places[rows], copies, records.times[rows], contents))
+        self.rows, self.contents = rows[order], contents[order]
+        copies, stamped = copies[order], stamped[order]
+        self.times = records.times[self.rows]
+        begins = np.ones(len(rows), bool)
+        begins[1:] = (self.contents[1:] != self.contents[:-1]) | (self.times[1:] != self.times[:-1])
+        starts = np.flatnonzero(begins)
+        segment = np.cumsum(begins) - 1
+        unstamped = copies & ~stamped
+        sources, number = (np.bincount(segment[which], minlength=len(starts)) for which in (~copies, unstamped))
+        rank = np.arange(len(rows)) - starts[segment] if len(rows) else segment
+        self.copied: Flags = ~copies & (rank < number[segment])
+        self.lacking: Flags = ~copies & ~self.copied
+        self.own: Flags = unstamped & (sources[segment] > 0)
+        self.other: Flags = unstamped & (sources[segment] == 0)
+        self.is_copy = copies
+
+    def oldest_lacking(self) -> Column:
+        """For each content the lowest time of a record that lacks a copy, or of any record where none does."""
+        import numpy as np
+
+        none = np.iinfo(np.int64).max
+        number = 1 + int(self.contents.max(initial=-1))
+        lacking, any_record = (np.full(number, none), np.full(number, none))
+        np.minimum.at(lacking, self.contents[self.lacking], self.times[self.lacking])
+        np.minimum.at(any_record, self.contents[~self.is_copy], self.times[~self.is_copy])
+        return np.where(lacking == none, any_record, lacking)
+
+
+def _seen(records: Records, layout: Layout) -> dict[int, KeptTimes]:
+    import numpy as np
+
+    its = _Timed(records)
+    pairs = records.pairs[its.rows]
+    has_other = np.zeros(1 + int(its.contents.max(initial=-1)), bool)
+    has_other[its.contents[its.other]] = True
+    without = its.lacking & has_other[its.contents] if len(its.rows) else its.lacking
+
+    def furthest(which: Flags, step: int, better: t.Any) -> dict[int, int]:
+        places = np.sort(records.places[its.rows[which]])
+        numbers = places // step
+        at = np.searchsorted(numbers, np.unique(numbers), "left" if better is min else "right") - (better is max)
+        return dict(zip(numbers[at].tolist(), places[at].tolist(), strict=True))
+
+    def by_pair(which: Flags, better: t.Any) -> dict[int, int]:
+        order = np.lexsort((its.times[which], pairs[which]))
+        of, times = pairs[which][order], its.times[which][order]
+        at = np.searchsorted(of, np.unique(of), "left" if better is min else "right") - (better is max)
+        return dict(zip(of[at].tolist(), times[at].tolist(), strict=True))
+
+    oldest, youngest = by_pair(~its.is_copy, min), by_pair(its.other, max)
+    found = {pair: KeptTimes({}, {}, {}, time, youngest.get(pair, -math.inf)) for pair, time in oldest.items()}
+    for number, place in furthest(its.copied, layout.source.step, max).items():
+        found[layout.source_pairs[number]].last_own[number] = place
+    for number, place in furthest(without, layout.source.step, min).items():
+        found[layout.source_pairs[number]].first_without[number] = place
+    for number, place in furthest(its.own, layout.destination.step, max).items():
+        found[layout.destination_pairs[number]].last_copy[number] = place
+    return found
