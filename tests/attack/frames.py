@@ -33,6 +33,9 @@ class Frame:
     def union(self, other: Frame) -> Frame:
         return Frame([one + two for one, two in zip(self.tasks, other.tasks, strict=True)])
 
+    def collect(self) -> list[dict[str, t.Any]]:
+        return t.cast("list[dict[str, t.Any]]", self.toArrow().to_pylist())
+
     def toArrow(self) -> pa.Table:  # noqa: N802
         return pa.Table.from_batches([batch for task in self.tasks for batch in task])
 

@@ -193,6 +193,8 @@ def _both_counted(case: Case) -> counting.Logs:
             operator.attrgetter(name),
             timestamps=case.options.with_timestamp,
             stable=logs.source.facts.end,
+            expired=case.source_edges.start > 0,
+            compacted=case.source_edges.compacted,
             start=edges.start,
             end=edges.end,
         )
@@ -210,7 +212,7 @@ def count(case: Case) -> Answer:
 
 def count_by_spark(cases: t.Sequence[Case]) -> list[Answer]:
     """The same as Spark's workers count it, for many cases at once, those of one world in a row. They compare times."""
-    worlds, stable = [], []
+    worlds, stable, expired = [], list[int](), list[int]()
     for _logs, several in itertools.groupby(cases, lambda its: (its.source, its.destination, its.source_edges)):
         its = list(several)
         source, destination = (
@@ -220,8 +222,11 @@ def count_by_spark(cases: t.Sequence[Case]) -> list[Answer]:
         logs = (tuple(map(digested, source.with_open)),), (tuple(map(digested, destination.visible)),)
         commits = tuple((case.committed,) for case in its)
         worlds.append(by_hand.World(*logs, (destination.edges.end,), commits))
+        expired += [len(stable)] * (source.facts.log_start > 0)
         stable.append(source.facts.end)
-    found = by_hand.count_directly(worlds, True, 1, without_headers=True, stable=stable)
+    found = by_hand.count_directly(
+        worlds, True, 1, without_headers=True, stable=stable, expired=expired, only_doubled=True
+    )
     return [_said(case, its.answers[0]) for case, its in zip(cases, found, strict=True)]
 
 
@@ -275,7 +280,13 @@ def merged(topics: t.Sequence[Merged]) -> list[list[Answer]]:
         ]
         worlds = [sides.world(its) for sides, its in asked if its]
         stable = [broker.facts.end for sides, its in asked if its for broker in sides.source]
-        found = by_hand.count_directly(worlds, timestamps, 1, without_headers=True, stable=stable) if worlds else []
+        lossy = [sides.is_lossy for sides, its in asked if its]
+        expired = [number for number, its in enumerate(lossy) if its]
+        found = (
+            by_hand.count_directly(worlds, timestamps, 1, without_headers=True, stable=stable, expired=expired)
+            if worlds
+            else []
+        )
         counts |= {
             id(position): count for position, count in zip((p for _s, its in asked for p in its), found, strict=True)
         }
@@ -305,6 +316,11 @@ class _Sides(t.NamedTuple):
             for copies, edges in zip(its.copies, its.edges, strict=True)
         ]
         return cls(sources, destinations, policy(its.sources[0].options))
+
+    @property
+    def is_lossy(self) -> bool:
+        """May the source have lost records?"""
+        return any(broker.facts.log_start > 0 or broker.facts.compacted for broker in self.source)
 
     def positions(self, its: Merged) -> tuple[Position, ...]:
         """Where a group stands."""
