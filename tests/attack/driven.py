@@ -65,8 +65,8 @@ GROUPS = 3
 Commits = t.Sequence[t.Sequence[int]]
 
 
-class Hang(Exception):
-    """It does not end."""
+class Hang(BaseException):
+    """It does not end. What catches every exception does not catch this one."""
 
 
 class Requests:
@@ -137,7 +137,7 @@ class Requests:
         return {where: Bounds(its.start, its.stable, its.end) for where, its in edges.items()}
 
     def lookup_all_times(
-        self, connection: Connection, wanted: t.Iterable[tuple[TopicPartition, int]]
+        self, connection: Connection, wanted: t.Iterable[tuple[TopicPartition, int]], **_refused: t.Any
     ) -> dict[tuple[TopicPartition, int], int | None]:
         """As _control.positions.lookup_all_times()."""
         asked = list(wanted)

@@ -152,6 +152,8 @@ def _answer(entry: PlanEntry) -> rule.Answer:
 
 
 def _wrong(way: str, answer: rule.Answer, case: Case) -> list[Finding]:
+    if answer.reason == "internal_error":
+        return [Finding("crash", way, str(answer))]
     found = [its for its in judge(case, way, answer) if its.kind in FAULTS]
     return found or [Finding(kind, way, text) for kind, text in _needless(case, answer)]
 
