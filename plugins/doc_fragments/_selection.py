@@ -25,8 +25,13 @@ options:
   exclude_group_patterns:
     description:
       - Groups that O(group_patterns) must not select, as regular expressions that match the whole name.
-      - By default, these groups are left out and listed in a warning - C(__.*), C(console-consumer-.*), C(connect-.*),
-        C(streamshift-.*), C(.*-mm2).
+      - They are added to the default ones. An empty list leaves nothing out. What is left out is listed.
+      - The default ones are called like groups of Kafka's tools, sink connectors, MirrorMaker 2, schema registries,
+        Cruise Control, Amazon MSK, Strimzi, Confluent and this collection - C(console-consumer-.*),
+        C(perf-consumer-\d+), C(connect-.*), C(streamshift-.*), C(.*-mm2), C(mirror-?maker-?2?-cluster),
+        C((?i)(.*[-_.])?schema[-_.]?registry([-_.].*)?), C((?i)(karapace|apicurio)[-_.].*),
+        C(.*[Cc]ruise[-_.]?[Cc]ontrol.*), C((?i)amazon[-_.]msk[-_.].*), C((?i)_{0,2}strimzi[-_.].*),
+        C(_confluent(?!-ksql-)(.*)|Confluent(Telemetry|Metrics)Reporter.*), C(__.*).
     type: list
     elements: str
 """
@@ -49,8 +54,10 @@ options:
   exclude_topic_patterns:
     description:
       - Topics to leave out, as regular expressions that match the whole name.
-      - By default, these topics are left out and listed in a warning - C(__.*), C(streamshift-.*), C(mm2-.*),
-        C(heartbeats), C(.*[.-]heartbeats), C(.*[.-]checkpoints[.-]internal).
+      - They are added to the default ones, which do not apply to groups that are selected by name. An empty list leaves nothing
+        out. What is left out is listed, with its partitions.
+      - The default ones are called like topics of MirrorMaker 2, Kafka itself and this collection - C(streamshift-.*),
+        C(mm2-.*), C(heartbeats), C(.*[.-]heartbeats), C(.*[.-]checkpoints[.-]internal), C(__.*).
     type: list
     elements: str
 """

@@ -171,8 +171,9 @@ notes:
     DELETE on the topics that it deletes, and GROUP READ on the prefix. With O(remove_topics), or to restore settings
     without the plan of a finished copy, it also needs GROUP DESCRIBE on all groups, and CLUSTER DESCRIBE, because
     brokers do not list all groups without it.
-  - C(compression.type) in O(destination.client_config) compresses the copied records. They are not compressed by
-    default.
+  - C(compression.type) in O(destination.client_config) compresses the copied records. By default, they are not compressed
+    until a record comes that its topic takes only compressed. Then, gzip compresses it and those that follow, or zstd, if
+    the record does not fit with gzip.
 seealso:
   - module: streamshift.kafka.kafka_offset_verify
   - module: streamshift.kafka.kafka_offset_commit
@@ -469,7 +470,7 @@ def _present(module: Module) -> dict[str, t.Any]:
     mapping = options.mapping(params)
 
     def save(backlog: file.Backlog) -> None:
-        files.write(path, file.to_json(backlog))
+        files.write_document(path, file.to_json(backlog), file.from_json)
 
     with files.locked(path):
         known, planned, given = (
@@ -490,8 +491,8 @@ def _present(module: Module) -> dict[str, t.Any]:
                 taken, source, destination, mapping, _options(params), earlier, written, say
             )
         made = plan.to_json(outcome.plan) if outcome.plan is not None else planned
-        if made is not None and made != planned and not module.check_mode:
-            files.write(params["plan"], made)
+        if made is not None and made != planned:
+            files.write_document(params["plan"], made, plan.from_json, check=module.check_mode)
     result = backlog_results.backlog_result(outcome, earlier.plan, ReturnEntries(params["return_entries"]))
     return {"changed": outcome.changed or made != planned, **result, **warned(module, outcome.notes)}
 

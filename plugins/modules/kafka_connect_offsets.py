@@ -249,7 +249,7 @@ notes:
   type: list
   elements: str
   sample:
-    - "Left out by an exclude pattern: heartbeats."
+    - "Left out by exclude_topic_patterns: heartbeats (called like MirrorMaker 2's). To take them, name them in topics."
 note_kinds:
   description: Kind of each of the RV(notes), in the same order. The page C(docs/troubleshooting.md) has an entry for each, with
     cause and remedy.
@@ -322,7 +322,7 @@ def connect_offsets(module: Module) -> dict[str, t.Any]:
     store = _store(params, destination, policy)
 
     def save(receipt: file.ConnectReceipt) -> None:
-        files.write(path, file.to_json(receipt))
+        files.write_document(path, file.to_json(receipt), file.from_json)
 
     writer = None if module.check_mode else save
     with files.locked(path):

@@ -39,9 +39,10 @@ options:
   exclude_group_patterns:
     description:
       - Groups that O(group_patterns) must not select, as regular expressions that match the whole name.
-      - By default, these groups are left out - C(__.*), C(console-consumer-.*), C(connect-.*), C(streamshift-.*),
-        C(.*-mm2). RV(left_out_groups) names them.
-      - Set it to an empty list to see every group.
+      - They are added to the default ones, which leave out groups called like those of Kafka's tools, sink connectors,
+        MirrorMaker 2, schema registries, Cruise Control, Amazon MSK, Strimzi, Confluent and this collection.
+        RV(left_out_groups) names what is left out.
+      - An empty list leaves nothing out, so that every group is listed.
     type: list
     elements: str
   partitions:
@@ -87,6 +88,11 @@ groups:
       type: str
       returned: success
       sample: classic
+    what:
+      description: What uses the group, as far as its type, its topics or its name tell; null if they do not tell.
+      type: str
+      returned: success
+      sample: null
     state:
       description: State of the group, as Kafka names it.
       type: str
@@ -118,8 +124,8 @@ groups:
       sample: 12
     lag:
       description:
-        - Offsets from the committed offsets to the log ends, in all partitions that still exist, as
-          C(kafka-consumer-groups) counts them. Null if there are none.
+        - Offsets from the committed offsets to the log ends, in all partitions that still exist. Offsets that have expired do
+          not count, other than with C(kafka-consumer-groups). Null if there are none.
       type: int
       returned: success
       sample: 1204
@@ -169,20 +175,20 @@ left_out_groups:
   sample:
     - console-consumer-12345
 summary:
-  description: The list as a table, a line for each group.
+  description: The list as a table, a line for each group, and the groups that an exclude pattern has left out.
   returned: success
   type: list
   elements: str
   sample:
-    - "group    type     state  members  topics  partitions   lag  movable  why_not"
-    - "billing  classic  Empty        0  orders          12  1204  yes      -"
+    - "group    type     what  state  members  topics  partitions   lag  movable  why_not"
+    - "billing  classic  -     Empty        0  orders          12  1204  yes      -"
 csv:
   description: The list as CSV with a header.
   returned: success
   type: str
   sample: |
-    group,type,state,members,topics,partitions,lag,movable,why_not
-    billing,classic,Empty,0,orders,12,1204,yes,
+    group,type,what,state,members,topics,partitions,lag,movable,why_not
+    billing,classic,,Empty,0,orders,12,1204,yes,
 failure:
   description: What has failed. C(msg) says the same in words, with the reason and the remedy.
   returned: failure
@@ -221,6 +227,7 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import list_groups as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import group_overview
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_overview import GroupOverview
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import excluded
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import options
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
@@ -237,7 +244,7 @@ def look(module: Module) -> dict[str, t.Any]:
         "changed": False,
         "groups": [_row(group, params["partitions"]) for group in groups],
         "left_out_groups": list(left_out),
-        "summary": group_overview.overview_table(groups),
+        "summary": [*group_overview.overview_table(groups), *(note.text for note in excluded(left_out))],
         "csv": group_overview.overview_csv(groups),
     }
 

@@ -51,11 +51,14 @@ options:
   on_active_group:
     description:
       - What to do for a group in use, which will consume more than the snapshot says. A group is in use if it has
-        members, or if its committed offsets change within O(idle_wait).
+        members, if its committed offsets change within O(idle_wait), or if a transaction that commits offsets for it stays
+        open for 5 seconds.
       - V(warn) includes the group and returns a warning. Records that it consumes after the snapshot are repeated after
         the migration.
       - V(skip_group) leaves the group out.
       - V(fail) fails and writes no snapshot.
+      - Only V(skip_group) leaves out a group because of an open transaction. Otherwise, the snapshot names the transaction,
+        and the plan blocks the partitions for which it commits offsets.
     type: str
     choices: [warn, skip_group, fail]
     default: warn
@@ -83,7 +86,8 @@ options:
       - How many seconds to wait until nobody uses the groups any more, before O(on_active_group) applies to those that
         are still in use. While it waits, the module shows who is in them - client ids and hosts, if the brokers return
         them.
-      - A group counts as stopped when it has no members, and its committed offsets do not change within O(idle_wait).
+      - A group counts as stopped when it has no members, its committed offsets do not change within O(idle_wait), and no
+        transaction that commits offsets for it is open.
       - With V(0), the module does not wait.
     type: float
     default: 0
@@ -149,7 +153,9 @@ groups:
       returned: success
       sample: 12
 active_groups:
-  description: Selected groups that have members, or whose committed offsets changed within O(idle_wait).
+  description:
+    - Selected groups that have members, whose committed offsets changed within O(idle_wait), or for which a transaction that
+      commits offsets is open.
   returned: success
   type: list
   elements: str
@@ -190,13 +196,22 @@ left_out_topics:
   type: list
   elements: str
   sample: []
+left_out:
+  description: One line for what was selected and is not in the snapshot - topics that an exclude pattern has taken out of a
+    group, with their partitions, and groups that have no committed offsets, or whose topics are not selected. Not for groups
+    in use.
+  returned: success
+  type: list
+  elements: str
+  sample: []
 notes:
   description: What you should know of the snapshot, a line each. Each note is a warning, too.
   returned: success
   type: list
   elements: str
   sample:
-    - "Left out by an exclude pattern: console-consumer-12345."
+    - "Left out by exclude_group_patterns: console-consumer-12345 (called like the console consumer's). To take them, name
+      them in groups"
 note_kinds:
   description: Kind of each of the RV(notes), in the same order. The page C(docs/troubleshooting.md) has an entry for each, with
     cause and remedy.
@@ -243,6 +258,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration impor
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import offset_formats, removed
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import snapshot as file
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.left_out import left_out
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.offset_formats import OffsetFormat
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup, OnBlocked
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options, results
@@ -271,13 +287,15 @@ def take(module: Module) -> dict[str, t.Any]:
         )
         text = _text(taken.snapshot, connection, params["format"])
         before = files.read(path)
-        if text != before and not module.check_mode:
+        if text != before and params["format"] == "json":
+            files.write_document(path, text, file.from_json, check=module.check_mode)
+        elif text != before and not module.check_mode:
             files.write(path, text)
     partitions = collections.Counter(entry.group for entry in taken.snapshot.entries)
     if params["format"] == "json":
         diff = results.file_diff(before, taken.snapshot, path, results.snapshot_lines, offset_formats.read_snapshot)
     else:  # their lines are readable as they are
-        diff = results.file_diff(before, text, path, str.splitlines, lambda text, _path: text)
+        diff = results.file_diff(before, text, path, results.text_lines, lambda text, _path: text)
     return {
         "changed": text != before,
         "snapshot": path,
@@ -285,12 +303,13 @@ def take(module: Module) -> dict[str, t.Any]:
             {"name": group.name, "type": group.type, "partitions": partitions[group.name]}
             for group in taken.snapshot.groups
         ],
-        "active_groups": sorted({*taken.active, *taken.moving}),
+        "active_groups": sorted({*taken.active, *taken.moving, *taken.opened}),
         "members": [
             {"group": group, **member._asdict()} for group, its in sorted(taken.members.items()) for member in its
         ],
         "left_out_groups": sorted({*taken.left_out_groups, *taken.not_consumer_groups, *taken.skipped}),
         "left_out_topics": list(taken.left_out_topics),
+        "left_out": left_out(taken.snapshot.left_out),
         **warned(module, taken.notes()),
         "diff": diff,
     }

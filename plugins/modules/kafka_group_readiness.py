@@ -144,6 +144,11 @@ readiness:
       type: int
       returned: success
       sample: 0
+    absent:
+      description: Number of unconsumed records that are known to be absent at the destination although later ones are there.
+      type: int
+      returned: success
+      sample: 0
     verdicts:
       description: Number of partitions with each verdict that occurs.
       type: dict
@@ -244,7 +249,13 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import look_at_readiness as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.conflicts import objected
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import metrics, plan, readiness, status
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import (
+    documents,
+    metrics,
+    plan,
+    readiness,
+    status,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
     InvalidFile,
     InvalidInput,
@@ -307,7 +318,7 @@ def _write(module: Module, made: status.Status) -> None:
         return
     if params["status"]:
         with files.locked(params["status"]):
-            files.write(params["status"], status.to_json(made))
+            files.write_document(params["status"], status.to_json(made), status.from_json)
     if params["metrics"]:
         name = params["migration"] or os.path.basename(os.path.dirname(os.path.abspath(params["plan"])))
         files.write(params["metrics"], metrics.exposition(made, name), _EVERYBODY)
@@ -317,7 +328,7 @@ def _watched(params: dict[str, t.Any], made: plan.Plan, since: dict[str, str], n
     """Look at the groups, and again until all have started, or the time is up."""
     deadline = time.monotonic() + params["wait_for_start"]
     clusters = options.connection(params, "source"), options.connection(params, "destination")
-    clock = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now))
+    clock = documents.utc_text(now)
     while True:
         found = use_case.look_at_readiness(made, *clusters, since, clock)
         left = deadline - time.monotonic()

@@ -225,7 +225,7 @@ def remove(module: Module) -> dict[str, t.Any]:
     )
 
     def save(done: removed.Removed) -> None:
-        files.write(path, removed.to_json(done))
+        files.write_document(path, removed.to_json(done), removed.from_json)
 
     writer = None if module.check_mode else save
     with files.locked(path):

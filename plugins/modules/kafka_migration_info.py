@@ -11,7 +11,7 @@ short_description: Run pre-migration checks of connectivity, ACLs, topics and fi
 version_added: 0.1.0
 description:
   - Connects to both clusters and checks that the user has every ACL that a migration of the selected groups needs.
-  - Reports a problem if source and destination have the same cluster ID, unless every group gets another name or
+  - Reports a problem if source and destination are the same cluster, unless every group gets another name or
     another topic.
   - Reads no records and writes nothing.
 author:
@@ -269,6 +269,8 @@ failure:
       sample: null
 """
 
+import glob
+import os
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import preflight as use_case
@@ -316,13 +318,17 @@ def look(module: Module) -> dict[str, t.Any]:
         gone,
         params["creates_topics"],
     )
-    another = use_case.receipt_of_another(written, params["receipt"], found.cluster_ids) if written is not None else []
+    destination = options.connection(params, "destination")
+    another = []
+    if written is not None:
+        another = use_case.receipt_of_another(written, params["receipt"], destination, found.cluster_ids)
     every = [*damaged, *damaged_too, *damaged_as_well, *damaged_at_last, *another, *lacking, *found.problems]
     problems = list({str(problem): problem for problem in every}.values())
+    opposite = use_case.opposite(_beside(params["receipt"]), found.cluster_ids, found.groups)
     result = {
         "cluster_ids": found.cluster_ids,
         "problems": [{**problem.place(), "message": str(problem), "remedy": problem.remedy} for problem in problems],
-        **note_results(found.notes),
+        **note_results([*opposite, *found.notes]),
         "settings": [each._asdict() for each in found.settings],
     }
     if problems and params["on_problem"] == OnProblem.FAIL:
@@ -340,6 +346,17 @@ def _read(path: str | None, parse: t.Callable[[str, str], _File]) -> tuple[_File
         return (None if text is None else parse(text, path)), []
     except (InvalidFile, InvalidInput) as exc:
         return None, [exc]
+
+
+def _beside(path: str | None) -> t.Iterator[tuple[str, plan.Plan, receipt.Receipt]]:
+    """Plans and receipts in the directories beside that of this receipt, each with the path of the receipt."""
+    for other in sorted(
+        glob.iglob(f"{glob.escape(os.path.dirname(os.path.dirname(path)))}/*/receipt.json") if path else ()
+    ):
+        made, _damaged = _read(os.path.join(os.path.dirname(other), "plan.json"), plan.from_json)
+        written, _damaged_too = _read(other, receipt.from_json)
+        if other != path and made is not None and written is not None:
+            yield other, made, written
 
 
 def main() -> None:

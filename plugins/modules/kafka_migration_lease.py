@@ -243,8 +243,7 @@ def _take(module: Module, mine: file.Lease) -> file.Lease | None:
     files.check_writable(path)
     with files.locked(path, mine.run):
         text = files.read(path)
-        if not module.check_mode:
-            files.write(path, file.to_json(mine))
+        files.write_document(path, file.to_json(mine), file.from_json, check=module.check_mode)
     before = file.from_json(text, path) if text is not None else None
     return before if before is not None and before.run != mine.run else None
 

@@ -321,13 +321,13 @@ def _logs(params: dict[str, t.Any], migration: MigrationFiles) -> KnownLogs:
     at_source = {at.partition for row in rows for at in row.source if at.offset is not None}
     at_destination = {row.partition for row in rows if row.offset is not None}
     clusters = (
-        ("source_cluster", migration.source_id, at_source),
-        ("destination_cluster", migration.destination_id, at_destination),
+        ("source_cluster", migration.source, at_source),
+        ("destination_cluster", migration.destination, at_destination),
     )
     connections = {name: options.connection(params, name) for name, _id, _wanted in clusters if params[name]}
     read = {
-        name: read_log_bounds(connections[name], cluster_id, wanted)
-        for name, cluster_id, wanted in clusters
+        name: read_log_bounds(connections[name], cluster, wanted)
+        for name, cluster, wanted in clusters
         if name in connections
     }
     source, destination = (read[name].ranges if name in read else None for name, _id, _wanted in clusters)

@@ -104,6 +104,16 @@ options:
         failed verification count as blocked, with the reason C(verification_failed); see O(on_blocked).
       - The module refuses a report about another plan, or about an earlier state of the plan file.
     type: path
+  on_absent:
+    description:
+      - Without O(report), what to do if O(plan) says that unconsumed records are absent at the destination although later
+        records are there (C(absent)). With O(report), the O(streamshift.kafka.kafka_offset_verify#module:on_absent) of the
+        verification decides.
+      - V(fail) counts these offsets as blocked, with the reason C(verification_failed); see O(on_blocked).
+      - V(warn) commits them. The group never gets these records.
+    type: str
+    choices: [fail, warn]
+    default: fail
   on_blocked:
     description:
       - What to do if the plan contains blocked group-partitions, or if O(report) contains offsets that failed
@@ -123,6 +133,9 @@ options:
       - V(fail) writes nothing at all, and fails.
       - V(keep) keeps the committed offset. Records between the planned and the committed offset may be skipped.
       - V(rewind) commits the planned offset. Records between the planned and the committed offset may be repeated.
+      - The same for a group that was migrated earlier, and of which it is not known how far it has consumed. Either its
+        committed offset is gone, or it is a later one although no consumer has ever joined the group. With V(keep), records may
+        be skipped; with V(rewind), they may be repeated.
       - With O(state=rolled_back), the option applies to groups that have consumed since they were migrated, or whose
         committed offset is not the one in O(receipt). V(keep) leaves all partitions of such a group alone, V(rewind)
         rolls them back.
@@ -172,7 +185,8 @@ options:
       - V(renew) removes such a group and makes it again with everything that it has committed, so that the time starts
         anew. Until this is done, the group is gone for a moment; O(receipt) has all its committed offsets. If the
         module is killed in between, its next run completes it. The user needs the ACL GROUP DELETE, and TOPIC DESCRIBE
-        on all topics of the group, because brokers hide committed offsets of other topics, and these would be lost.
+        on all topics of the group, because brokers hide committed offsets of other topics, and these would be lost. For a
+        group that was migrated earlier and has consumed since, it returns the note.
       - Ignored with O(state=rolled_back), which completes what was killed, too.
     type: str
     choices: [warn, renew]
@@ -282,8 +296,15 @@ blocked:
   elements: str
   sample: []
 left_out:
-  description: One line for each other group or group-partition that the module left alone because of an option or an
-    earlier migration.
+  description: One line for what else was asked for and is not done - what the snapshot does not have, partitions that are
+    V(uncommitted), and groups and group-partitions that are left alone because of an option or an earlier migration.
+  returned: success
+  type: list
+  elements: str
+  sample: []
+kept_groups:
+  description: Names of the groups of which the module left an offset alone because of O(on_rewind), O(on_advance) or an earlier
+    migration. Empty with O(state=rolled_back).
   returned: success
   type: list
   elements: str
@@ -352,12 +373,17 @@ failure:
 """
 
 import functools
+import time
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import commit as use_case
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.conflicts import (
+    absent_objections,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import offset_formats, plan, receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
+    OnAbsent,
     OnActiveGroup,
     OnAdvance,
     OnBlocked,
@@ -384,7 +410,7 @@ def commit(module: Module) -> dict[str, t.Any]:
 
     def save(path: str, done: receipt.Receipt) -> None:
         saved.append(path)
-        files.write(path, receipt.to_json(done))
+        files.write_document(path, receipt.to_json(done), receipt.from_json)
 
     try:
         return _done(module, save)
@@ -392,6 +418,13 @@ def commit(module: Module) -> dict[str, t.Any]:
         if not saved:  # the receipt is saved before the first write
             exc.result["written"] = 0
         raise
+
+
+def _objections(params: dict[str, t.Any], made: plan.Plan) -> t.Mapping[receipt.Key, str]:
+    """Why offsets must not be written: what the verification says, or without one what the plan itself says."""
+    if params["report"] or params["on_absent"] == OnAbsent.WARN:
+        return read_objections(params["report"], params["plan"])
+    return absent_objections(made.entries)
 
 
 def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dict[str, t.Any]:
@@ -417,6 +450,7 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
 
     writer = None if module.check_mode else functools.partial(save, path)
     head: list[str] = []
+    lost = ""
     with files.locked(path):
         if params["state"] == "committed":
             text = files.read_required(params["plan"], "plan", "kafka_offset_translate")
@@ -424,20 +458,24 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
                 digests.check_digest(text, params["plan_digest"], params["plan"])
             taken = params["snapshot"] and files.read_required(params["snapshot"], "snapshot", "kafka_group_offsets")
             earlier = files.read(path)
+            made = plan.from_json(text, params["plan"])
             outcome = use_case.commit(
-                plan.from_json(text, params["plan"]),
+                made,
                 receipt.from_json(earlier, path) if earlier is not None else None,
                 cluster,
                 policies,
                 writer,
                 offset_formats.read_snapshot(taken, params["snapshot"]) if taken else None,
                 source,
-                read_objections(params["report"], params["plan"]),
+                _objections(params, made),
+                int(time.time()),
             )
+            lost = summaries.lost_records(made, outcome.before)
         else:
             recorded = receipt.from_json(files.read_required(path, "receipt", None), path)
             outcome = use_case.roll_back(recorded, selection, cluster, policies, writer)
             head = [summaries.rollback_line(outcome.set, {entry.group for entry in recorded.entries})]
+            head += summaries.first_lines([f"  {line}" for line in outcome.unmoved])
     return {
         "changed": bool(outcome.set),
         "receipt": path,
@@ -456,9 +494,11 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
         "written": len(outcome.set),
         "blocked": outcome.blocked,
         "left_out": outcome.left_out,
+        "kept_groups": outcome.kept_groups,
         "active_groups": outcome.active_groups,
         **warned(module, outcome.notes),
-        "summary": head + summaries.commit_summary(outcome.before, outcome.set, [*outcome.blocked, *outcome.left_out]),
+        "summary": head
+        + summaries.commit_summary(outcome.before, outcome.set, [*outcome.blocked, *outcome.left_out], lost),
         "diff": results.diff(
             results.commit_lines(outcome.before),
             results.commit_lines(outcome.after),
@@ -483,6 +523,7 @@ def main() -> None:
             "receipt": {"type": "path", "required": True},
             "everything": {"type": "bool", "default": False},
             "report": {"type": "path"},
+            "on_absent": {**options.choices(OnAbsent), "default": "fail"},
             "on_blocked": {**options.choices(OnBlocked), "default": "fail"},
             "on_rewind": {**options.choices(OnRewind), "default": "fail"},
             "on_advance": {**options.choices(OnAdvance), "default": "advance"},

@@ -61,6 +61,7 @@ options:
     description:
       - The name of the group in a snapshot that does not contain it, such as CSV of three columns. The group need not exist
         at the source.
+      - Refused beside a snapshot that names other groups.
     type: str
   snapshot_format:
     description:
@@ -71,7 +72,8 @@ options:
       - V(structured_streaming) is the checkpoint directory of a query of Spark Structured Streaming that reads Kafka, one of
         the files in its C(offsets) directory, or a value of C(startingOffsets). Of a directory, the module reads the last
         batch that the query has finished. Stop the query first.
-      - V(flink_sql) is the options C(topic) and C(scan.startup.specific-offsets) of tables of Flink SQL.
+      - V(flink_sql) is the options C(topic) and C(scan.startup.specific-offsets) of tables of Flink SQL, alone or in
+        statements C(CREATE TABLE) and hints.
     type: str
     choices: [auto, json, csv, structured_streaming, flink_sql]
     default: auto
@@ -456,11 +458,24 @@ entries:
       type: int
       returned: success
       sample: 0
+    lost:
+      description: How many records that the group has not consumed have expired on both clusters; null if that is not
+        known.
+      type: int
+      returned: success
+      sample: 0
     detail:
       description: What the module has found or assumed, and what you can do about it.
       type: str
       returned: success
       sample: ""
+    absent:
+      description:
+        - Unconsumed records that are known to be absent at the destination although later ones are there; null if none is.
+        - C(records) says how many, C(source) from which source offset on, and C(exactly) whether there are no more.
+      type: dict
+      returned: success
+      sample: null
     predicted:
       description: Whether the partition did not exist at the destination, and O(promotion) says that it will.
       type: bool
@@ -514,14 +529,22 @@ counts:
     safe: 0
     uncommitted: 0
 not_exact:
-  description: One line for each entry with the verdict V(safe) or V(blocked), with the reason.
+  description: One line for each entry with the verdict V(safe) or V(blocked), with the reason, and for each entry whose
+    destination lacks unconsumed records.
+  returned: success
+  type: list
+  elements: str
+  sample: []
+left_out:
+  description: One line for what was selected and gets no offset although nothing blocks it - topics that an exclude pattern has
+    taken out of a group, groups without committed offsets, and the partitions of each topic that are V(uncommitted).
   returned: success
   type: list
   elements: str
   sample: []
 summary:
-  description: A human-readable table, as lines. After it, the first lines of RV(not_exact), and the totals. Of more than
-    20 groups, those whose offsets are all V(exact) are counted in one line.
+  description: A human-readable table, as lines. After it, the first lines of RV(not_exact), what is V(requested), the first
+    lines of RV(left_out), and the totals. Of more than 20 groups, those whose offsets are all V(exact) are counted in one line.
   returned: success
   type: list
   elements: str
@@ -587,6 +610,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import offset_formats, receipt, topic_plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan as file
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.left_out import left_out
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import PARTS
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.offset_formats import OffsetFormat
@@ -642,12 +666,13 @@ def translate(module: Module) -> dict[str, t.Any]:
         plan = made.plan
         text = file.to_json(plan)
         exported = [exports.export_of(plan, path, form) for path, form in asked_for.items()]
-        if text != before and not module.check_mode:
-            if params["report"]:
+        if text != before:
+            if params["report"] and not module.check_mode:
                 files.remove(params["report"])
-            files.write(path, text)
+            files.write_document(path, text, file.from_json, check=module.check_mode)
         diffs = [its for each in exported if (its := each.write(module.check_mode)) is not None]
     diff = results.file_diff(before, plan, path, results.plan_lines, lambda *_file: previous or plan)
+    lines = left_out(made.not_taken, plan)
     return {
         "changed": text != before or bool(diffs),
         "plan": path,
@@ -663,7 +688,8 @@ def translate(module: Module) -> dict[str, t.Any]:
         ],
         "counts": results.plan_counts(plan),
         "not_exact": summaries.not_exact(plan),
-        "summary": summaries.plan_summary(plan, made.ends),
+        "left_out": lines,
+        "summary": summaries.plan_summary(plan, made.ends, lines),
         "diff": [diff, *diffs] if exported else diff,
     }
 
@@ -757,7 +783,7 @@ def _from_records(module: Module, previous: file.Plan | None) -> use_case.Transl
         _receipt(params["receipt"]),
         reporter(params["progress_file"]),
     )
-    made = dataclasses.replace(made, notes=(*notes, *made.notes))
+    made = dataclasses.replace(made, notes=(*notes, *made.notes), not_taken=taken.left_out)
     if not any(entry.reason is Reason.TOPIC_MISSING for entry in made.plan.entries):
         return made
     numbers = lines()
@@ -789,7 +815,7 @@ def _snapshot(params: dict[str, t.Any]) -> tuple[Snapshot, t.Callable[[], _Lines
 
 def _from_checkpoints(module: Module, previous: file.Plan | None) -> use_case.Translation:
     params = module.params
-    plan, count, notes = checkpoints.plan_from_checkpoints(
+    plan, count, notes, not_taken = checkpoints.plan_from_checkpoints(
         options.connection(params, "destination"),
         options.replication_policy(params, "source_alias"),
         options.selection(params),
@@ -798,7 +824,7 @@ def _from_checkpoints(module: Module, previous: file.Plan | None) -> use_case.Tr
         previous,
         _receipt(params["receipt"]),
     )
-    return use_case.Translation(plan, index={"checkpoints": count, "syncs": 0}, notes=tuple(notes))
+    return use_case.Translation(plan, index={"checkpoints": count, "syncs": 0}, notes=tuple(notes), not_taken=not_taken)
 
 
 def _from_resets(module: Module, previous: file.Plan | None) -> use_case.Translation:
@@ -821,7 +847,7 @@ def _from_resets(module: Module, previous: file.Plan | None) -> use_case.Transla
             partition=partition.partition,
             remedy="end resets with the entry {to: current}, or leave the topic out",
         )
-    return use_case.Translation(planned.plan, notes=tuple(planned.notes))
+    return use_case.Translation(planned.plan, notes=tuple(planned.notes), not_taken=planned.not_taken)
 
 
 def _mirror(params: dict[str, t.Any]) -> ReplicationPolicy | None:

@@ -70,7 +70,8 @@ options:
       - How to verify the offsets.
       - V(records) counts the records around every offset.
       - V(anchors) compares only the two records next to every offset with those in O(plan). It needs neither Spark nor
-        Java. It detects neither skipped nor repeated records farther away from the offset.
+        Java. It detects neither skipped nor repeated records farther away from the offset. It also looks for the first
+        unconsumed records of the source, and for those that O(plan) says to be absent; see O(on_absent).
     type: str
     choices: [records, anchors]
     default: records
@@ -276,6 +277,7 @@ findings:
         - V(moved) - the committed offset is no longer the one that was committed.
         - V(record_differs) - a record next to the offset is not the one that was matched.
         - V(not_committed) and V(not_comparable) - a group, or a topic, has nothing to compare with.
+        - V(changed_since_plan) - partitions were added to the topic, it was created again, or its log has gone back.
         - V(not_examined) - too many records differ.
       type: str
       returned: always
@@ -400,6 +402,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._veri
     incremental,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification import verify as use_case
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.file_clusters import check_plan_clusters
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import backlog, plan, receipt, report
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput
@@ -465,7 +468,7 @@ def verify(module: Module) -> dict[str, t.Any]:
         for path, each in zip(params["report"] or (), reports, strict=False):
             if not (params["scope"] == "to_commit" and _is_settled(each, path)):
                 with files.locked(path):
-                    files.write(path, report.to_json(each))
+                    files.write_document(path, report.to_json(each), report.from_json)
     result = verify_results.verify_result(found, [each.plan for each in reports if each.plan is not None])
     if found.problems and params["on_problem"] == OnProblem.FAIL:
         message = verify_results.failure(found.problems, _scope(params))
@@ -512,7 +515,7 @@ def _planned(params: dict[str, t.Any], source: Connection, destination: Connecti
         written = _receipt(made, receipt_path)
         chosen = None
         if scope == "to_commit":
-            claimed_offsets.check_clusters(made, source, destination)
+            check_plan_clusters(made, source, destination)
             chosen = pending.entries_to_commit(made, written, destination, policies)
         planned.append(_Planned(made, files.file_digest(path), written if scope == "committed" else None, chosen))
     return planned
@@ -570,7 +573,7 @@ def _note(module: Module, path: str, before: _Planned, after: plan.Plan) -> str:
                 remedy="run one migration at a time in its directory",
                 kind=FailureKind.LOCKED,
             )
-        files.write(path, plan.to_json(after))
+        files.write_document(path, plan.to_json(after), plan.from_json)
         return files.file_digest(path)
 
 
@@ -606,11 +609,12 @@ def _records(
 
 
 def _anchors(
-    _module: Module, planned: list[_Planned], source: Connection, destination: Connection
+    module: Module, planned: list[_Planned], source: Connection, destination: Connection
 ) -> tuple[use_case.Verified, list[report.Report]]:
     found, reports = [], []
+    on_absent = OnAbsent(module.params["on_absent"])
     for each in planned:
-        verified, written = use_case.anchors(each.made, each.written, source, destination, each.chosen)
+        verified, written = use_case.anchors(each.made, each.written, source, destination, each.chosen, on_absent)
         found.append(verified)
         reports.append(dataclasses.replace(written, plan=each.digest))
     return use_case.together(found), reports

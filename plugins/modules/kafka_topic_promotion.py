@@ -61,9 +61,9 @@ options:
   exclude_topic_patterns:
     description:
       - Topics that O(topic_patterns) must not select, as regular expressions that match the whole name.
-      - By default, these topics are left out and listed in the notes - C(__.*), C(streamshift-.*), C(mm2-.*),
-        C(heartbeats), C(.*[.-]heartbeats), C(.*[.-]checkpoints[.-]internal), C(connect-configs), C(connect-offsets),
-        C(connect-status), C(.*\.replica), C(.*[.-]internal).
+      - They are added to the default ones, which leave out topics called like those of Kafka Connect, MirrorMaker 2, schema
+        registries, Cruise Control, Amazon MSK, Strimzi, Confluent, Kafka Streams and this collection, which these keep for
+        themselves. The notes name what is left out. An empty list leaves nothing out.
     type: list
     elements: str
   replication_policy:
@@ -90,6 +90,11 @@ options:
           - MirrorMaker 2's C(replication.policy.separator).
         type: str
         default: "."
+      target_alias:
+        description:
+          - MirrorMaker 2's alias of the destination cluster. If MirrorMaker 2 copies in both directions, topics that begin with
+            it are copies of the destination's own topics, and left out.
+        type: str
   on_missing:
     description:
       - What to do if the destination does not have a topic.
@@ -237,6 +242,18 @@ options:
       - Without it, these ACLs stay and are listed in the notes.
     type: bool
     default: false
+  on_lockout:
+    description:
+      - What to do if ACLs that are added take access away from clients that they do not name. Such an ACL is the first one on
+        its resource, if the brokers let everybody in where there is no ACL (C(allow.everyone.if.no.acl.found)), or it denies
+        something to everybody (C(User:*)).
+      - Brokers hide the value of C(allow.everyone.if.no.acl.found). It counts as true if a broker has the setting, or if the
+        user may not read the brokers' settings, unless the brokers refuse the user what no ACL grants.
+      - V(fail) writes nothing at all, and fails.
+      - V(add) adds them, with a note. Clients without an ACL of their own lose access at once, such as the replication tool.
+    type: str
+    choices: [fail, add]
+    default: fail
   remove_created:
     description:
       - With O(state=rolled_back), deletes the topics that a promotion has created, if they hold no record and no group
@@ -395,6 +412,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model import (
     topic_plan,
     topic_receipt,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.known_names import is_repartition_topic
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import rules_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options, promotion_results
@@ -429,11 +447,10 @@ def promote_topics(module: Module) -> dict[str, t.Any]:
         after = topic_plan.to_json(plan)
         # A round without news keeps the file: it says what the last round with news has decided.
         is_new = decides and after != before and (not applies or plan.changes or before is None)
-        if not module.check_mode:
-            if is_new:
-                files.write(path, after)
-            if applies:
-                promote.apply_plan(destination, plan, receipt, _saving(params["receipt"]))
+        if is_new:
+            files.write_document(path, after, topic_plan.from_json, check=module.check_mode)
+        if applies and not module.check_mode:
+            promote.apply_plan(destination, plan, receipt, _saving(params["receipt"]))
     return {
         "changed": is_new or (applies and plan.changes),
         "plan": path,
@@ -452,7 +469,7 @@ def _roll_back(module: Module) -> dict[str, t.Any]:
         receipt = promote.promotion_receipt(destination, _receipt(path))
         undone = undo.plan_undo(destination, receipt, module.params["remove_created"])
         if not module.check_mode and (undone.changes or undone.receipt != receipt):
-            undo.undo_promotion(destination, undone, _saving(path))
+            undone = undo.undo_whole(destination, undone, module.params["remove_created"], _saving(path))
     return {
         "changed": undone.changes or undone.receipt != receipt,
         "receipt": path,
@@ -466,7 +483,11 @@ def _selection(params: dict[str, t.Any]) -> Selection | promotion.CommittedTopic
     if path is None:
         return options.selection(params)
     taken = snapshot.from_json(files.read_required(path, "snapshot", "kafka_group_offsets"), path)
-    topics = frozenset(entry.partition.topic for entry in taken.entries)
+    topics = frozenset(
+        entry.partition.topic
+        for entry in taken.entries
+        if not is_repartition_topic(entry.partition.topic, entry.group)  # Kafka Streams makes them itself
+    )
     return promotion.CommittedTopics(topics, tuple(params["exclude_topic_patterns"] or ()))
 
 
@@ -476,7 +497,7 @@ def _receipt(path: str) -> topic_receipt.PromotionReceipt | None:
 
 
 def _saving(path: str) -> t.Callable[[topic_receipt.PromotionReceipt], None]:
-    return lambda receipt: files.write(path, topic_receipt.to_json(receipt))
+    return lambda receipt: files.write_document(path, topic_receipt.to_json(receipt), topic_receipt.from_json)
 
 
 def _options(params: dict[str, t.Any]) -> promotion.PromotionOptions:
@@ -496,6 +517,7 @@ def _options(params: dict[str, t.Any]) -> promotion.PromotionOptions:
         params["acl_wildcards"],
         rules_from("principal_map", params["principal_map"]),
         params["remove_acls"],
+        promotion.OnLockout(params["on_lockout"]),
     )
 
 
@@ -505,6 +527,7 @@ def main() -> None:
         "name": {"type": "str", "choices": ["identity", "default"], "default": "identity"},
         "source_alias": {"type": "str"},
         "separator": {"type": "str", "default": "."},
+        "target_alias": {"type": "str"},
     }
     override = {
         "topics": {"type": "list", "elements": "str", "required": True},
@@ -536,6 +559,7 @@ def main() -> None:
             "acl_wildcards": {"type": "bool", "default": False},
             "principal_map": options.rules_spec(),
             "remove_acls": {"type": "bool", "default": False},
+            "on_lockout": {**options.choices(promotion.OnLockout), "default": "fail"},
             "remove_created": {"type": "bool", "default": False},
             "plan": {"type": "path"},
             "receipt": {"type": "path", "required": True},

@@ -15,6 +15,7 @@ import typing as t
 from ansible import constants as C  # noqa: N812
 from ansible.utils.display import Display
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.visible_text import visible
 from ansible_collections.streamshift.kafka.plugins.plugin_utils._option_names import OptionNamesActionModule
 
 _LOOK_EVERY = 0.2  # seconds
@@ -41,7 +42,7 @@ def _who(task_vars: dict[str, t.Any]) -> str:
     """The host, and in a loop the item, as Ansible shows it after the task; an item that is no name would be too long."""
     host = str(task_vars.get("inventory_hostname", "localhost"))
     item = task_vars.get(task_vars.get("ansible_loop_var", ""))
-    return f"{host}: {item}" if isinstance(item, str | int) else host
+    return visible(f"{host}: {item}" if isinstance(item, str | int) else host)
 
 
 @contextlib.contextmanager

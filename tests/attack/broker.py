@@ -123,6 +123,7 @@ def drive(
 def serve(need: Need, question: Question, source: Served, destination: Served) -> int:
     """Read what is needed into the question's logs; how many records that were. To need nothing new is an error."""
     before, count = _known(question), 0
+    assert all(time >= 0 for time in need.source_times + need.destination_times), "no broker looks up a negative time"
     for log, served, spans in (
         (question.source, source, need.source),
         (question.destination, destination, need.destination),

@@ -137,7 +137,7 @@ class Requests:
         return {where: Bounds(its.start, its.stable, its.end) for where, its in edges.items()}
 
     def lookup_all_times(
-        self, connection: Connection, wanted: t.Iterable[tuple[TopicPartition, int]], **_refused: t.Any
+        self, connection: Connection, wanted: t.Iterable[tuple[TopicPartition, int]], *_refused: t.Any
     ) -> dict[tuple[TopicPartition, int], int | None]:
         """As _control.positions.lookup_all_times()."""
         asked = list(wanted)
@@ -297,7 +297,7 @@ def plan(
             destination,
             counts,
             {"orders": len(world.copies)},
-            False,
+            {},
             previous,
             TranslateOptions(wait_for_replication=wait, policy=policy(world.options())),
             lambda: t.cast("t.Any", None),

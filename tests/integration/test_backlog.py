@@ -9,13 +9,15 @@ An independent client compares every record, and consumes from the offsets of th
 
 from __future__ import annotations
 
+import contextlib
 import uuid
 
+import kafka
 import pytest
 
 from testbed.clients import Message, commit, create_topic, produce, read
 from tests.support.consumers import unconsumed
-from tests.support.kinds import KINDS, check_copy, commit_all, group_of
+from tests.support.kinds import KINDS, LONG_AGO, check_copy, commit_all, group_of
 from tests.support.modules import Migration, refuses, run
 from tests.support.rights import grant
 from tests.support.spark import one_session
@@ -98,6 +100,23 @@ def test_a_proof_agrees(between_new_ones):
     migration = between_new_ones.migration
     said = migration.verify(method="records", limit=0, copy=str(migration.copy_file), spark={"master": "local[2,4]"})
     assert said["compared"] > 200
+
+
+def test_what_a_copy_cannot_keep_is_told_before_it(source, destination, topic, tmp_path):
+    create_topic(source, topic, retention_ms=-1)
+    with contextlib.closing(kafka.KafkaProducer(bootstrap_servers=source.bootstrap_servers)) as producer:
+        for number in range(30):  # only kafka-python writes a timestamp 0
+            producer.send(topic, b"%d" % number, timestamp_ms=0 if number < 20 else LONG_AGO)
+    commit(source, topic, {(topic, 0): 5})
+    migration = Migration(tmp_path / "migration", source, destination)
+    migration.snapshot(topic)
+    predicted = migration.backlog(check=True)
+    assert any(f"{topic}-0 (up to 15 records)" in line for line in predicted["notes"]), predicted["notes"]
+    made = migration.backlog()
+    assert any("15 records have the timestamp 0" in line for line in made["notes"]), made["notes"]
+    assert [record.timestamp for record in read(destination, topic)] == [1] * 15 + [LONG_AGO] * 10
+    migration.commit()
+    assert migration.verify(copy=str(migration.copy_file), method="records", limit=0)["compared"] > 0
 
 
 def test_a_proof_objects_to_what_is_there_twice(source, destination, topic, tmp_path):

@@ -12,7 +12,8 @@ from kafka.protocol.consumer import OffsetCommitRequest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import attempt, exchange
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import broker_number
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.groups import coordinators, read_groups
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.coordinators import coordinators
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.groups import read_groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import expiry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from

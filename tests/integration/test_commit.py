@@ -8,11 +8,22 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import time
 
 import pytest
 
-from testbed.clients import Message, commit, committed, consume, create_topic, delete_records, list_groups, produce
+from testbed.clients import (
+    Message,
+    commit,
+    committed,
+    consume,
+    create_topic,
+    delete_groups,
+    delete_records,
+    list_groups,
+    produce,
+)
 from tests.support.consumers import member
 from tests.support.modules import Migration, kill, outcome, refuses, run, spawn
 from tests.support.replication_tool import copy
@@ -54,7 +65,36 @@ def test_the_receipt_says_what_was_and_what_is(destination, orders, migration):
     first, second = rows[orders, 0], rows[orders, 1]
     assert (first["before"], first["written"]["offset"], first["after"]["metadata"]) == (None, 7, "five")
     assert (second["before"]["metadata"], second["written"]["offset"], second["after"]["offset"]) == ("before", 22, 22)
-    assert json.loads(migration.receipt_file.read_text())["destination"] == {"cluster_id": destination.cluster_id}
+    cluster = json.loads(migration.receipt_file.read_text())["destination"]
+    assert (cluster["cluster_id"], list(cluster["topic_ids"])) == (destination.cluster_id, [orders])
+
+
+def test_a_group_whose_commits_are_gone_is_not_set_to_the_old_offsets_again_in_silence(destination, orders, migration):
+    """It was removed here; brokers that let commits expire leave the same."""
+    migration.commit()
+    assert consume(destination, orders, [orders], 15) == 15
+    delete_groups(destination, [orders])
+    migration.translate()
+    receipt = migration.receipt_file.read_bytes()
+    for how in ({"check": True}, {}):
+        message = migration.commit(via=refuses, **how)
+        assert re.search(r"was migrated to 7 'five' on 20..-..-..T..:..:..Z, and has no committed offset now", message)
+        assert "which repeats what it has consumed at the destination, up to 15 records" in message
+    assert (committed(destination, orders), migration.receipt_file.read_bytes()) == ({}, receipt)
+    assert "has no committed offset now: left without one" in migration.commit(on_rewind="keep")["left_out"][0]
+    assert migration.commit(on_rewind="rewind")["written"] == 2
+
+
+def test_a_later_commit_counts_as_consumption_only_if_somebody_was_in_the_group(destination, orders, migration):
+    migration.commit()
+    commit(destination, orders, {(orders, 0): 12})
+    migration.translate()
+    message = migration.commit(via=refuses)
+    assert "has committed 12 now, although no consumer has ever joined it" in message and "up to 5 records" in message
+    assert migration.commit(on_rewind="rewind")["written"] == 1
+    assert consume(destination, orders, [orders], 15) == 15
+    commit(destination, orders, {(orders, 0): 22, (orders, 1): 22})
+    assert migration.commit()["written"] == 0
 
 
 def test_a_group_that_has_consumed_since_is_left_where_it_is(destination, orders, migration):

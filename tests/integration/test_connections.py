@@ -13,6 +13,7 @@ import threading
 import time
 
 import pytest
+from kafka.admin import KafkaAdminClient, UserScramCredentialUpsertion
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import admin_client
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id
@@ -64,6 +65,20 @@ def test_every_way_to_log_in_works(secured):
         connection = connection_from(options)
         assert by_control(connection) == secured.cluster_id
         by_records(connection)
+
+
+NAMES = ["svc=migrator", "a,b", "=2C,=3D", "two words% ", 'x"y\\z']  # Kafka's SCRAM takes ASCII only
+
+
+@pytest.mark.parametrize("mechanism", ["SCRAM-SHA-512", "SCRAM-SHA-256"])
+def test_user_names_of_any_characters_log_in(secured, connect, mechanism):
+    """What SCRAM itself separates its words with is escaped once, by either client."""
+    password = "p=1,q=2"
+    with contextlib.closing(KafkaAdminClient(bootstrap_servers=secured.bootstrap_servers)) as client:
+        client.alter_user_scram_credentials([UserScramCredentialUpsertion(each, mechanism, password) for each in NAMES])
+    for name in NAMES:
+        options = {**secured.connection_as("admin", mechanism), "sasl_username": name, "sasl_password": password}
+        connect(connection_from(options))
 
 
 def refused(connect, options, kind=ConnectionFailed):

@@ -15,15 +15,21 @@ import pytest
 from confluent_kafka import Consumer, Producer
 from confluent_kafka import TopicPartition as Position
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits, groups, positions, topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import (
+    commits,
+    coordinators,
+    groups,
+    positions,
+    topics,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import attempt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.idle import idle_problem
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from testbed.clients import Message, commit, create_topic, delete_records, produce
-from tests.support.consumers import assigned, member, open_transaction, share_member
+from testbed.clients import Message, commit, consume, create_topic, delete_records, produce
+from tests.support.consumers import assigned, member, offsets_in_transaction, open_transaction, share_member
 
 
 def read(connection, group):
@@ -64,6 +70,21 @@ def test_what_is_removed_is_gone_and_what_is_gone_can_be_removed(cluster, connec
     for _unused in range(2):
         assert commits.delete_groups(connection, [topic, f"{topic}-none"]) == {}
         assert not read(connection, topic).exists
+
+
+def test_brokers_tell_whether_anybody_has_ever_joined_a_group(cluster, connection, topic):
+    """That is how a consumer is told from a tool that commits, after it has left and others have committed again."""
+    create_topic(cluster, topic)
+    produce(cluster, topic, [Message(b"%d" % number) for number in range(5)])
+    alone, joined = f"{topic}-alone", f"{topic}-joined"
+    for group in (alone, joined):
+        commit(cluster, group, {(topic, 0): 1})
+    assert not read(connection, joined).had_members
+    assert consume(cluster, joined, [topic], 2) == 2
+    commit(cluster, joined, {(topic, 0): 4})
+    left = read(connection, joined)
+    assert (left.had_members, left.has_members, left.offsets[TopicPartition(topic, 0)].offset) == (True, False, 4)
+    assert not read(connection, alone).had_members and not read(connection, f"{topic}-none").had_members
 
 
 def test_an_unknown_group_is_told_from_an_empty_one(cluster, connection, topic):
@@ -148,6 +169,34 @@ def test_commits_of_an_open_transaction_are_waited_for(cluster, connection, topi
     assert read(connection, topic).offsets[where].offset == 9
     ending.join()
     consumer.close()
+
+
+def test_a_transaction_that_stays_open_is_told_with_its_group_and_partition_and_is_no_matter_of_others(
+    cluster, connection, topic
+):
+    create_topic(cluster, topic, partitions=2)
+    first, second = (TopicPartition(topic, number) for number in (0, 1))
+    other, new = f"{topic}-other", f"{topic}-new"
+    commit(cluster, topic, {first: 3, second: 4})
+    commit(cluster, other, {first: 5})
+    begun = time.monotonic()
+    with (
+        offsets_in_transaction(cluster, topic, {(topic, 1): 9}) as name,
+        offsets_in_transaction(cluster, new, {(topic, 0): 9}),
+        offsets_in_transaction(cluster, other, {(topic, 1): 9}),
+    ):
+        found = groups.read_groups(connection, [topic, other], patience=0.5)
+        beside = {new: [first, second], other: [second]}
+        asked = groups.read_groups(connection, [new, other], patience=0.5, beside=beside)
+    assert time.monotonic() < begun + 10
+    assert {where: each.offset for where, each in found[topic].offsets.items()} == {first: 3, second: 4}
+    assert (list(found[topic].open), found[other].open) == ([second], {})
+    assert {name: list(its.open) for name, its in asked.items()} == {new: [first], other: [second]}
+    assert asked[new].offsets == {} and list(asked[other].offsets) == [first]
+    tells = cluster.name != "old"
+    assert (f"transactional id {name} (producer id " in found[topic].open[second]) == tells
+    read_again = read(connection, topic)
+    assert read_again.open == {} and read_again.offsets[second].offset == 4
 
 
 def test_hundreds_of_groups_are_committed_and_read_at_once(cluster, connection, topic):
@@ -253,7 +302,7 @@ def test_a_coordinator_that_dies_is_survived(own_cluster):
     create_topic(three, "orders")
     wanted = {f"group-{number}": {TopicPartition("orders", 0): CommittedOffset(number)} for number in range(30)}
     assert commits.commit_offsets(connection, wanted) == {group: {} for group in wanted}
-    node = attempt(connection, lambda client: groups.coordinators(client, connection, ["group-0"]))["group-0"]
+    node = attempt(connection, lambda client: coordinators.coordinators(client, connection, ["group-0"]))["group-0"]
     os.kill(three.cluster.pids[f"broker-{node}"], signal.SIGKILL)
     began = time.monotonic()
     assert commits.commit_offsets(connection, wanted) == {group: {} for group in wanted}

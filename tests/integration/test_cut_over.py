@@ -117,6 +117,20 @@ def test_rounds_and_then_a_cut_over(source, destination, orders, controller):
     assert controller.phases() == ["sync", "cut_over-failed", "cut_over", "cut_over", "rollback"]
 
 
+def test_a_tool_that_commits_ahead_between_a_round_and_the_cut_over_fails_it(source, destination, orders, controller):
+    more(destination, orders, 0, 200)
+    done(controller.migrate_groups(groups=[orders], phase="sync"))
+    commit(destination, orders, {(orders, 0): 79})
+    for more_options in ({}, {"idle_wait": 1}):
+        refused = failed(controller.migrate_groups(groups=[orders], phase="cut_over", **more_options))
+        assert "has committed 79 now, although no consumer has ever joined it" in refused
+        assert "a consumer that starts now skips up to 29 records" in refused
+        assert "Consumers may start" not in refused
+    last = done(controller.migrate_groups(groups=[orders], phase="cut_over", on_rewind="rewind"))
+    assert f"Consumers may start at the destination: {orders}." in last.output
+    assert committed(destination, orders) == {(orders, 0): (50, ""), (orders, 1): (50, "")}
+
+
 def test_a_group_that_the_verification_objects_to_is_not_told_to_start(source, destination, orders, controller):
     """A round has committed its offsets, and what it has yet to consume was not copied since."""
     more(destination, orders, 0, 200)

@@ -6,13 +6,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 
+from kafka.admin import KafkaAdminClient, UserScramCredentialUpsertion
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.promote import readers_of
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from testbed.clients import Message, commit, create_topic, delete_topic, produce
 from tests.support.consumers import member, share_member
 from tests.support.modules import refuses, succeeds
 from tests.support.playbooks import Controller, done
+from tests.support.rights import grant
 
 
 def groups_of(cluster, **options):
@@ -56,6 +62,25 @@ def test_members_of_both_protocols_and_a_share_group(source, topic):
         assert row["clients"][0]["host"] == "127.0.0.1"
     share = rows[names["share"]]
     assert (share["members"], share["movable"], share["lag"]) == (None, False, None)
+
+
+def test_groups_that_the_user_may_not_describe_do_not_count(secured, topic):
+    """Who may describe or alter the cluster is told the names of all groups, and no more of them."""
+    create_topic(secured, topic)
+    commit(secured, topic, {(topic, 0): 0})
+    commit(secured, f"{topic}-of-others", {(topic, 0): 0})
+    with contextlib.closing(KafkaAdminClient(bootstrap_servers=secured.bootstrap_servers)) as client:
+        client.alter_user_scram_credentials([UserScramCredentialUpsertion(topic, "SCRAM-SHA-512", "some-password")])
+    rights = {f"CLUSTER {each} on kafka-cluster" for each in ("DESCRIBE", "ALTER")}
+    rights |= {f"GROUP DESCRIBE on {topic}", f"TOPIC DESCRIBE on {topic}*"}
+    grant(secured, rights, f"User:{topic}")
+    asked = {"cluster": secured.connection | {"sasl_username": topic, "sasl_password": "some-password"}}
+    found = succeeds("kafka_group_info", **asked, group_patterns=[f"{topic}.*"])
+    assert [row["group"] for row in found["groups"]] == [topic]
+    refused_name = refuses("kafka_group_info", **asked, groups=[f"{topic}-of-others"])
+    assert f"needs ACL GROUP DESCRIBE on {topic}-of-others" in refused_name
+    readers = readers_of(connection_from(asked["cluster"], "destination cluster"), [topic])
+    assert readers == {topic: (topic,)}
 
 
 def test_an_unknown_name_is_refused(source, topic):

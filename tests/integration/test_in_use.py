@@ -14,9 +14,10 @@ import time
 
 import pytest
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import commit as use_case
 from testbed.clients import Message, commit, committed, create_topic, list_groups, produce
-from tests.support.consumers import assigned, member, share_member
+from tests.support.consumers import assigned, member, offsets_in_transaction, share_member
 from tests.support.modules import Migration, refuses, succeeds
 from tests.support.playbooks import Controller, done, failed
 from tests.support.replication_tool import copy
@@ -96,6 +97,69 @@ def test_the_end_of_a_run_and_its_report_name_the_groups_that_were_left_out(
             assert f"Left out, because they are in use at the source: {orders}." in output
             output = done(controller.migrate_groups(groups=[orders], directory="alone", **policies)).output
             assert "Next: look at what is left out, and run the same command again." in output
+
+
+class TestAnOpenTransactionWithOffsets:
+    """It is a matter of its group and partition alone, and has a name."""
+
+    @pytest.fixture(autouse=True)
+    def impatient(self, monkeypatch):
+        monkeypatch.setattr(groups, "STABLE_SECONDS", 0.5)
+
+    def test_at_the_source_it_blocks_its_partition(self, source, destination, orders, migration):
+        other = f"{orders}-other"
+        commit(source, other, {(orders, 0): 3})
+        with offsets_in_transaction(source, orders, {(orders, 1): 7}) as name:
+            begun = time.monotonic()
+            taken = migration.snapshot(orders, other)
+            planned = migration.translate()["entries"]
+            assert time.monotonic() < begun + 15
+            assert any(
+                f"{orders}: a transaction that commits offsets for {orders}-1 is open" in it for it in taken["warnings"]
+            )
+            reasons = {(row["group"], row["partition"]): row["reason"] for row in planned}
+            assert reasons == {(orders, 0): None, (orders, 1): "open_transaction", (other, 0): None, (other, 1): None}
+            (detail,) = (row["detail"] for row in planned if row["reason"])
+            assert f"transactional id {name} (producer id " in detail
+            refused = migration.commit(via=refuses)
+            assert "1 of 4 entries of the plan are blocked" in refused and name in refused
+            assert committed(destination, other) == {}
+            migration.commit(on_blocked="skip_partition", source=migration.source)
+        assert set(committed(destination, orders)) == {(orders, 0)} and set(committed(destination, other)) == {
+            (orders, 0)
+        }
+
+    def test_at_the_source_it_is_seen_by_the_policy_for_groups_in_use(self, source, orders, migration):
+        other = f"{orders}-other"
+        commit(source, other, {(orders, 0): 3})
+        with offsets_in_transaction(source, orders, {(orders, 1): 7}):
+            taken = migration.snapshot(orders, other, on_active_group="skip_group")
+        assert taken["left_out_groups"] == taken["active_groups"] == [orders]
+        assert [group["name"] for group in taken["groups"]] == [other]
+
+    def test_at_the_source_it_blocks_also_a_partition_without_a_commit(self, source, orders, migration):
+        group = f"{orders}-first"
+        commit(source, group, {(orders, 0): 3})
+        with offsets_in_transaction(source, group, {(orders, 1): 7}):
+            migration.snapshot(group)
+            planned = migration.translate(on_uncommitted="end")["entries"]
+        assert [row["reason"] for row in planned] == [None, "open_transaction"]
+
+    @pytest.mark.parametrize("before", [{}, {1: (1, "")}])
+    def test_at_the_destination_its_group_is_in_use(self, source, destination, orders, migration, before):
+        other = f"{orders}-other"
+        commit(source, other, {(orders, 0): 3})
+        before = {(orders, number): its for number, its in before.items()}
+        if before:
+            commit(destination, orders, before)
+        with offsets_in_transaction(destination, orders, {(orders, 1): 2}) as name:
+            migration.plan(orders, other)
+            refused = migration.commit(via=refuses)
+            assert f"group {orders}: is in use: a transaction that commits offsets for {orders}-1 is open" in refused
+            assert name in refused
+            migration.commit(on_active_group="skip_group")
+        assert committed(destination, orders) == before
+        assert set(committed(destination, other)) == {(orders, 0)}
 
 
 class TestBeforeThePlan:
@@ -193,7 +257,10 @@ class TestAroundTheCommit:
         assert f"{orders}-0 from 5 to 9" in skipped["left_out"][0]
         warned = migration.commit(source=migration.source, on_active_source="warn")
         assert committed(destination, orders) == {(orders, 0): (5, ""), (orders, 1): (10, "")}
-        assert f"{orders}-0 from 5 to 9" in warned["notes"][0] and warned["notes"][0] in warned["warnings"]
+        assert (
+            f"{orders}-0 from 5 to 9" in warned["notes"][0]
+            and f"source_in_use: {warned['notes'][0]}" in warned["warnings"]
+        )
         # Where nothing is to be written, nobody is asked.
         assert migration.commit(source=migration.source)["changed"] is False
 
@@ -227,15 +294,15 @@ class TestAroundTheCommit:
 
     def test_another_source_than_the_plans_is_refused(self, migration, orders):
         message = migration.commit(via=refuses, source=migration.destination)
-        assert "the plan was made for source cluster" in message and "set source" in message.lower()
+        assert "the plan was made for another cluster" in message and "plan again" in message
 
 
 class TestOneCluster:
-    """Cluster ids tell whether two names are one cluster."""
+    """Addresses tell whether two names are one cluster."""
 
     def test_two_names_of_one_cluster_are_refused(self, orders, controller):
         output = failed(controller.migrate_groups(source="twin", destination="onprem", groups=[orders]))
-        assert "are one cluster, with the id " in output
+        assert "are one cluster, and nothing would change for" in output
         assert f"nothing would change for group {orders} on topic {orders}" in output
         assert controller.files() == {}
 
@@ -323,14 +390,14 @@ class TestPreflight:
         share, migration = f"{orders}-share", Migration(tmp_path / "migration", source, destination)
         clusters = {"source": source.connection, "destination": destination.connection, "groups": [orders, share]}
         with share_member(source, share, orders):
-            assert f"group {share}: this is a share group" in migration.snapshot(orders, share, via=refuses)
+            assert f"group {share}: the group is a share group" in migration.snapshot(orders, share, via=refuses)
             assert (
-                f"group {share}: this is a share group"
+                f"group {share}: the group is a share group"
                 in succeeds("kafka_migration_info", **clusters)["problems"][0]["message"]
             )
             # Alone it leaves nothing to migrate, and that is never a success.
-            assert "this is a share group" in migration.snapshot(share, via=refuses, on_blocked="skip_group")
+            assert "the group is a share group" in migration.snapshot(share, via=refuses, on_blocked="skip_group")
             output = done(controller.migrate_groups(groups=[orders, share], on_blocked="skip_partition")).output
-        assert f"Left out, because share and Connect groups hold no committed offsets: {share}." in output
+        assert f"{share}: is a share group, which has no single position in a partition" in output
         assert committed(destination, orders) == {(orders, 0): (5, ""), (orders, 1): (10, "")}
         assert share not in list_groups(destination)

@@ -399,7 +399,7 @@ def test_a_receipt_of_another_cluster_ends_the_run_before_anything_is_written(or
     file.write_text(json.dumps(receipt))
     before = controller.files()
     output = failed(controller.migrate_groups(groups=[orders]))
-    assert "receipt.json is of cluster elsewhere, and the destination is cluster " in output
+    assert "receipt.json was made for another cluster: this one has the id " in output
     assert controller.files() == before
 
 
@@ -412,3 +412,27 @@ def test_a_blocked_plan_fails_and_commits_nothing(source, destination, orders, c
     assert not (controller.directory / "kafka-migrations/onprem-to-cloud/receipt.json").exists()
     done(controller.migrate_groups(groups=[orders, blocked], on_blocked="skip_group"))
     assert {orders, blocked} & set(list_groups(destination)) == {orders}
+
+
+def test_a_named_group_keeps_a_topic_called_like_one_of_a_tool_and_what_a_pattern_leaves_out_is_listed(
+    source, destination, orders, controller
+):
+    beats, named, by_pattern = f"{orders}.heartbeats", f"{orders}-named", f"{orders}-pattern"
+    prepare(source, destination, beats)
+    for group in (named, by_pattern):
+        commit(source, group, {(beats, 0): 5, (beats, 1): 7, (orders, 0): 5})
+    asked = {"groups": [named], "group_patterns": [f"{by_pattern}.*"], "write_report": True, "verify": "anchors"}
+    output = done(controller.migrate_groups(**asked)).output
+    at_destination = committed(destination, named)
+    assert set(at_destination) == {(beats, 0), (beats, 1), (orders, 0)}
+    assert unconsumed(source, named, beats) == unconsumed(destination, named, beats)
+    assert set(committed(destination, by_pattern)) == {(orders, 0)}
+    line = (
+        f"{by_pattern} {beats}-0 to 1 (called like MirrorMaker 2's): excluded by group_migration_exclude_topic_patterns"
+    )
+    uncommitted = (
+        f"{named} {orders}-1: uncommitted, no commit at the source: left alone (group_migration_on_uncommitted: ignore)"
+    )
+    assert line in output and uncommitted in output and "3 left out." in output
+    ticket = (controller.directory / "kafka-migrations/onprem-to-cloud/report.md").read_text().replace("\\", "")
+    assert line in ticket and "2 uncommitted" in ticket.splitlines()[2]

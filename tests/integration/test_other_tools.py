@@ -10,6 +10,7 @@ import json
 
 import pytest
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import stock_csv
 from testbed.clients import Message, commit, committed, create_topic, produce, read
 from tests.support.killing import dies_in
 from tests.support.modules import Migration, refuses
@@ -55,6 +56,13 @@ def test_the_stock_tools_dry_run_of_our_csv_says_what_our_plan_says(source, dest
     }
     assert len(planned) == 3
     assert table(consumer_groups(destination, *asked, "--dry-run")) == planned
+    by_hand = tmp_path / "by-hand.csv"  # the same offsets, as people write them
+    by_hand.write_text(
+        "".join(f"{group},{topic},+{at} ,\t{offset}\r\n" for (group, topic, at), offset in planned.items())
+    )
+    read = stock_csv.from_csv(by_hand.read_text(), str(by_hand), None)
+    assert {(row.group, *row.partition): row.offset for row in read} == planned
+    assert table(consumer_groups(destination, *asked[:-1], str(by_hand), "--dry-run")) == planned
     consumer_groups(destination, *asked, "--execute")
     exported = tmp_path / "exported.csv"
     words = ["--reset-offsets", "--to-current", "--all-topics", "--dry-run", "--export"]

@@ -127,6 +127,24 @@ def test_a_plan_is_applied_only_while_the_destination_is_what_it_was(newest_prom
     assert planned["topics"][1] == done["topics"][1]
 
 
+@pytest.mark.parametrize("version", ["destination", "old"])
+def test_settings_that_brokers_show_otherwise_settle_and_go_back(tmp_path, source, topic, version, request):
+    promotion = Promotion(tmp_path, source, request.getfixturevalue(version))
+    create_topic(source, topic, 1, min_cleanable_dirty_ratio="0.25", cleanup_policy="compact")
+    create_topic(promotion.destination, topic, 1, min_cleanable_dirty_ratio="0.75", retention_ms=5)
+    given = {"min.cleanable.dirty.ratio": "0.0001", "cleanup.policy": "compact , delete", "preallocate": "FALSE"}
+    given |= {"retention.ms": "+0005000"}
+    options = {"topics": [topic], "overrides": [{"topics": [".*"], "settings": given}]}
+    promotion.carefully(**options)
+    for other in ("0.50", "1"):
+        options["overrides"][0]["settings"]["min.cleanable.dirty.ratio"] = other
+        promotion.carefully(**options)
+    assert promotion.run(**options)["changed"] is False
+    back = promotion.carefully(state="rolled_back")
+    assert back["notes"] == []
+    assert promotion.own(topic) == {"min.cleanable.dirty.ratio": "0.75", "retention.ms": "5"}
+
+
 @pytest.mark.parametrize("version", ["kafka39", "old"])
 def test_an_older_destination_follows_too(tmp_path, source, topic, version, request):
     promotion = Promotion(tmp_path, source, request.getfixturevalue(version))

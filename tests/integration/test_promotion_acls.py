@@ -196,3 +196,29 @@ def test_acls_need_the_cluster_s_acls(promotion, secured, topic, granted):
         assert time.monotonic() < end
     assert acls_on(secured, topic) >= {f"ALLOW READ on GROUP {topic} for User:other"}
     promotion.carefully(state="rolled_back", destination=as_migrator)
+
+
+def test_a_first_acl_that_locks_others_out_is_refused_and_its_rollback_needs_no_topic(tmp_path, own_cluster, topic):
+    copy = f"{topic}-copy"
+    kraft = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+    everybody = own_cluster(
+        "everybody", settings={"authorizer.class.name": kraft, "allow.everyone.if.no.acl.found": "true"}
+    )
+    for name in (topic, copy):
+        create_topic(everybody, name)
+    grant(
+        everybody, [f"TOPIC ALL on {topic}"], "User:ANONYMOUS"
+    )  # who runs this, and is somebody else at the destination
+    promotion = Promotion(tmp_path, everybody, everybody)
+    options = {"topics": [topic], "topic_map": [{"name": topic, "to": copy}], "acls": "mirror"}
+    options["principal_map"] = [{"name": "User:ANONYMOUS", "to": "User:app"}]
+    for check in (True, False):
+        message = promotion.run(via=refuses, check=check, **options)
+        assert f"ACLs would lock clients out: ALLOW DESCRIBE on TOPIC {copy} for User:app" in message
+        assert acls_on(everybody, copy) == set()
+    done = promotion.run(**options, on_lockout="add")
+    assert done["note_kinds"] == ["acl_lockout"]
+    assert len(acls_on(everybody, copy)) == len(READING)
+    assert "needs ACL TOPIC DESCRIBE" in promotion.run(via=refuses, **options, on_lockout="add")
+    assert promotion.run(state="rolled_back")["changed"]
+    assert acls_on(everybody, copy) == set()

@@ -100,7 +100,7 @@ def test_f2_expired_and_the_tool_keeps_no_timestamp(source, logs):
     logs.write(records("z@1 a@2 b@3 c@4"), records("z@51 a@52 b@53 c@54"))
     logs.start(source, 2)
     # Better than at b: the destination still has a, which expired at the source before the group consumed it.
-    assert logs.answer(1) == Answer("safe", 1, None, "expired")
+    assert logs.answer(1) == Answer("safe", 1, 1, "expired")
     assert logs.objections() == {}
     assert logs.forced(3, repeats=None) == {"skipped": 1}
 

@@ -12,9 +12,9 @@ import json
 
 import pytest
 
-from testbed.clients import Message, commit, consume, create_topic, produce
+from testbed.clients import Message, commit, consume, create_topic, delete_topic, produce
 from tests.support.consumers import assigned, member
-from tests.support.modules import Migration, succeeds
+from tests.support.modules import Migration, refuses, succeeds
 from tests.support.stock_tool import consumer_groups
 
 
@@ -70,6 +70,21 @@ def test_patterns_select_names_beat_excludes_and_what_was_left_out_is_said(sourc
     assert [group["name"] for group in by_default["groups"]] == sorted(names[:3])
     assert by_default["left_out_groups"] == [names[3]]
     assert any(names[3] in line for line in by_default["warnings"])
+
+
+def test_names_that_would_act_on_a_terminal_are_shown_as_escapes(source, destination, orders, tmp_path):
+    names = sorted(
+        f"{orders}{end}" for end in ("\x1b[2K\r", "\nforged orders-0: 20", "\u202e", "\u200b\x07", " blank ")
+    )
+    for name in names:
+        commit(source, name, {(orders, 0): (1, "\x1b[1A\u2066")})
+    migration = Migration(tmp_path / "m", source, destination)
+    found = migration.snapshot(group_patterns=[f"(?s){orders}.*"], diff=True)
+    assert [group["name"] for group in found["groups"]] == names
+    lines = found["diff"]["after"].removesuffix("\n").split("\n")
+    assert len(lines) == len(names) and all(line.isprintable() for line in lines)
+    refused = migration.snapshot(f"{names[0]}x", via=refuses)
+    assert refused.isprintable() and "\\u000aforged" in refused
 
 
 def test_topics_can_be_chosen(source, destination, orders, tmp_path):
@@ -141,3 +156,16 @@ def test_metadata_is_kept_byte_for_byte(source, destination, orders, tmp_path):
     migration = Migration(tmp_path / "m", source, destination)
     migration.snapshot(orders)
     assert json.loads(migration.snapshot_file.read_text())["entries"][0]["metadata"] == metadata
+
+
+def test_a_group_without_a_name_is_left_out_with_a_note(source, destination, orders, tmp_path):
+    """Brokers keep its commits, and describe it to nobody."""
+    commit(source, orders, {(orders, 0): 4})
+    commit(source, "", {(orders, 0): 3})
+    try:
+        migration = Migration(tmp_path / "m", source, destination)
+        taken = migration.snapshot(groups=[], group_patterns=[f"({orders})?"], via=succeeds)
+        assert [group["name"] for group in taken["groups"]] == [orders]
+        assert taken["note_kinds"] == ["group_unnamed"] and "could not be rolled back" in taken["notes"][0]
+    finally:
+        delete_topic(source, orders)  # nothing else removes what brokers keep for it

@@ -27,6 +27,7 @@ from testbed.clients import (
     Message,
     commit,
     committed,
+    consume,
     create_topic,
     delete_records,
     produce,
@@ -497,7 +498,7 @@ def test_only_what_would_be_written_is_verified(source, destination, both, migra
     assert (said["verified"], said["compared"]) == (2, 2 * 50)
     assert [entry["group"] for entry in json.loads(report.read_text())["entries"]] == groups[1:]
     migration.commit()
-    commit(destination, groups[1], {(topic, 0): 80})  # it has consumed since
+    assert consume(destination, groups[1], [topic], 27) == 27
     before = report.read_bytes()
     with (
         mock.patch.object(comparison, "InProcess", side_effect=AssertionError),

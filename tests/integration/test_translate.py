@@ -214,7 +214,21 @@ def test_expired_records_that_the_destination_still_holds(source, destination, b
     commit(source, topic, {(topic, 0): 5})
     entry = migration.carried_out(topic)[topic, 0]
     assert (entry["verdict"], entry["reason"], entry["offset"]) == ("safe", "expired", 5)
+    assert (entry["repeats"], entry["lost"]) == (5, 0)
     assert values(destination, topic, topic) == [b"%d" % number for number in range(5, 20)]
+
+
+@pytest.mark.parametrize(("consumed", "verdict"), [(5, "safe"), (0, "exact")])
+def test_records_that_have_expired_on_both_clusters(source, destination, both, migration, consumed, verdict):
+    topic = both()
+    produce(source, topic, numbered(20))
+    copy(source, destination, topic)
+    for cluster in (source, destination):
+        delete_records(cluster, topic, {0: 10})
+    commit(source, topic, {(topic, 0): consumed})
+    entry = migration.carried_out(topic)[topic, 0]
+    assert (entry["verdict"], entry["offset"], entry["repeats"], entry["lost"]) == (verdict, 10, 0, 10 - consumed)
+    assert f"lost on both clusters: {10 - consumed} records" in entry["detail"]
 
 
 def test_everything_consumed_has_expired(source, destination, both, migration):

@@ -13,7 +13,7 @@ import signal
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import connect
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.groups import find_coordinators
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.coordinators import find_coordinators
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from testbed.clients import (
     Message,

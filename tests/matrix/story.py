@@ -71,7 +71,11 @@ class User:
             name: {"kafka_cluster": {"bootstrap_servers": list(cluster.bootstrap_servers)}}
             for name, cluster in (("onprem", source), ("cloud", destination))
         }
-        local = {"ansible_connection": "local", "ansible_python_interpreter": "{{ ansible_playbook_python }}"}
+        local = {
+            "ansible_connection": "local",
+            "ansible_python_interpreter": "{{ ansible_playbook_python }}",
+            "ansible_pipelining": True,
+        }
         inventory = {"kafka_clusters": {"vars": local, "hosts": hosts}}
         (self._folder / "inventory.json").write_text(json.dumps(inventory))
         variables = {"source": "onprem", "destination": "cloud", "groups": groups, "idle_wait": 0}

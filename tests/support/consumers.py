@@ -172,3 +172,21 @@ def consumed_by_member(cluster: Servers, group: str, topic: str) -> list[Content
     finally:
         consumer.close()
     return sorted(found, key=lambda each: each[0])
+
+
+@contextlib.contextmanager
+def offsets_in_transaction(cluster: Servers, group: str, offsets: t.Mapping[tuple[str, int], int]) -> t.Iterator[str]:
+    """A transaction that commits offsets for a group and is not ended; -> its transactional id."""
+    settings = {"bootstrap.servers": ",".join(cluster.bootstrap_servers), "log_level": 0}
+    name = f"writer-{uuid.uuid4()}"
+    producer = Producer({**settings, "transactional.id": name, "transaction.timeout.ms": 600_000})
+    consumer = Consumer({**settings, "group.id": group})
+    try:
+        producer.init_transactions(SECONDS)
+        producer.begin_transaction()
+        positions = [TopicPartition(topic, number, offset) for (topic, number), offset in offsets.items()]
+        producer.send_offsets_to_transaction(positions, consumer.consumer_group_metadata(), SECONDS)
+        yield name
+        producer.abort_transaction(SECONDS)
+    finally:
+        consumer.close()

@@ -34,6 +34,7 @@ from tests.support.logs import compacted_log
 
 DAY = 86_400_000  # milliseconds
 LONG_AGO = 1_400_000_000_000
+YEAR_1 = -62_135_596_800_000  # what .NET's clients write for a time that nobody has set
 FAR_AWAY = 4_100_000_000_000
 Stands = list[dict[int, int]]  # for each of some groups, what it has committed, by partition
 
@@ -81,7 +82,7 @@ def peculiar(cluster: Servers, topic: str) -> Stands:
 
 
 def times(cluster: Servers, topic: str) -> Stands:
-    """Old, far ahead, going backwards by years, missing."""
+    """Old, before 1970, far ahead, going backwards by years, missing."""
     create_topic(cluster, topic, retention_ms=-1)
     with contextlib.suppress(ValueError):  # an older Kafka has no such limit
         change_topic(cluster, topic, message_timestamp_after_max_ms=9223372036854775807, retention_ms=-1)
@@ -89,7 +90,8 @@ def times(cluster: Servers, topic: str) -> Stands:
     produce(cluster, topic, [Message(b"%d" % n, None, (), ts) for n, ts in enumerate(given * 20)])
     produce(cluster, topic, [Message(b"no time", None, (), -1)] * 5)
     produce(cluster, topic, [Message(b"later", None, (), LONG_AGO)])
-    return [{0: 0}, {0: 77}, {0: 142}]
+    produce(cluster, topic, [Message(b"%d" % ts, None, (), ts) for ts in (YEAR_1, -2, 5, -(1 << 63), LONG_AGO)])
+    return [{0: 0}, {0: 77}, {0: 142}, {0: 148}]
 
 
 def large(cluster: Servers, topic: str) -> Stands:

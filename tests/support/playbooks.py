@@ -44,13 +44,15 @@ QUICK = {"idle_wait": 0, "write_report": False}
 class Controller:
     """A user's directory with an inventory of clusters; files of migrations land in it."""
 
+    LOCAL: t.ClassVar[dict[str, t.Any]] = {}  # variables of all hosts
+
     def __init__(self, directory: Path, **clusters: t.Any) -> None:
         self.directory = directory
         hosts = {
             name: {"kafka_cluster": cluster if isinstance(cluster, dict) else cluster.connection}
             for name, cluster in clusters.items()
         }
-        local = {"ansible_connection": "local", "ansible_python_interpreter": self._python()}
+        local = {"ansible_connection": "local", "ansible_python_interpreter": self._python(), **self.LOCAL}
         inventory = {"kafka_clusters": {"vars": local, "hosts": hosts}}
         self.inventory = directory / "inventory.json"
         directory.mkdir(exist_ok=True)
@@ -143,6 +145,8 @@ class Controller:
 
 class ProgramController(Controller):
     """One that starts the program itself, and modules by the plain interpreter, for who looks at their processes."""
+
+    LOCAL: t.ClassVar[dict[str, t.Any]] = {"ansible_pipelining": True}  # as in README's inventory
 
     def _python(self) -> str:
         return sys.executable

@@ -162,10 +162,8 @@ class Contents:
     ) -> None:
         """own: whether only a copy with a record's own time is surely that record's."""
         in_order = sorted(source, key=operator.itemgetter(1))
-        if own:
-            surely = list(_with_own_copies(in_order, copies))
-        else:
-            surely = in_order if len(copies) >= len(source) else []
+        complete = in_order if len(copies) >= len(source) else []
+        surely = list(_with_own_copies(in_order, copies)) if own else complete
         for place, offset, _time in surely:
             self.progress.arrived[place] = max(offset, self.progress.arrived.get(place, -1))
         for place, offset, _time in itertools.chain(in_order[: len(copies)], surely):

@@ -110,8 +110,8 @@ def _notes(claim: Claim, counts: Counts, windows: Windows, is_compacted: bool) -
     if not_counted := _not_counted(counts, windows):
         yield Note(
             NoteKind.NOT_COUNTED,
-            f"{_records(not_counted, 'unconsumed')} not verified: no copy follows {_offsets(claim)}, and within the limit nothing "
-            "shows which records before it are their copies; raise the limit (0 reads the whole logs)",
+            f"{_records(not_counted, 'unconsumed')} not verified: no copy follows {_offsets(claim)}, and within the limit "
+            "nothing shows which records before it are their copies; raise the limit (0 reads the whole logs)",
         )
     if counts.to_come:
         yield Note(NoteKind.TO_COME, f"{_records(counts.to_come, 'unconsumed')} still to be copied")

@@ -24,17 +24,19 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_l
     NetworkSelector,
     errors,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.reasons import hopeless, refusal
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.reasons import hopeless, limits, refusal
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.security import security_options
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
     BrokerError,
     ConnectionFailed,
+    MigrationError,
     NotAuthorized,
 )
 
 CONNECT_SECONDS = 5.0
 DEADLINE_SECONDS = 60.0
+PATIENCE = 3  # as many times request_timeout, a broker that cannot be reached is tried
 NO_LIMIT = 1_000_000  # requests in flight: above the limit the library fails them instead of letting them wait
 LARGEST_ANSWER = 1 << 28  # bytes; less than what the first bytes of a TLS alert mean as a length (0x15030000)
 
@@ -43,6 +45,29 @@ logging.getLogger("kafka").addHandler(logging.NullHandler())
 logging.getLogger("kafka").propagate = False
 
 T = t.TypeVar("T")
+
+
+class HeldBack(Exception):
+    """A quota on changes of topics (KIP-599) has held back a part of what was asked; everything else has been answered.
+
+    first: a topic that was held back. seconds: how long the broker wants to be left alone. progress: whether it has
+    taken anything.
+    """
+
+    def __init__(self, first: str, seconds: float, progress: bool) -> None:
+        super().__init__(first)
+        self.first, self.seconds, self.progress = first, seconds, progress
+
+    def told(self, connection: Connection) -> BrokerError:
+        """What a user is told when time is up."""
+        return BrokerError(
+            "a quota of the cluster, controller_mutation_rate, takes no more changes of topics",
+            cluster=str(connection),
+            topic=self.first,
+            why=f"the brokers ask to wait {self.seconds:.1f} s, and took nothing more after that",
+            remedy="raise controller_mutation_rate of this user or client id (kafka-configs --entity-type users or clients) "
+            "and run again: what was made stays, and only what is left is asked for",
+        )
 
 
 class _Manager(KafkaConnectionManager):
@@ -162,24 +187,40 @@ def attempt(
 ) -> T:
     """Run an operation that may be repeated, with a new client each time, until no retriable error is left.
 
-    deadline: seconds after which no further try begins. Raises ConnectionFailed, NotAuthorized or BrokerError;
-    what the operation itself raises of MigrationError passes through.
+    deadline: seconds after which no further try begins. After HeldBack, the next try begins when the broker wants to be asked
+    again, and the deadline begins anew whenever a part was taken. Brokers that cannot be reached, though another one told of
+    them, are tried for PATIENCE times request_timeout at most. Raises ConnectionFailed, NotAuthorized or BrokerError; what the
+    operation itself raises of MigrationError passes through.
     """
-    end, pause, reached = time.monotonic() + deadline, 0.1, False
+    begun, pause, reached = time.monotonic(), 0.1, False
     while True:
         try:
             with contextlib.closing(connect(connection)) as client:
                 reached = True
                 return operation(client)
         except errors.KafkaError as exc:
-            if not is_retriable(exc) or time.monotonic() > end:
-                raise translated(connection, exc) from exc
-        except ConnectionFailed:
+            may_pass, error = is_retriable(exc) or limits(exc), translated(connection, exc)
+            if not may_pass or time.monotonic() > begun + _patience(connection, error, deadline):
+                raise error from exc
+        except HeldBack as exc:
+            if exc.progress:
+                begun = time.monotonic()
+            elif time.monotonic() > begun + deadline:
+                raise exc.told(connection) from None
+            time.sleep(exc.seconds)
+        except ConnectionFailed as exc:
             # An unreachable cluster is told at once; one that went away in between may come back.
-            if not reached or time.monotonic() > end:
+            if not (reached or limits(exc)) or time.monotonic() > begun + _patience(connection, exc, deadline):
                 raise
         time.sleep(pause)
         pause = min(pause * 2, 2.0)
+
+
+def _patience(connection: Connection, error: MigrationError, deadline: float) -> float:
+    """For how many seconds an operation that fails so is tried."""
+    if isinstance(error, ConnectionFailed) and not limits(error):
+        return min(deadline, PATIENCE * connection.request_timeout)
+    return deadline
 
 
 def is_retriable(error: errors.KafkaError | type[errors.KafkaError]) -> bool:
@@ -194,6 +235,13 @@ def raise_if_retriable(error: type[errors.KafkaError]) -> None:
         raise error()
 
 
+def raise_if_held_back(codes: t.Mapping[str, int], answer: t.Any) -> None:
+    """Raise HeldBack where an answer has this error for a topic; codes: by topic."""
+    held = [name for name, code in codes.items() if code == errors.ThrottlingQuotaExceededError.errno]
+    if held:
+        raise HeldBack(held[0], answer.throttle_time_ms / 1000, len(held) < len(codes))
+
+
 def error_name(error: type[errors.KafkaError]) -> str:
     """The name that Kafka's documentation uses, such as UNKNOWN_MEMBER_ID."""
     return str(getattr(error, "message", None) or error.__name__)
@@ -202,12 +250,8 @@ def error_name(error: type[errors.KafkaError]) -> str:
 def translated(connection: Connection, exc: errors.KafkaError) -> BrokerError | NotAuthorized | ConnectionFailed:
     """What a user is told about an error that nobody nearer to it has explained."""
     cluster = str(connection)
-    if isinstance(exc, errors.UnstableOffsetCommitError):
-        return BrokerError(
-            "a transaction that commits offsets does not end",
-            cluster=cluster,
-            remedy="wait for the application that writes it, or for its transaction.timeout.ms",
-        )
+    if isinstance(exc, errors.SaslAuthenticationFailedError):
+        return refusal(connection, [exc])
     if isinstance(exc, errors.UnsupportedVersionError):
         return BrokerError("the broker is too old for this", cluster=cluster, why=_text(exc), remedy="use 2.8 or newer")
     if isinstance(exc, errors.AuthorizationError):
@@ -221,7 +265,16 @@ def translated(connection: Connection, exc: errors.KafkaError) -> BrokerError | 
             why=_text(exc),
             remedy="check that every broker is reachable under its advertised.listeners",
         )
-    return BrokerError("the broker refused", cluster=cluster, why=_text(exc))
+    if isinstance(exc, errors.KafkaProtocolError):
+        return BrokerError(
+            "the broker's answer cannot be read",
+            cluster=cluster,
+            why=_text(exc),
+            remedy="see that the address is a Kafka broker's, and whether a group, a client or metadata is not UTF-8",
+        )
+    # Others are the client's own.
+    what = "the broker refused" if isinstance(exc, errors.BrokerResponseError) else "the request failed"
+    return BrokerError(what, cluster=cluster, why=_text(exc))
 
 
 def _text(exc: errors.KafkaError) -> str:

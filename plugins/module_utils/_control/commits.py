@@ -18,7 +18,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_c
     exchange,
     is_retriable,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.groups import coordinators
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.coordinators import (
+    find_coordinators,
+    raise_for_groups,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import (
     DeleteGroupsRequest,
     KafkaAdminClient,
@@ -66,16 +69,15 @@ def commit_offsets(
     Metadata is written character for character, a leader epoch of None as none. The broker refuses a group that has
     members as a whole: is_busy() tells. What one group is refused does not touch the others.
     deadline: seconds after which no further try begins.
-    Raises InvalidInput, before anything is sent, for what a broker would store although it makes no sense.
+    Raises InvalidInput, before anything is sent, as check_possible() does.
     """
-    for group, commits in wanted.items():
-        _check(connection, group, commits)
+    check_possible(connection, wanted)
 
     def send(client: KafkaAdminClient, groups: t.Sequence[str]) -> dict[str, Codes]:
-        where = coordinators(client, connection, groups)
-        batches = [(group, batch) for group in groups for batch in _batches(wanted[group])]
+        where, codes = _coordinated(client, connection, {group: wanted[group] for group in groups})
+        batches = [(group, batch) for group in where for batch in _batches(wanted[group])]
         answers = exchange(client, [(_commit_request(group, batch), where[group]) for group, batch in batches])
-        codes: dict[str, Codes] = {group: {} for group in groups}
+        codes.update((group, {}) for group in where)
         for (group, batch), answer in zip(batches, answers, strict=True):
             codes[group].update(_codes(batch, answer))
         return codes
@@ -92,9 +94,9 @@ def delete_offsets(connection: Connection, wanted: t.Mapping[str, t.Collection[T
     """
 
     def send(client: KafkaAdminClient, groups: t.Sequence[str]) -> dict[str, Codes]:
-        where = coordinators(client, connection, groups)
-        answers = exchange(client, [(_delete_request(group, wanted[group]), where[group]) for group in groups])
-        return {group: _codes(wanted[group], answer) for group, answer in zip(groups, answers, strict=True)}
+        where, codes = _coordinated(client, connection, {group: wanted[group] for group in groups})
+        answers = exchange(client, [(_delete_request(group, wanted[group]), node) for group, node in where.items()])
+        return codes | {group: _codes(wanted[group], answer) for group, answer in zip(where, answers, strict=True)}
 
     return _until_settled({group: list(each) for group, each in wanted.items()}, "DELETE", connection, send)
 
@@ -103,9 +105,11 @@ def delete_groups(connection: Connection, groups: t.Collection[str]) -> dict[str
     """Remove whole groups; the answer has only those that could not be. A group that is not there is what was wanted."""
 
     def send(client: KafkaAdminClient, names: t.Sequence[str]) -> dict[str, Codes]:
-        where = coordinators(client, connection, names)
-        answers = exchange(client, [(DeleteGroupsRequest(groups_names=[name]), where[name]) for name in names])
-        return {row.group_id: {_GROUP: _unless_gone(row.error_code)} for answer in answers for row in answer.results}
+        where, codes = _coordinated(client, connection, {name: [_GROUP] for name in names})
+        answers = exchange(client, [(DeleteGroupsRequest(groups_names=[name]), node) for name, node in where.items()])
+        return codes | {
+            row.group_id: {_GROUP: _unless_gone(row.error_code)} for answer in answers for row in answer.results
+        }
 
     failed = _until_settled({group: [_GROUP] for group in sorted(set(groups))}, "DELETE", connection, send)
     return {group: each[_GROUP] for group, each in failed.items() if each}
@@ -114,6 +118,12 @@ def delete_groups(connection: Connection, groups: t.Collection[str]) -> dict[str
 def is_busy(failed: Errors) -> bool:
     """Was a group refused because somebody is in it?"""
     return any(text.startswith(BUSY + BUSY_FOR_REMOVAL) for text in failed.values())
+
+
+def check_possible(connection: Connection, wanted: t.Mapping[str, Commits]) -> None:
+    """Raise InvalidInput for what Kafka's protocol cannot carry, or a broker would store although it makes no sense."""
+    for group, commits in wanted.items():
+        _check(connection, group, commits)
 
 
 def _check(connection: Connection, group: str, commits: Commits) -> None:
@@ -126,7 +136,9 @@ def _check(connection: Connection, group: str, commits: Commits) -> None:
         )
     if not group:
         raise InvalidInput(
-            "a group has no name, and the broker would create one", cluster=str(connection), remedy="name the group"
+            "a group has no name, and the broker would create one",
+            cluster=str(connection),
+            remedy="remove its entries from the file, and run the same again",
         )
     for (topic, partition), commit in commits.items():
         what = _impossible(topic, commit)
@@ -152,6 +164,17 @@ def _impossible(topic: str, commit: CommittedOffset) -> str | None:
     if len(commit.metadata.encode()) > LONGEST_TEXT:
         return f"the metadata is longer than {LONGEST_TEXT} bytes, which Kafka's protocol cannot carry"
     return None
+
+
+def _coordinated(
+    client: KafkaAdminClient, connection: Connection, wanted: t.Mapping[str, t.Iterable[TopicPartition]]
+) -> tuple[dict[str, int], dict[str, Codes]]:
+    """The broker of each group, and for groups that have none at the moment why not: nothing is sent for these now."""
+    found = find_coordinators(client, list(wanted))
+    waiting = {group: code for group, (_node, code) in found.items() if code and _passes(code)}
+    raise_for_groups(connection, {group: code for group, (_node, code) in found.items() if group not in waiting})
+    where = {group: node for group, (node, _code) in found.items() if group not in waiting}
+    return where, {group: dict.fromkeys(wanted[group], code) for group, code in waiting.items()}
 
 
 def _until_settled(

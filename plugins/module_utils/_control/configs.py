@@ -78,22 +78,39 @@ def broker_number(connection: Connection, name: str) -> int | None:
 
     None where the user lacks ACL CLUSTER DESCRIBE_CONFIGS, or where the brokers do not have it.
     """
-    resource = DescribeConfigsRequest.DescribeConfigsResource
 
     def read(client: KafkaAdminClient) -> int | None:
-        nodes = broker_ids(client)
-        asked = [
-            resource(resource_type=_BROKER_RESOURCE, resource_name=str(node), configuration_keys=[name])
-            for node in nodes
-        ]
-        requests = [(DescribeConfigsRequest(resources=[its]), node) for its, node in zip(asked, nodes, strict=True)]
-        rows = [row for answer in exchange(client, requests) for row in answer.results]
-        for row in rows:
-            raise_if_retriable(errors.for_code(row.error_code))
+        rows = _broker_rows(client, name)
         values = [each.value for row in rows if not row.error_code for each in row.configs if each.name == name]
-        return min(map(int, values)) if len(values) == len(nodes) and all(values) else None
+        return min(map(int, values)) if len(values) == len(rows) and all(values) else None
 
     return attempt(connection, read)
+
+
+def shows_setting(connection: Connection, name: str) -> bool | None:
+    """Whether a broker has this setting in its configuration, whatever its value; None where the user may not read it."""
+
+    def read(client: KafkaAdminClient) -> bool | None:
+        rows = _broker_rows(client, name)
+        if any(row.error_code for row in rows):
+            return None
+        return any(each.name == name for row in rows for each in row.configs)
+
+    return attempt(connection, read)
+
+
+def _broker_rows(client: KafkaAdminClient, name: str) -> list[t.Any]:
+    """What each broker that is up answers of one of its settings."""
+    nodes = broker_ids(client)
+    resource = DescribeConfigsRequest.DescribeConfigsResource
+    asked = [
+        resource(resource_type=_BROKER_RESOURCE, resource_name=str(node), configuration_keys=[name]) for node in nodes
+    ]
+    requests = [(DescribeConfigsRequest(resources=[its]), node) for its, node in zip(asked, nodes, strict=True)]
+    rows = [row for answer in exchange(client, requests) for row in answer.results]
+    for row in rows:
+        raise_if_retriable(errors.for_code(row.error_code))
+    return rows
 
 
 def alter_topic_configs(connection: Connection, changes: t.Mapping[str, t.Mapping[str, str | None]]) -> None:

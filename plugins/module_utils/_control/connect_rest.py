@@ -10,6 +10,7 @@ https://kafka.apache.org/documentation/#connect_rest; offsets can be read since 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import time
 import typing as t
@@ -20,10 +21,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.http_js
     HttpAnswer,
     Json,
     ask,
+    ask_patiently,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.addresses import check_url
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
     BrokerError,
+    ConnectionFailed,
     InvalidInput,
     MigrationError,
     NotAuthorized,
@@ -32,8 +35,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 
 SECONDS = 30.0  # for an answer
+PATIENCE = 60.0  # seconds, for workers that rebalance
 LARGEST_ANSWER = 1 << 26  # bytes; a hundred for each partition
 _STOPPED_WITHIN = 60.0
+_PAUSE = 0.5  # seconds
 
 
 @dataclasses.dataclass(frozen=True, slots=True, repr=False)
@@ -117,20 +122,51 @@ def read_offsets(rest: ConnectRest, connector: str) -> list[tuple[dict[str, t.An
 def write_offsets(
     rest: ConnectRest, connector: str, offsets: t.Sequence[tuple[dict[str, t.Any], dict[str, t.Any] | None]]
 ) -> None:
-    """Change these; None forgets one. Connect takes what it does not know as well: check before, and read back."""
+    """Change these; None forgets one. Connect takes what it does not know as well: check before, and read back.
+
+    A worker that does not answer as it should may have changed them all the same: what is stored is looked at before they are
+    sent again.
+    """
     body = {"offsets": [{"partition": partition, "offset": offset} for partition, offset in offsets]}
-    said = _members(rest, _ask(rest, "PATCH", f"/connectors/{_quoted(connector)}/offsets", body))
+    path = f"/connectors/{_quoted(connector)}/offsets"
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            said = _members(rest, _ask(rest, "PATCH", path, body, patient=False))
+            break
+        except (_MayPass, ConnectionFailed):
+            if _are_stored(offsets, read_offsets(rest, connector)):
+                return
+            if time.monotonic() > end:
+                raise
+        time.sleep(_PAUSE)
     if not isinstance(said.get("message"), str):
         raise _stranger(rest, "its answer does not say that the offsets were changed")
 
 
-def _ask(rest: ConnectRest, method: str, path: str, body: Json = None) -> Json:
-    """What the worker answers, or an error of the collection's."""
+def _are_stored(
+    offsets: t.Sequence[tuple[dict[str, t.Any], dict[str, t.Any] | None]],
+    stored: t.Sequence[tuple[dict[str, t.Any], dict[str, t.Any] | None]],
+) -> bool:
+    found = {json.dumps(partition, sort_keys=True): offset for partition, offset in stored}
+    return all(found.get(json.dumps(partition, sort_keys=True)) == offset for partition, offset in offsets)
+
+
+class _MayPass(BrokerError):
+    """An answer that may be another one soon."""
+
+
+def _ask(rest: ConnectRest, method: str, path: str, body: Json = None, patient: bool = True) -> Json:
+    """What the worker answers, or an error of the collection's.
+
+    patient: while it answers that it could not do it now, it is asked again for PATIENCE seconds.
+    """
     url = rest.url.rstrip("/") + (path or "/")
     login = None if rest.username is None else (rest.username, rest.password or "")
     endpoint = Endpoint(str(rest), login, rest.ca_path, rest.validate_certs, SECONDS, LARGEST_ANSWER)
     content = None if body is None else json.dumps(body).encode()
-    answer = ask(endpoint, method, url, content, "application/json")
+    once = functools.partial(ask, endpoint, method, url, content, "application/json")
+    answer = ask_patiently(once, PATIENCE) if patient else once()
     if not answer.is_success:
         raise _refused(rest, method, path, answer, endpoint)
     try:
@@ -153,6 +189,13 @@ def _refused(rest: ConnectRest, method: str, path: str, answer: HttpAnswer, endp
             cluster=str(rest),
             why=why,
             remedy="correct the connector's name or the url",
+        )
+    if answer.may_pass:
+        return _MayPass(
+            f"the worker could not carry out {method} {path or '/'} within {PATIENCE:g} s",
+            cluster=str(rest),
+            why=why,
+            remedy="wait until its rebalance has ended, see the worker's log, and run the same again",
         )
     return BrokerError(f"{method} {path or '/'} was refused", cluster=str(rest), why=why)
 

@@ -11,8 +11,10 @@ import time
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import (
+    HeldBack,
     attempt,
     exchange,
+    raise_if_held_back,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import raise_for_changes
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import (
@@ -58,7 +60,8 @@ def create_topics(
 ) -> Creation:
     """Make these topics; one that is there already is left as it is. Returns when each partition has a leader.
 
-    note: is told what has become of them as soon as brokers have answered, also before an error is raised. Raises NotAuthorized
+    note: is told what has become of them as soon as brokers have answered, also before an error is raised, and again whenever a
+    quota has held some back. Raises NotAuthorized
     naming the topics without ACL TOPIC CREATE, or BrokerError for the first topic that is refused, or that gets no leader; the
     others are made all the same.
     """
@@ -66,19 +69,30 @@ def create_topics(
     found: set[str] = set()
     asked: set[str] = set()
 
+    def tell() -> Creation:
+        creation = Creation(dict(made), frozenset(found))
+        if note is not None and (made or found):
+            note(creation)
+        return creation
+
     def create(client: KafkaAdminClient) -> None:
         left = {name: new for name, new in topics.items() if name not in made}
         again = set(asked)
         asked.update(left)
         refused = {}
-        for row in creation_rows(client, connection, left, False):
-            error = errors.for_code(row.error_code)
-            if error is errors.NoError:
-                made[row.name] = known_id(row)
-            elif error is not errors.TopicAlreadyExistsError:
-                refused[row.name] = row
-            elif row.name not in again:
-                found.add(row.name)
+        try:
+            for row in creation_rows(client, connection, left, False):
+                error = errors.for_code(row.error_code)
+                if error is errors.NoError:
+                    made[row.name] = known_id(row)
+                elif error is not errors.TopicAlreadyExistsError:
+                    refused[row.name] = row
+                elif row.name not in again:
+                    found.add(row.name)
+        except HeldBack:
+            asked.intersection_update(again)  # no answer was lost: what was held back was not made
+            tell()  # what follows may take minutes
+            raise
         raise_for_changes(connection, refused, "CREATE", "the topic cannot be created")
 
     if not topics:
@@ -86,9 +100,7 @@ def create_topics(
     try:
         attempt(connection, create)
     finally:
-        creation = Creation(made, frozenset(found))
-        if note is not None and (made or found):
-            note(creation)
+        creation = tell()
     await_leaders(connection, dict.fromkeys(topics, 1))  # a topic that was there may have fewer than these
     return creation
 
@@ -165,13 +177,17 @@ def _asked(connection: Connection, operation: t.Callable[[KafkaAdminClient], T],
 def creation_rows(
     client: KafkaAdminClient, connection: Connection, topics: t.Mapping[str, NewTopic], validate_only: bool
 ) -> t.Iterator[t.Any]:
-    """What the brokers answer of each topic to create_topics(), one request after the other."""
+    """What the brokers answer of each topic to create_topics(), one request after the other.
+
+    Those that a quota has held back are left out, and HeldBack is raised after the others.
+    """
     controller = request_metadata(client, []).controller_id  # with KRaft any broker, which passes the request on
     sizes = {name: each.partitions + len(each.configs) + 1 for name, each in topics.items()}
     for names in batches(sizes):
         request = _creation(connection, {name: topics[name] for name in names}, validate_only)
         (answer,) = exchange(client, [(request, controller)])
-        yield from answer.topics
+        yield from (row for row in answer.topics if row.error_code != errors.ThrottlingQuotaExceededError.errno)
+        raise_if_held_back({row.name: row.error_code for row in answer.topics}, answer)
 
 
 def _creation(connection: Connection, topics: t.Mapping[str, NewTopic], validate_only: bool) -> CreateTopicsRequest:

@@ -10,7 +10,11 @@ import time
 import typing as t
 import uuid
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import attempt, exchange
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import (
+    attempt,
+    exchange,
+    raise_if_held_back,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import (
     DeleteRecordsRequest,
     DeleteTopicsRequest,
@@ -90,6 +94,7 @@ def delete_topics(connection: Connection, ids: t.Mapping[str, str]) -> None:
         )
         (answer,) = exchange(client, [(request, controller)])
         codes = {names[row.topic_id]: row.error_code for row in answer.responses if row.error_code not in unknown}
+        raise_if_held_back(codes, answer)  # those that are deleted are unknown the next time
         raise_for_topics(connection, codes, "DELETE")
 
     def is_shown(client: KafkaAdminClient) -> bool:

@@ -6,39 +6,51 @@
 
 from __future__ import annotations
 
+import dataclasses
 import struct
 import time
+import types
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import (
+    DEADLINE_SECONDS,
     attempt,
     exchange,
-    raise_if_retriable,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.coordinators import (
+    by_node,
+    chunks,
+    coordinators,
+    raise_for_groups,
+    version_of,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import (
     ConsumerProtocolSubscription,
     DescribeGroupsRequest,
-    FindCoordinatorRequest,
     KafkaAdminClient,
     ListGroupsRequest,
     OffsetFetchRequest,
     errors,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.open_transactions import (
+    first_commits,
+    named_transactions,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import GroupBusy
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
     Commits,
     CommittedOffset,
     GroupListing,
     GroupReading,
+    open_text,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
 SETTLE_SECONDS = 2.0
-GROUPS_PER_REQUEST = 200
+STABLE_SECONDS = 5.0  # transactions of an application that runs end in less
 _REBALANCING = ("PreparingRebalance", "CompletingRebalance")
 _REBALANCE_SECONDS = 10.0  # a new group waits 3 seconds for its members (group.initial.rebalance.delay.ms)
-GROUP_KEY = 0  # the key type of FindCoordinator; 1 is a transactional id
 
 
 def list_groups(connection: Connection, surely: bool = True) -> list[GroupListing]:
@@ -60,38 +72,97 @@ def list_groups_again(connection: Connection, since: float) -> list[GroupListing
     return list_groups(connection, surely=False)
 
 
-def read_groups(connection: Connection, groups: t.Sequence[str], stable: bool = True) -> dict[str, GroupReading]:
+def read_groups(
+    connection: Connection,
+    groups: t.Sequence[str],
+    stable: bool = True,
+    patience: float | None = None,
+    beside: t.Mapping[str, t.Collection[TopicPartition]] = types.MappingProxyType({}),
+    skip_denied: bool = False,
+) -> dict[str, GroupReading]:
     """State, type and committed offsets of these groups, hundreds in one go.
 
-    stable: wait while a transaction that commits offsets is open, instead of reading the value before it.
+    stable: while a transaction that commits offsets is open, read its group again, instead of taking the value before it. After
+    patience, in seconds (None: STABLE_SECONDS), GroupReading.open tells of it: it is no matter of the other groups.
+    beside: partitions for which a group may have committed nothing. Brokers tell of transactions on these only if asked.
     A group that no broker knows comes back with exists=False. Offsets of topics that the user may not describe are
-    left out by the broker, without a word: missing_acls() tells. Raises NotAuthorized naming the groups that are denied.
+    left out by the broker, without a word: missing_acls() tells. Raises NotAuthorized naming the groups that are denied;
+    skip_denied leaves them out instead, because who has CLUSTER DESCRIBE or ALTER lists groups that he may not describe.
     """
     wanted = sorted(set(groups))
+    readings: dict[str, GroupReading] = {}
+    end = time.monotonic() + (STABLE_SECONDS if patience is None else patience)
 
-    def read(client: KafkaAdminClient) -> dict[str, GroupReading]:
-        if not wanted:
-            return {}
+    def read(client: KafkaAdminClient) -> None:
+        left = [group for group in wanted if group not in readings]
+        if not left:
+            return
         listed = _listed(client)
-        where = coordinators(client, connection, wanted)
-        offsets = _committed(client, connection, where, stable)
+        where = coordinators(client, connection, left, skip_denied)
+        left = [group for group in left if group in where]
+        offsets, unstable = _committed(client, connection, where, stable)
         # Only a list shows what a KIP-848, share or streams group is; only a description that a group is not there.
         # Brokers before 2.6 list no states.
-        doubtful = [group for group in wanted if group not in listed or not listed[group].state]
+        doubtful = [group for group in left if group not in listed or not listed[group].state]
         described = _described(client, {group: where[group] for group in doubtful})
-        readings = {}
-        for group in wanted:
+        settled: dict[str, GroupReading] = {}
+        first = first_commits(client, {group: where[group] for group in left if beside.get(group)}, beside)
+        passing: errors.KafkaError | None = None
+        for group in left:
             one = listed.get(group)
-            if one is None:
-                if offsets[group] or described[group].group_state != "Dead":
-                    raise errors.CoordinatorLoadInProgressError(f"{group} is there, but was not listed")
-                readings[group] = GroupReading(group, False, "", "", "", {})
+            if one is None and (offsets[group] or unstable[group] or described[group].group_state != "Dead"):
+                passing = errors.CoordinatorLoadInProgressError(f"{group} is there, but was not listed")
+            elif (unstable[group] or group in first) and time.monotonic() < end:
+                passing = passing or errors.UnstableOffsetCommitError(group)
+            elif one is None:
+                settled[group] = GroupReading(group, False, "", "", "", {})
             else:
                 state = one.state or described[group].group_state
-                readings[group] = GroupReading(group, True, state, one.type, one.protocol_type, offsets[group])
-        return readings
+                settled[group] = GroupReading(group, True, state, one.type, one.protocol_type, offsets[group])
+        waiting = {group: unstable[group] | first.get(group, frozenset()) for group in left}
+        readings.update(_with_open(client, connection, where, settled, waiting))
+        if passing is not None:
+            raise passing
 
-    return attempt(connection, read)
+    attempt(connection, read)
+    return {group: readings[group] for group in wanted if group in readings}
+
+
+def read_settled_groups(connection: Connection, groups: t.Sequence[str]) -> dict[str, GroupReading]:
+    """As read_groups(), for what makes no sense while a transaction that commits offsets is open: raises GroupBusy then."""
+    found = read_groups(connection, groups, patience=DEADLINE_SECONDS)
+    for name, reading in sorted(found.items()):
+        if reading.open:
+            raise GroupBusy(
+                open_text(reading.open),
+                cluster=str(connection),
+                group=name,
+                remedy="wait for the application that writes it, or for its transaction.timeout.ms, and run again",
+            )
+    return found
+
+
+def _with_open(
+    client: KafkaAdminClient,
+    connection: Connection,
+    where: t.Mapping[str, int],
+    settled: dict[str, GroupReading],
+    unstable: t.Mapping[str, t.Collection[TopicPartition]],
+) -> dict[str, GroupReading]:
+    """The readings, with what is known of open transactions, and with what was committed before those."""
+    waiting = {group: where[group] for group in settled if unstable[group]}
+    if not waiting:
+        return settled
+    before, _unstable = _committed(client, connection, waiting, stable=False)
+    told = named_transactions(client, waiting)
+    return settled | {
+        group: dataclasses.replace(
+            settled[group],
+            offsets={**before[group], **settled[group].offsets},
+            open=dict.fromkeys(sorted(unstable[group]), told[group]),
+        )
+        for group in waiting
+    }
 
 
 def subscriptions(connection: Connection, groups: t.Collection[str]) -> dict[str, frozenset[str] | None]:
@@ -124,27 +195,6 @@ def _subscribed(row: t.Any) -> frozenset[str] | None:
     return frozenset(topics)
 
 
-def coordinators(client: KafkaAdminClient, connection: Connection, groups: t.Sequence[str]) -> dict[str, int]:
-    """The broker of each group. Raises NotAuthorized naming the groups that are denied."""
-    found = find_coordinators(client, groups)
-    _raise_for(connection, {group: code for group, (_node, code) in found.items()})
-    return {group: node for group, (node, _code) in found.items()}
-
-
-def find_coordinators(client: KafkaAdminClient, groups: t.Sequence[str]) -> dict[str, tuple[int, int]]:
-    """(broker, error code) for each group; unlike the library's call it neither caches nor asks one by one."""
-    if _version(client, FindCoordinatorRequest) >= 4:
-        asked = [
-            FindCoordinatorRequest(coordinator_keys=list(chunk), key_type=GROUP_KEY, min_version=4)
-            for chunk in _chunks(groups)
-        ]
-        answers = exchange(client, [(each, None) for each in asked])
-        return {row.key: (row.node_id, row.error_code) for answer in answers for row in answer.coordinators}
-    asked = [FindCoordinatorRequest(key=group, key_type=GROUP_KEY, max_version=3) for group in groups]
-    answers = exchange(client, [(each, None) for each in asked])
-    return {group: (row.node_id, row.error_code) for group, row in zip(groups, answers, strict=True)}
-
-
 def _listed(client: KafkaAdminClient) -> dict[str, GroupListing]:
     """All groups that the brokers list.
 
@@ -166,9 +216,12 @@ def _listed(client: KafkaAdminClient) -> dict[str, GroupListing]:
 
 def _committed(
     client: KafkaAdminClient, connection: Connection, where: t.Mapping[str, int], stable: bool
-) -> dict[str, Commits]:
-    """Requests of our own, since the library's public call knows neither require_stable nor errors of one group."""
-    if _version(client, OffsetFetchRequest) >= 8:
+) -> tuple[dict[str, Commits], dict[str, frozenset[TopicPartition]]]:
+    """What each group has committed, and the partitions for which a transaction that does so is open.
+
+    Requests of our own, since the library's public call knows neither require_stable nor errors of one group.
+    """
+    if version_of(client, OffsetFetchRequest) >= 8:
         asked = [
             (
                 OffsetFetchRequest(
@@ -180,7 +233,7 @@ def _committed(
                 node,
             )
             for node, groups in by_node(where).items()
-            for chunk in _chunks(groups)
+            for chunk in chunks(groups)
         ]
         found = [(row.group_id, row) for answer in exchange(client, asked) for row in answer.groups]
     else:
@@ -194,23 +247,27 @@ def _committed(
             for group, node in where.items()
         ]
         found = list(zip(where, exchange(client, asked), strict=True))
-    _raise_for(connection, {group: row.error_code for group, row in found})
-    return {group: _commits(row) for group, row in found}
+    raise_for_groups(connection, {group: row.error_code for group, row in found})
+    both = {group: _commits(group, row) for group, row in found}
+    return {group: each[0] for group, each in both.items()}, {group: each[1] for group, each in both.items()}
 
 
-def _commits(row: t.Any) -> Commits:
-    commits = {}
+def _commits(group: str, row: t.Any) -> tuple[Commits, frozenset[TopicPartition]]:
+    commits, unstable = {}, []
     for topic in row.topics:
         for each in topic.partitions:
+            where = TopicPartition(topic.name, each.partition_index)
             error = errors.for_code(each.error_code)
-            if error is not errors.NoError:
-                raise error(f"{topic.name}-{each.partition_index}")
-            if each.committed_offset >= 0:
+            if error is errors.UnstableOffsetCommitError:
+                unstable.append(where)
+            elif error is not errors.NoError:
+                raise error(f"{group} {where}")
+            elif each.committed_offset >= 0:
                 epoch = getattr(each, "committed_leader_epoch", -1)
-                commits[TopicPartition(topic.name, each.partition_index)] = CommittedOffset(
+                commits[where] = CommittedOffset(
                     each.committed_offset, each.metadata or "", epoch if epoch >= 0 else None
                 )
-    return commits
+    return commits, frozenset(unstable)
 
 
 def _described(client: KafkaAdminClient, where: t.Mapping[str, int]) -> dict[str, t.Any]:
@@ -221,37 +278,3 @@ def _described(client: KafkaAdminClient, where: t.Mapping[str, int]) -> dict[str
         if error not in (errors.NoError, errors.GroupIdNotFoundError):
             raise error(row.group_id)
     return found
-
-
-def _raise_for(connection: Connection, codes: t.Mapping[str, int]) -> None:
-    denied = []
-    for group, code in codes.items():
-        error = errors.for_code(code)
-        raise_if_retriable(error)
-        if error is errors.GroupAuthorizationFailedError:
-            denied.append(group)
-        elif error not in (errors.NoError, errors.GroupIdNotFoundError):
-            raise error(group)
-    if denied:
-        raise NotAuthorized(
-            f"needs ACL GROUP DESCRIBE on {', '.join(sorted(denied))}",
-            cluster=str(connection),
-            remedy="grant it to the user of this cluster",
-        )
-
-
-def by_node(where: t.Mapping[str, int]) -> dict[int, list[str]]:
-    nodes: dict[int, list[str]] = {}
-    for group, node in where.items():
-        nodes.setdefault(node, []).append(group)
-    return nodes
-
-
-def _chunks(groups: t.Sequence[str]) -> t.Iterator[t.Sequence[str]]:
-    for start in range(0, len(groups), GROUPS_PER_REQUEST):
-        yield groups[start : start + GROUPS_PER_REQUEST]
-
-
-def _version(client: KafkaAdminClient, request: type[t.Any]) -> int:
-    versions: t.Any = client._manager.broker_version_data  # known as soon as a client is connected
-    return int(versions.api_version(request))

@@ -27,6 +27,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 Json = t.Any
 _PIECE = 1 << 16  # bytes
 _SHOWN = 500  # characters of a refusal
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 2.0  # seconds
+# RFC 9110, RFC 6585 and RFC 8470: timeout, conflict, too early, too many requests, internal error, and what gateways answer.
+_PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
 _T = t.TypeVar("_T")
 
 
@@ -67,6 +70,11 @@ class HttpAnswer(t.NamedTuple):
     @property
     def is_success(self) -> bool:
         return 200 <= self.status < 300
+
+    @property
+    def may_pass(self) -> bool:
+        """Does the server say that it could not do it now? As Kafka Connect while its workers rebalance (409, 500)."""
+        return self.status in _PASSING
 
     def json(self) -> Json:
         """The body as JSON; None where there is none. Raises ValueError that says in a clause what there is instead."""
@@ -111,6 +119,26 @@ def ask(endpoint: Endpoint, method: str, url: str, body: bytes | None = None, co
             remedy="give the address that answers itself",
         )
     return answer
+
+
+def ask_patiently(ask_once: t.Callable[[], HttpAnswer], seconds: float) -> HttpAnswer:
+    """What ask_once() answers at last: a status that may pass is asked again for so many seconds, ever more seldom.
+
+    For requests that may be repeated. Raises as ask() does. Once there was an answer, a server that is away for a moment is
+    asked again, too.
+    """
+    end, pause, answered = time.monotonic() + seconds, _FIRST_PAUSE, False
+    while True:
+        try:
+            answer = ask_once()
+            if not answer.may_pass or time.monotonic() > end:
+                return answer
+            answered = True
+        except ConnectionFailed:
+            if not answered or time.monotonic() > end:
+                raise
+        time.sleep(pause)
+        pause = min(pause * 2, _LONGEST_PAUSE)
 
 
 def _exchanged(endpoint: Endpoint, method: str, url: str, headers: dict[str, str], body: bytes | None) -> HttpAnswer:

@@ -31,8 +31,10 @@ try:
         DescribeConfigsRequest,
         DescribeGroupsRequest,
         DescribeLogDirsRequest,
+        DescribeTransactionsRequest,
         IncrementalAlterConfigsRequest,
         ListGroupsRequest,
+        ListTransactionsRequest,
     )
     from kafka.protocol.consumer import ListOffsetsRequest, OffsetCommitRequest, OffsetDeleteRequest, OffsetFetchRequest
     from kafka.protocol.consumer.metadata import ConsumerProtocolSubscription
@@ -55,6 +57,7 @@ __all__ = [
     "DescribeConfigsRequest",
     "DescribeGroupsRequest",
     "DescribeLogDirsRequest",
+    "DescribeTransactionsRequest",
     "FindCoordinatorRequest",
     "IncrementalAlterConfigsRequest",
     "KafkaAdminClient",
@@ -62,6 +65,7 @@ __all__ = [
     "KafkaNetClient",
     "ListGroupsRequest",
     "ListOffsetsRequest",
+    "ListTransactionsRequest",
     "MetadataRequest",
     "NetworkSelector",
     "OffsetCommitRequest",

@@ -13,7 +13,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_c
     exchange,
     raise_if_retriable,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.groups import by_node, find_coordinators
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.coordinators import (
+    by_node,
+    find_coordinators,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import (
     DescribeGroupsRequest,
     FindCoordinatorRequest,

@@ -19,6 +19,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_l
     errors,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import (
+    id_of,
     raise_for_topics,
     request_metadata,
 )
@@ -60,30 +61,37 @@ def bounds_as_far_as_known(
     Left out: partitions that do not exist, that have no leader at the moment, and those that the user may not describe.
     deadline: seconds after which no further try begins.
     """
-    kinds = ((EARLIEST, UNCOMMITTED), (LATEST, COMMITTED), (LATEST, UNCOMMITTED))
     wanted = set(partitions)
 
     def read(client: KafkaAdminClient) -> tuple[str, dict[TopicPartition, Bounds]]:
         answer = request_metadata(client, sorted({each.topic for each in wanted}))
-        leaders = {
-            each: partition.leader_id
-            for topic in answer.topics
-            for partition in topic.partitions
-            if (each := TopicPartition(topic.name, partition.partition_index)) in wanted and partition.leader_id >= 0
-        }
-        rounds = _rounds([(each, time, level) for time, level in kinds for each in sorted(leaders)], leaders)
-        answers = exchange(client, [(_request(level, batch), leader) for leader, level, batch in rounds])
-        found: dict[Query, int] = {}
-        for (_leader, level, batch), told in zip(rounds, answers, strict=True):
-            for topic in told.topics:
-                for each in topic.partitions:
-                    where = TopicPartition(topic.name, each.partition_index)
-                    if not each.error_code:
-                        found[(where, batch[where], level)] = each.offset
-        whole = [each for each in sorted(leaders) if all((each, *kind) in found for kind in kinds)]
-        return str(answer.cluster_id), {each: Bounds(*(found[(each, *kind)] for kind in kinds)) for each in whole}
+        return id_of(answer), served_bounds(client, answer, wanted)
 
     return attempt(connection, read, deadline)
+
+
+def served_bounds(
+    client: KafkaAdminClient, described: t.Any, wanted: t.Container[TopicPartition]
+) -> dict[TopicPartition, Bounds]:
+    """The bounds of those of these partitions that leaders serve now. described: the answer of request_metadata()."""
+    kinds = ((EARLIEST, UNCOMMITTED), (LATEST, COMMITTED), (LATEST, UNCOMMITTED))
+    leaders = {
+        each: partition.leader_id
+        for topic in described.topics
+        for partition in topic.partitions
+        if (each := TopicPartition(topic.name, partition.partition_index)) in wanted and partition.leader_id >= 0
+    }
+    rounds = _rounds([(each, time, level) for time, level in kinds for each in sorted(leaders)], leaders)
+    answers = exchange(client, [(_request(level, batch), leader) for leader, level, batch in rounds])
+    found: dict[Query, int] = {}
+    for (_leader, level, batch), told in zip(rounds, answers, strict=True):
+        for topic in told.topics:
+            for each in topic.partitions:
+                where = TopicPartition(topic.name, each.partition_index)
+                if not each.error_code:
+                    found[(where, batch[where], level)] = each.offset
+    whole = [each for each in sorted(leaders) if all((each, *kind) in found for kind in kinds)]
+    return {each: Bounds(*(found[(each, *kind)] for kind in kinds)) for each in whole}
 
 
 def lookup_times(connection: Connection, times: t.Mapping[TopicPartition, int]) -> dict[TopicPartition, int | None]:
@@ -96,19 +104,27 @@ def lookup_times(connection: Connection, times: t.Mapping[TopicPartition, int]) 
 
 
 def lookup_all_times(
-    connection: Connection, wanted: t.Iterable[tuple[TopicPartition, int]]
+    connection: Connection,
+    wanted: t.Iterable[tuple[TopicPartition, int]],
+    refused: set[TopicPartition] | None = None,
 ) -> dict[tuple[TopicPartition, int], int | None]:
-    """As lookup_times(), for any number of times in the same partition."""
+    """As lookup_times(), for any number of times in the same partition.
+
+    refused: gets the partitions that are in a message format without timestamps, in which no broker looks up a time. They are
+    left out of the answer; without such a set, they are an error.
+    """
     asked = sorted(set(wanted))
     for where, time in asked:
         if time < 0:
             raise ValueError(f"{where}: {time} is no time")
-    found = _look_up(connection, [(each, time, UNCOMMITTED) for each, time in asked])
-    answers = {(each, time): found[(each, time, UNCOMMITTED)] for each, time in asked}
+    found = _look_up(connection, [(each, time, UNCOMMITTED) for each, time in asked], refused)
+    answers = {(each, time): found[(each, time, UNCOMMITTED)] for each, time in asked if each not in (refused or ())}
     return {question: offset if offset >= 0 else None for question, offset in answers.items()}
 
 
-def _look_up(connection: Connection, queries: t.Sequence[Query]) -> dict[Query, int]:
+def _look_up(
+    connection: Connection, queries: t.Sequence[Query], refused: set[TopicPartition] | None = None
+) -> dict[Query, int]:
     topics = sorted({where.topic for where, _time, _level in queries})
 
     def read(client: KafkaAdminClient) -> dict[Query, int]:
@@ -121,7 +137,9 @@ def _look_up(connection: Connection, queries: t.Sequence[Query]) -> dict[Query, 
             for topic in answer.topics:
                 for each in topic.partitions:
                     where = TopicPartition(topic.name, each.partition_index)
-                    if each.error_code:
+                    if refused is not None and each.error_code == errors.UnsupportedForMessageFormatError.errno:
+                        refused.add(where)
+                    elif each.error_code:
                         codes[topic.name] = each.error_code
                     found[(where, batch[where], level)] = each.offset
         raise_for_topics(connection, codes, "DESCRIBE")

@@ -9,7 +9,12 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import errors
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import (
+    LIMIT_REMEDY,
+    Connection,
+    is_limited,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import ConnectionFailed
 
 
@@ -24,7 +29,9 @@ class _Row(t.NamedTuple):
 
 _PROTOCOL = "set security_protocol to what the listener speaks"
 _LOGIN = "check the user name, the password and sasl_mechanism"
+_LIMIT = _Row("too many connects", None, LIMIT_REMEDY, hopeless=False)
 _ROWS = (
+    _LIMIT,
     _Row("saslauthenticationfailed", None, _LOGIN),
     _Row("unsupportedsaslmechanism", "the broker does not offer this sasl_mechanism", "set one that it offers"),
     _Row("illegalsaslstate", "the listener does not log anybody in (no SASL)", _PROTOCOL),
@@ -79,6 +86,13 @@ _ROWS = (
 )
 
 
+def limits(reason: BaseException) -> bool:
+    """Does a broker take no further connection now? Also one that says so by refusing the login."""
+    if isinstance(reason, ConnectionFailed):
+        return is_limited(reason.why or "")
+    return isinstance(reason, errors.SaslAuthenticationFailedError) and is_limited(str(reason))
+
+
 def hopeless(reason: BaseException) -> bool:
     """Would the next try fail likewise?"""
     row = _row(reason)
@@ -98,6 +112,8 @@ def refusal(connection: Connection, reasons: t.Sequence[BaseException]) -> Conne
 
 def _row(reason: BaseException) -> _Row | None:
     text = f"{type(reason).__name__} {reason}".lower()
+    if is_limited(text):
+        return _LIMIT
     return next((row for row in _ROWS if row.mark in text), None)
 
 

@@ -26,9 +26,20 @@ def security_options(connection: Connection) -> dict[str, t.Any]:
         if connection.sasl_mechanism == "OAUTHBEARER":
             options["sasl_oauth_token_provider"] = token_provider(connection)
         else:
-            options["sasl_plain_username"] = connection.sasl_username
+            options["sasl_plain_username"] = _login_name(connection)
             options["sasl_plain_password"] = connection.sasl_password
     return options
+
+
+def _login_name(connection: Connection) -> str:
+    """The user name as the mechanism sends it. librdkafka does the same by itself, and kafka-python does not.
+
+    RFC 5802, section 5.1: SCRAM separates what it sends by commas and equals signs.
+    """
+    name = connection.sasl_username or ""
+    if not (connection.sasl_mechanism or "").startswith("SCRAM-"):
+        return name
+    return name.replace("=", "=3D").replace(",", "=2C")
 
 
 def tls_context(connection: Connection) -> ssl.SSLContext:

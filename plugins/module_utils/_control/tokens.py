@@ -7,13 +7,19 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import re
 import tempfile
 import time
 import typing as t
 import urllib.parse
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.http_json import Endpoint, HttpAnswer, ask
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.http_json import (
+    Endpoint,
+    HttpAnswer,
+    ask,
+    ask_patiently,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import AbstractTokenProvider
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.addresses import masked
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
@@ -26,6 +32,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_k
 
 EARLY_SECONDS = 30.0  # a token is renewed that long before it expires
 SECONDS = 10.0  # for an answer
+PATIENCE = 10.0  # seconds, for an endpoint that is busy
 LARGEST_ANSWER = 1 << 20  # bytes
 _FORM = "application/x-www-form-urlencoded"
 _UNTOLD_LIFETIME = 300  # seconds
@@ -33,16 +40,17 @@ _LONGEST_LIFETIME = 1 << 31
 
 
 class _Provider(AbstractTokenProvider):
-    """Keeps a token until shortly before it expires."""
+    """Keeps a token until shortly before it expires, by a clock that nobody sets. fetch: a token, and its seconds."""
 
     def __init__(self, fetch: t.Callable[[], tuple[str, float]]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._fetch = fetch
-        self._token, self._expires = "", 0.0
+        self._token, self._expires = "", -math.inf
 
     def token(self) -> str:
-        if time.time() > self._expires - EARLY_SECONDS:
-            self._token, self._expires = self._fetch()
+        if time.monotonic() > self._expires - EARLY_SECONDS:
+            self._token, seconds = self._fetch()
+            self._expires = time.monotonic() + seconds
         return self._token
 
 
@@ -54,7 +62,7 @@ def token_provider(connection: Connection) -> AbstractTokenProvider:
 
 
 def _signed(connection: Connection) -> tuple[str, float]:
-    """A token for MSK IAM and its expiry in seconds since the epoch; the signer tells milliseconds."""
+    """A token for MSK IAM, and how many seconds it lives; the signer tells when it expires, in milliseconds."""
     try:
         from aws_msk_iam_sasl_signer import MSKAuthTokenProvider  # type: ignore[import-not-found,import-untyped,unused-ignore]
     except ImportError as exc:
@@ -70,11 +78,14 @@ def _signed(connection: Connection) -> tuple[str, float]:
         token, expires_ms = MSKAuthTokenProvider.generate_auth_token(connection.aws_region)
     except BotoCoreError as exc:
         raise _failed(connection, str(exc), "check the AWS credentials of this machine") from exc
-    return token, expires_ms / 1000
+    return token, expires_ms / 1000 - time.time()
 
 
 def _granted(connection: Connection) -> tuple[str, float]:
-    """The client credentials grant of RFC 6749, section 4.4, with the secret in the Authorization header (2.3.1)."""
+    """A token, and how many seconds it lives.
+
+    The client credentials grant of RFC 6749, section 4.4, with the secret in the Authorization header (2.3.1).
+    """
     client, secret = (
         urllib.parse.quote(each or "", safe="") for each in (connection.oauth_client_id, connection.oauth_client_secret)
     )
@@ -84,7 +95,8 @@ def _granted(connection: Connection) -> tuple[str, float]:
     with _authorities(connection) as ca_path:
         endpoint = Endpoint(str(connection), (client, secret), ca_path, seconds=SECONDS, limit=LARGEST_ANSWER)
         try:
-            answer = ask(endpoint, "POST", url, urllib.parse.urlencode(form).encode(), _FORM)
+            body = urllib.parse.urlencode(form).encode()
+            answer = ask_patiently(lambda: ask(endpoint, "POST", url, body, _FORM), PATIENCE)
         except MigrationError as exc:
             raise _failed(connection, exc.why or exc.what, remedy) from exc
     try:
@@ -92,7 +104,7 @@ def _granted(connection: Connection) -> tuple[str, float]:
             raise ValueError(f"{answer.status} {endpoint.hidden(answer.reason)}{_code(answer)}")
         granted = answer.json()
         if isinstance(granted, dict):
-            return _token(granted), time.time() + _lifetime(granted)
+            return _token(granted), _lifetime(granted)
         raise ValueError("its answer is no JSON object")
     except ValueError as exc:
         raise _failed(connection, str(exc), remedy) from exc

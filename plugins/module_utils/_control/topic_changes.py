@@ -13,6 +13,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_c
     error_name,
     exchange,
     is_retriable,
+    raise_if_held_back,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import (
     TopicConfigs,
@@ -56,28 +57,34 @@ class Trial(t.NamedTuple):
 def try_creation(connection: Connection, topics: t.Mapping[str, NewTopic]) -> Trial:
     """Ask whether these topics could be made."""
 
-    def read(client: KafkaAdminClient) -> Trial:
-        rows = {row.name: row for row in creation_rows(client, connection, topics, True)}
-        known = {name: row for name, row in rows.items() if row.configs}
-        return Trial(
-            _refusals(rows),
-            {name: configs_of(row.configs) for name, row in known.items()},
-            {name: row.replication_factor for name, row in known.items()},
-        )
+    def ask(client: KafkaAdminClient, names: t.Sequence[str]) -> t.Iterator[t.Any]:
+        return creation_rows(client, connection, {name: topics[name] for name in names}, True)
 
-    return attempt(connection, read) if topics else Trial({}, {}, {})
+    rows = _answered(connection, topics, _name, ask)
+    known = {name: row for name, row in rows.items() if row.configs}
+    return Trial(
+        _refusals(rows),
+        {name: configs_of(row.configs) for name, row in known.items()},
+        {name: row.replication_factor for name, row in known.items()},
+    )
 
 
 def try_settings(connection: Connection, changes: t.Mapping[str, t.Mapping[str, str | None]]) -> dict[str, Refusal]:
     """Ask whether these settings could be changed, as alter_topic_configs() would change them."""
-    if not changes:
-        return {}
-    return attempt(connection, lambda client: _refusals(alteration_rows(client, changes, True)))
+
+    def ask(client: KafkaAdminClient, names: t.Sequence[str]) -> t.Iterator[t.Any]:
+        yield from alteration_rows(client, {name: changes[name] for name in names}, True).values()
+
+    return _refusals(_answered(connection, changes, lambda row: row.resource_name, ask))
 
 
 def try_partitions(connection: Connection, counts: t.Mapping[str, int]) -> dict[str, Refusal]:
     """Ask whether topics could have so many partitions."""
-    return attempt(connection, lambda client: _grow(client, connection, counts, True)) if counts else {}
+
+    def ask(client: KafkaAdminClient, names: t.Sequence[str]) -> t.Iterator[t.Any]:
+        return _growth_rows(client, connection, {name: counts[name] for name in names}, True)
+
+    return _refusals(_answered(connection, counts, _name, ask))
 
 
 def add_partitions(connection: Connection, counts: t.Mapping[str, int]) -> None:
@@ -86,23 +93,57 @@ def add_partitions(connection: Connection, counts: t.Mapping[str, int]) -> None:
     Raises BrokerError for the first topic that is refused; the others grow all the same.
     """
 
-    def grow(client: KafkaAdminClient) -> dict[str, Refusal]:
-        has = {topic.name: len(topic.partitions) for topic in request_metadata(client, sorted(counts)).topics}
-        return _grow(client, connection, {name: n for name, n in counts.items() if has[name] < n}, False)
+    def ask(client: KafkaAdminClient, names: t.Sequence[str]) -> t.Iterator[t.Any]:
+        has = {topic.name: len(topic.partitions) for topic in request_metadata(client, names).topics}
+        left = {name: counts[name] for name in names if has[name] < counts[name]}
+        return _growth_rows(client, connection, left, False)
 
-    refusals = attempt(connection, grow) if counts else {}
+    refusals = _refusals(_answered(connection, counts, _name, ask))
     for name, refusal in sorted(refusals.items()):
         raise BrokerError("partitions cannot be added", cluster=str(connection), topic=name, why=refusal.why)
     if counts:
         await_leaders(connection, counts)
 
 
-def _grow(
+def _answered(
+    connection: Connection,
+    names: t.Collection[str],
+    name_of: t.Callable[[t.Any], str],
+    ask: t.Callable[[KafkaAdminClient, t.Sequence[str]], t.Iterator[t.Any]],
+) -> dict[str, t.Any]:
+    """What the brokers answer of each topic, as far as they say anything of it. Only what has no final answer is asked again.
+
+    name_of: of the topic of a row. ask: sends the requests for topics that are left.
+    """
+    rows: dict[str, t.Any] = {}
+
+    def once(client: KafkaAdminClient) -> None:
+        passing = None
+        for row in ask(client, [name for name in names if name not in rows]):
+            error = errors.for_code(row.error_code)
+            # A topic that is missing stays missing.
+            if is_retriable(error) and error is not errors.UnknownTopicOrPartitionError:
+                passing = passing or error(name_of(row))
+            else:
+                rows[name_of(row)] = row
+        if passing:
+            raise passing
+
+    if names:
+        attempt(connection, once)
+    return rows
+
+
+def _name(row: t.Any) -> str:
+    return str(row.name)
+
+
+def _growth_rows(
     client: KafkaAdminClient, connection: Connection, counts: t.Mapping[str, int], validate_only: bool
-) -> dict[str, Refusal]:
+) -> t.Iterator[t.Any]:
+    """What the brokers answer of each topic that is to grow; as creation_rows(), with HeldBack."""
     topic_of = CreatePartitionsRequest.CreatePartitionsTopic
     controller = request_metadata(client, []).controller_id  # with KRaft any broker, which passes the request on
-    refusals: dict[str, Refusal] = {}
     for names in batches(counts):
         request = CreatePartitionsRequest(
             topics=[topic_of(name=name, count=counts[name], assignments=None) for name in names],
@@ -110,18 +151,14 @@ def _grow(
             validate_only=validate_only,
         )
         (answer,) = exchange(client, [(request, controller)])
-        refusals |= _refusals({row.name: row for row in answer.results})
-    return refusals
+        yield from (row for row in answer.results if row.error_code != errors.ThrottlingQuotaExceededError.errno)
+        raise_if_held_back({row.name: row.error_code for row in answer.results}, answer)
 
 
 def _refusals(rows: t.Mapping[str, t.Any]) -> dict[str, Refusal]:
-    """An error that may pass is raised, so that attempt() asks again; a missing topic is none of these."""
-    found = {}
-    for name, row in rows.items():
-        error = errors.for_code(row.error_code)
-        if error is errors.NoError:
-            continue
-        if is_retriable(error) and error is not errors.UnknownTopicOrPartitionError:
-            raise error(name)
-        found[name] = Refusal(error_name(error), (row.error_message or error_name(error)).rstrip("."))
-    return found
+    """The topics whose answer is an error."""
+    kinds = {name: errors.for_code(row.error_code) for name, row in rows.items() if row.error_code}
+    return {
+        name: Refusal(error_name(kind), (rows[name].error_message or error_name(kind)).rstrip("."))
+        for name, kind in kinds.items()
+    }

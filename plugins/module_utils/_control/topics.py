@@ -15,12 +15,15 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_c
     exchange,
     raise_if_retriable,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.coordinators import version_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import (
     DescribeConfigsRequest,
     KafkaAdminClient,
+    ListTransactionsRequest,
     MetadataRequest,
     errors,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import UNKNOWN_ID
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, NotFound
 
@@ -46,8 +49,8 @@ class TopicSettings:
 
 
 def cluster_id(connection: Connection) -> str:
-    """The id that a cluster keeps for life."""
-    return str(attempt(connection, lambda client: request_metadata(client, []).cluster_id))
+    """The id that a cluster keeps for life, UNKNOWN_ID where it gives none. Other clusters may have the same."""
+    return attempt(connection, lambda client: id_of(request_metadata(client, [])))
 
 
 def list_topics(connection: Connection) -> list[str]:
@@ -89,6 +92,22 @@ def partition_counts(connection: Connection, names: t.Collection[str]) -> dict[s
             f"needs ACL TOPIC READ on {', '.join(denied)}", cluster=str(connection), remedy="grant it to the user"
         )
     return {name: each.partitions for name, each in described.items() if each.error is None}
+
+
+def keeps_message_formats(connection: Connection) -> bool:
+    """Do the brokers write each topic in its message.format.version? Those of Kafka 3.0 and later ignore it (KIP-724).
+
+    An inter.broker.protocol.version before 3.0 lets these keep to it; that is not asked, because it needs an ACL.
+    """
+
+    def read(client: KafkaAdminClient) -> bool:
+        try:
+            version_of(client, ListTransactionsRequest)  # which came with 3.0
+        except errors.UnsupportedVersionError:
+            return True
+        return False
+
+    return attempt(connection, read)
 
 
 def topic_ids(connection: Connection, names: t.Collection[str]) -> dict[str, str | None]:
@@ -198,6 +217,11 @@ def raise_for_topics(connection: Connection, codes: t.Mapping[str, int], operati
         raise NotFound(
             f"no such topic: {', '.join(sorted(missing))}", cluster=str(connection), remedy="create it, or leave it out"
         )
+
+
+def id_of(answer: t.Any) -> str:
+    """The cluster's id in an answer to a metadata request, UNKNOWN_ID where it gives none."""
+    return answer.cluster_id or UNKNOWN_ID
 
 
 def known_id(row: t.Any) -> str | None:

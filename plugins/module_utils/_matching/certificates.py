@@ -202,15 +202,19 @@ class SameDifference:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SameLog:
-    """Source and destination are the same partition of the same cluster: an offset means the same record. Assumes nothing."""
+    """Source and destination are the same partition of the same topic: an offset means the same record. Assumes nothing.
+
+    topic_ids: the topic's id as either connection tells it; a cluster's id would not do, because clusters may share it.
+    """
 
     name: t.ClassVar = CertificateName.SAME_LOG
     one_cluster: bool
+    topic_ids: tuple[str, str]
     source: TopicPartition
     destination: TopicPartition
 
     def __post_init__(self) -> None:
-        require(self.one_cluster, self.source == self.destination)
+        require(self.one_cluster, self.topic_ids[0] == self.topic_ids[1], self.source == self.destination)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision, blocked
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.lossless import NoRecordBefore
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnExpired, OnNoAnchor
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 
 
@@ -25,13 +26,15 @@ def expired(
     first: int,
     count_back: t.Callable[[], tuple[int, str]],
     matched_by: tuple[str, ...] = (),
+    each_a_record: bool = False,
 ) -> Decision:
     """The source has lost records that the group has not consumed; the destination may still have them.
 
-    lost: how many offsets. start: of the destination. first: the destination offset of the first record that the source still
-    has. count_back: gives an offset before copies of lost records, and how it was found.
+    lost: how many offsets. each_a_record: whether each of them was a record. start: of the destination. first: the destination
+    offset of the first record that the source still has. count_back: gives an offset before copies of lost records, and how it
+    was found.
     """
-    said = f"{lost} offsets after the committed one have expired at the source"
+    said = expired_text(lost, each_a_record)
     match policy:
         case OnExpired.FAIL:
             return blocked(
@@ -48,7 +51,13 @@ def expired(
             offset, detail = count_back()
         case _:
             t.assert_never(policy)
-    return Decision(Verdict.SAFE, offset, Reason.EXPIRED, None, f"{said}; {detail}", matched_by=matched_by)
+    return Decision(Verdict.SAFE, offset, Reason.EXPIRED, None, f"{said}; {detail}", matched_by=matched_by, lost=None)
+
+
+def expired_text(offsets: int, each_a_record: bool) -> str:
+    """What the source has lost, as a clause."""
+    how = "" if each_a_record else "at most "
+    return f"{how}{counted(offsets, 'unconsumed record')} expired at the source"
 
 
 def without_anchor(

@@ -11,9 +11,9 @@ import collections.abc as c
 import dataclasses
 import enum
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import LogReader
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import LogReader, Measure
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Key, Matching
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import NO_TIMESTAMP, Record
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 
 _GROWTH = 8
 _MARKERS = 2  # offsets more, as a transaction's marker often stands before the committed offset
@@ -78,14 +78,16 @@ def read_context(source: LogReader, committed: int, width: int) -> Context:
     So the context is the same wherever between the two the offset was committed. Raises NotRead.
     """
     source.want(committed - width - _MARKERS, max(committed, source.start) + width)
-    reach = width
+    reach, measure = width, Measure()
     while not (before := source.records(committed - reach, committed)) and committed - reach > source.start:
+        measure.shrink(committed - reach - source.start)
         reach *= _GROWTH
     middle = before[-1].offset + 1 if before else max(source.start, committed)
     low = max(source.start, middle - width)
     before = source.records(low, committed)
-    reach = width
+    reach, measure = width, Measure()
     while not (after := source.records(committed, middle + reach)) and middle + reach < source.end:
+        measure.shrink(source.end - middle - reach)
         reach *= _GROWTH
     high = min(source.end, middle + reach)
     context = Context(committed, low, high, before, after, [], low <= source.start, high >= source.end)
@@ -192,5 +194,5 @@ class Known:
         return any(name(record) in contents for record in records)
 
     def without_timestamps(self) -> bool:
-        """Has any of the source records no timestamp?"""
-        return any(record.timestamp == NO_TIMESTAMP for part in self._records for record in part)
+        """Has any of the source records no timestamp that brokers can look up? Negative ones they cannot."""
+        return any(record.timestamp < 0 for part in self._records for record in part)

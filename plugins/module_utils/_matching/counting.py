@@ -28,6 +28,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.conten
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.lost import Sighting, copies_of_lost
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.tallies import Count, Name, Tally, last_before
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Absent
 
 
 class Answer(t.NamedTuple):
@@ -40,7 +41,8 @@ class Answer(t.NamedTuple):
     whether copies of unconsumed records stand before the offset, which come once more after it. last_at_source and
     next_at_source: the source offsets of the last consumed and of the first unconsumed record; None where the source
     has none. to_come: how many consumed records without a copy may still come and be repeated, too, because all that
-    says `arrived` are copies that may be those of equal records, also of those that the source has lost.
+    says `arrived` are copies that may be those of equal records, also of those that the source has lost. absent: unconsumed
+    records without a copy, though a later one has surely arrived; None where there is none.
     """
 
     offset: int
@@ -54,6 +56,7 @@ class Answer(t.NamedTuple):
     last_at_source: int | None
     next_at_source: int | None
     to_come: int = 0
+    absent: Absent | None = None
 
 
 class Judgement(t.NamedTuple):
@@ -120,6 +123,9 @@ class Logs:
         self._mixed: list[Content] = []
         self._lonely: list[int] = []  # source offsets of records without any copy
         self._last_by_time = -1  # of the pairs whose copies have kept their time, the last source offset
+        self._short: list[
+            tuple[list[int], int]
+        ] = []  # source offsets of one content that has fewer copies, and how many
         for content in contents:
             parts = separable(content)
             if parts is None:
@@ -134,6 +140,8 @@ class Logs:
                         self._last_by_time = max(self._last_by_time, offsets[0])
                 else:
                     self._plain.append((offsets, copies, by_time))
+                    if len(copies) < len(offsets):
+                        self._short.append((offsets, len(copies)))
         pairs.sort()
         self._lonely.sort()
         self._pair_sources = [offset for offset, _copy in pairs]
@@ -182,7 +190,25 @@ class Logs:
             self._sources[following - 1] if following else None,
             self._sources[following] if following < len(self._sources) else None,
             to_come,
+            self._absent(committed),
         )
+
+    def _absent(self, committed: int) -> Absent | None:
+        """What is missing before the last record that has surely arrived, of equal records the last ones.
+
+        That is one which is the only one of its content, with a single copy; it must have kept its time if any copy has.
+        """
+        arrived = self._last_by_time if self._last_by_time >= 0 else next(iter(self._pair_sources[-1:]), -1)
+        begin, end = (bisect.bisect_left(self._lonely, offset) for offset in (committed, arrived))
+        number, firsts = max(0, end - begin), self._lonely[begin : min(end, begin + 1)]
+        for offsets, copies in self._short:
+            missing = _last_of(offsets, committed, len(offsets) - copies, arrived)
+            number, firsts = number + len(missing), firsts + missing[:1]
+        for content in self._mixed:
+            lacking = sum(count.absent for count in content.tallies(committed, self._stable))
+            missing = _last_of([offset for offset, _time in content.source], committed, lacking, arrived)
+            number, firsts = number + len(missing), firsts + missing[:1]
+        return Absent(number, min(firsts)) if firsts else None
 
     def _firmly_arrived(self, committed: int, some: t.Iterable[Count], consumed: int) -> bool:
         if (
@@ -241,3 +267,8 @@ class Logs:
 
 def _kept_time(copy: Record) -> int | None:
     return None if copy.log_append_time else copy.timestamp
+
+
+def _last_of(offsets: t.Sequence[int], begin: int, number: int, end: int) -> list[int]:
+    """Of the last so many of these ascending offsets, those within [begin, end)."""
+    return [offset for offset in offsets[max(0, len(offsets) - number) :] if begin <= offset < end]

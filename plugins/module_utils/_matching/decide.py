@@ -15,6 +15,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching import rows, whole
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.absent import with_absent
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certify import (
     certificate,
     doubt_copies_of_later_ones,
@@ -30,6 +31,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.explai
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import (
     BudgetSpent,
     Doubt,
+    Measure,
     NotRead,
     Reader,
 )
@@ -58,7 +60,8 @@ def decide(question: Question) -> Decision | Need:
     """
     reader = Reader(question)
     try:
-        decision = rows.at_the_edges(reader, question) or _decide(reader, question)
+        edge = rows.at_the_edges(reader, question)
+        decision = with_absent(reader, question, edge) if edge else _decide(reader, question)
     except NotRead:
         return reader.need()
     except BudgetSpent:
@@ -73,9 +76,9 @@ def _decide(reader: Reader, question: Question) -> Decision:
     if near is not None and (
         near.reason is not Reason.TAIL_NOT_COUNTED or question.policy.tail_check != TailCheck.RECORDS
     ):
-        return near
+        return with_absent(reader, question, near)
     if not whole.fits(reader, question):
-        return near or rows.budget_spent(question.policy)
+        return with_absent(reader, question, near) if near else rows.budget_spent(question.policy)
     # What the near way has asked for on its way is not needed for that.
     return whole.from_count(reader, question, whole.count_logs(reader, question))
 
@@ -83,8 +86,9 @@ def _decide(reader: Reader, question: Question) -> Decision:
 def _near(reader: Reader, question: Question) -> Decision | None:
     """What few records prove; TAIL_NOT_COUNTED for an offset without a certificate; None where not even that is known."""
     stamped = question.destination.facts.log_append_time or not question.policy.with_timestamp
-    matching = Matching(timestamp=not stamped, headers=True)
+    matching, measure = Matching(timestamp=not stamped, headers=True), Measure()
     while matching.timestamp:
+        measure.shrink(len(matching.parts))
         try:
             return _by_times(reader, question, matching)
         except OtherMatching as other:

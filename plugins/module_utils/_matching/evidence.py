@@ -10,13 +10,15 @@ from __future__ import annotations
 import bisect
 import dataclasses
 import operator
+import pathlib
+import traceback
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certificates import Certificate
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.lossless import Lossless
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnExpired, OnNoAnchor, TailCheck
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Absent, Reason, Verdict
 
 Span = tuple[int, int]  # offsets [start, end)
 
@@ -39,14 +41,15 @@ class LogFacts:
 
 @dataclasses.dataclass(slots=True)
 class Log:
-    """What was read of one partition of one cluster. Entries of several groups share it; it only grows.
+    """What was read of one partition of one cluster. Entries of several groups share it; it only grows, until learn().
 
     with_open: records that an open transaction hides, between the last stable offset and the high watermark, count as well.
     At the source they do: replication tools that read uncommitted records have copied them, and the group has not consumed
     them. records holds the visible records by ascending offset; every visible record of a span in `read` is in it.
     aborted holds records that only a read_uncommitted consumer sees, complete within `read_uncommitted`.
-    lookups maps a timestamp to the first offset whose timestamp is at least that, None when there is none. made holds what
-    was worked out from all of it, for other groups of the partition; it is forgotten when more is read.
+    lookups maps a timestamp to the first offset whose timestamp is at least that, None when there is none, as the broker has
+    answered; first_at() is what it means. untimed: the broker looks up no times in this partition. made holds what was worked
+    out from all of it, for other groups of the partition; it is forgotten when more is read.
     """
 
     facts: LogFacts
@@ -57,11 +60,42 @@ class Log:
     read_uncommitted: list[Span] = dataclasses.field(default_factory=list)
     lookups: dict[int, int | None] = dataclasses.field(default_factory=dict)
     made: dict[t.Hashable, t.Any] = dataclasses.field(default_factory=dict)
+    untimed: bool = False
 
     @property
     def end(self) -> int:
         """Where the records end that count."""
         return self.facts.high_watermark if self.with_open else self.facts.end
+
+    def learn(self, facts: LogFacts) -> None:
+        """Take in edges that were read again, and forget what may be no longer so.
+
+        That is what has left the log, and what was hidden by an open transaction, which may have been aborted since. A log that
+        has become shorter, or starts earlier, is another one: the topic was recreated or truncated.
+        """
+        old, self.facts = self.facts, facts
+        another = facts.log_start < old.log_start or facts.end < old.end or facts.high_watermark < old.high_watermark
+        held = (0, 0) if another else (facts.log_start, old.end)
+        self.records, self.aborted = _part(self.records, *held), _part(self.aborted, *held)
+        self.read, self.read_uncommitted = _within(self.read, held), _within(self.read_uncommitted, held)
+        # What was not there may have come since.
+        self.lookups = {} if another else {time: at for time, at in self.lookups.items() if at is not None}
+        self.made.clear()
+
+    def knows(self, timestamp: int) -> bool:
+        """May first_at() be asked for this timestamp?"""
+        return timestamp in self.lookups or timestamp < 0 or self.untimed
+
+    def first_at(self, timestamp: int) -> int | None:
+        """An offset of the log before which no record has at least this timestamp (ms since the epoch); None: no record has it.
+
+        The log's start where brokers have no answer: none of them looks up negative times, which only say that a record is old.
+        An answer may be newer than the edges that were learned, or older: it says nothing of what is outside of them.
+        """
+        if timestamp < 0 or self.untimed:
+            return self.facts.log_start
+        found = self.lookups[timestamp]
+        return None if found is None or found >= self.end else max(found, self.facts.log_start)
 
     def add(self, span: Span, records: t.Iterable[Record]) -> None:
         """Take in the visible records of a span, all of them."""
@@ -159,6 +193,8 @@ class Decision:
     lossless: for a blocked entry, the offset that is known to skip nothing, if one is, and how it is known.
     matched_by: the parts of a record that the match compared.
     to_come: where the destination lags, how many consumed offsets follow the last consumed record that has come to it.
+    lost: how many records that the group has not consumed have left both logs; None where that is not known.
+    absent: unconsumed records that are known not to be there although later ones are.
     """
 
     verdict: Verdict
@@ -172,6 +208,8 @@ class Decision:
     lossless: Lossless | None = None
     certificate: Certificate | None = None
     to_come: int | None = None
+    lost: int | None = 0
+    absent: Absent | None = None
 
     def __post_init__(self) -> None:
         if (self.verdict is Verdict.EXACT) != (self.certificate is not None):
@@ -195,6 +233,33 @@ def blocked(reason: Reason, detail: str, lossless: Lossless | None = None, to_co
     return Decision(Verdict.BLOCKED, None, reason, detail=detail, lossless=lossless, to_come=to_come)
 
 
+class NoProgress(Exception):
+    """A search would go round for ever, because what was read of the logs contradicts itself."""
+
+
+def internal_error(error: Exception, question: Question) -> Decision:
+    """The answer where this collection itself has failed on a question."""
+    return failed(error, (question.committed,), (question.source.facts,), question.destination.facts)
+
+
+def failed(
+    error: Exception, committed: t.Sequence[int | None], sources: t.Sequence[LogFacts], destination: LogFacts
+) -> Decision:
+    """The same for any number of source partitions: with all that a report needs, and without anything of a record.
+
+    An error's own text may hold a part of a record, so its kind and its places have to do.
+    """
+    frames = traceback.extract_tb(error.__traceback__)[-4:]
+    places = ", ".join(f"{pathlib.PurePath(each.filename).name}:{each.lineno} {each.name}()" for each in frames)
+    logs = [f"[{its.log_start}, {its.end}, {its.high_watermark}]" for its in (*sources, destination)]
+    return blocked(
+        Reason.INTERNAL_ERROR,
+        f"this collection has failed on this partition: {type(error).__name__} at {places}; committed "
+        f"{', '.join(map(str, committed))}; [log start, last stable offset, end] of the source {', '.join(logs[:-1])}, of the "
+        f"destination {logs[-1]}; report this text as a bug, and leave the topic out until it is fixed",
+    )
+
+
 def united(spans: list[Span], new: Span) -> list[Span]:
     """The same offsets as sorted spans that neither touch nor overlap, as those given are already."""
     start, end = new
@@ -215,6 +280,11 @@ _start, _end = operator.itemgetter(0), operator.itemgetter(1)
 def _part(records: list[Record], start: int, end: int) -> list[Record]:
     low = bisect.bisect_left(records, start, key=_offset)
     return records[low : bisect.bisect_left(records, end, low, key=_offset)]
+
+
+def _within(spans: list[Span], held: Span) -> list[Span]:
+    clipped = [(max(start, held[0]), min(end, held[1])) for start, end in spans]
+    return [(start, end) for start, end in clipped if start < end]
 
 
 def _put(known: list[Record], span: Span, new: t.Iterable[Record]) -> None:

@@ -8,9 +8,9 @@
 from __future__ import annotations
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Context, Known, Side
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import LogReader, NotRead
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import LogReader, Measure, NotRead
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Matching
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import NO_TIMESTAMP, Record
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 
 _FIRST_SPAN = 32
 _GROWTH = 4
@@ -86,22 +86,22 @@ def _by_start(source: LogReader, records: list[Record]) -> list[tuple[int, list[
     latest = max(record.timestamp for record in records)
     earliest = min(record.timestamp for record in records)
     starts: list[tuple[int, list[Record]]] = []
-    source.want_times(time for time in (earliest, latest) if time != NO_TIMESTAMP)
+    source.want_times((earliest, latest))
     for time, group in (
         (earliest, [record for record in records if record.timestamp != latest]),
         (latest, [record for record in records if record.timestamp == latest]),
     ):
         if group:
-            # A time of -1 would ask the broker for the end of the log.
-            begin = source.start if time == NO_TIMESTAMP else source.first_at(time)
+            begin = source.first_at(time)
             starts.append((source.end if begin is None else begin, group))
     return starts
 
 
 def _search(source: LogReader, known: Known, begin: int, records: list[Record]) -> list[Record]:
     """Read the source from `begin` on until all these records are known, or to its end; what is left of them."""
-    done, width = begin, _FIRST_SPAN
+    done, width, measure = begin, _FIRST_SPAN, Measure()
     while records and done < source.end:
+        measure.shrink(source.end - done)
         until = min(source.end, done + source.within_budget(width))
         known.add(*source.with_aborted(done, until))
         records = [record for record in records if known.side(record) is Side.UNKNOWN]

@@ -13,6 +13,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
     Log,
     LogFacts,
     Need,
+    NoProgress,
     Question,
     Span,
     united,
@@ -30,6 +31,19 @@ class BudgetSpent(Exception):
 
 class Doubt(Exception):
     """What was read does not settle the answer: both logs have to be counted. Never leaves this package."""
+
+
+class Measure:
+    """What a loop has left. It shrinks from step to step, or the loop would never end."""
+
+    def __init__(self) -> None:
+        self._left: tuple[int, ...] | None = None
+
+    def shrink(self, *left: int) -> None:
+        """Take what is left now, the weightiest first. Raises NoProgress where it is no less than it was."""
+        if self._left is not None and left >= self._left:
+            raise NoProgress(f"{self._left} left, then {left}")
+        self._left = left
 
 
 class LogReader:
@@ -86,6 +100,11 @@ class LogReader:
         self.missing_uncommitted.extend(unread)
         return not unread
 
+    @property
+    def has_gaps(self) -> bool:
+        """Is an offset of the log known to have no record: a marker, aborted data, or what compaction took?"""
+        return self._gaps or self.facts.compacted
+
     def expect_gaps(self, start: int, end: int) -> bool:
         """As want_uncommitted(), for a span that turned out to have offsets without a visible record."""
         self._gaps = True
@@ -109,28 +128,31 @@ class LogReader:
 
     def want_times(self, timestamps: c.Iterable[int]) -> None:
         """Note that these time look-ups are needed."""
-        self.missing_times.update(time for time in timestamps if time not in self._log.lookups)
+        self.missing_times.update(time for time in timestamps if not self._log.knows(time))
 
     def first_at(self, timestamp: int) -> int | None:
-        """The first offset whose timestamp is at least this one; None when there is none."""
-        if timestamp not in self._log.lookups:
+        """Before this offset of the log, no record has at least this timestamp; None where none has. See Log.first_at()."""
+        if not self._log.knows(timestamp):
             self.missing_times.add(timestamp)
             raise NotRead
-        return self._log.lookups[timestamp]
+        return self._log.first_at(timestamp)
 
     def within_budget(self, length: int) -> int:
-        """At most this many offsets, so that what is read on stays within the budget as far as that can be foreseen."""
+        """At most this many offsets, so that what is read on stays within the budget as far as that can be foreseen.
+
+        At least one, so that whoever reads on gets on. Raises BudgetSpent.
+        """
         spans: list[Span] = []
         for start, end in sorted(self._asked):
             if spans and start <= spans[-1][1]:
                 spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
             else:
                 spans.append((start, end))
-        offsets = sum(min(end, self.end) - max(start, self.start) for start, end in spans)
+        offsets = sum(max(0, min(end, self.end) - max(start, self.start)) for start, end in spans)
         records = sum(len(self._log.between(start, end)) for start, end in spans)
         if records >= self.budget:
             raise BudgetSpent
-        return min(length, max(1, (self.budget - records) * offsets // max(1, records)))
+        return max(1, min(length, (self.budget - records) * offsets // max(1, records)))
 
 
 class Reader:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Known
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.explain import check_stamps
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import LogReader
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import LogReader, Measure
 
 _PARTS = 8  # into which what is left is divided in each round
 _PROBE = 2  # offsets read at each place, because the first one may be a control record
@@ -27,8 +27,9 @@ def first_by_order(log: LogReader, known: Known, begin: int, timestamp: int) -> 
 
     None where they are seen to do so. Takes log8 of the log's length in rounds. Raises NotRead, OtherMatching.
     """
-    low, high = begin, log.end
+    low, high, measure = begin, log.end, Measure()
     while high - low > _CLOSE:
+        measure.shrink(high - low)
         places = range(low, high, max(_PROBE, (high - low) // _PARTS))[1:]
         probes = [(place, min(place + _PROBE, high)) for place in places]
         for probe in probes:

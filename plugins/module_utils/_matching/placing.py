@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import LogReader, Reader
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import LogReader, Measure, Reader
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 
@@ -19,6 +19,13 @@ class Place(t.NamedTuple):
 
     offset: int
     proved: bool
+
+
+class Back(t.NamedTuple):
+    """How far an offset was counted back: to which offset, and how many different records are from there on."""
+
+    offset: int
+    found: int
 
 
 class Located(t.NamedTuple):
@@ -50,7 +57,7 @@ def place(reader: Reader, matching: Matching, last: Located | None, first: Locat
     if last is None:
         if between.any and _may_have_lost(source, committed, first.source_offset):
             lost = first.source_offset - committed
-            return Place(count_back(destination, matching, first.record.offset, first.record, lost), False)
+            return Place(count_back(destination, matching, first.record.offset, first.record, lost).offset, False)
         return Place(first.record.offset, True)
     if not between.any or not _may_have_lost(source, last.source_offset + 1, committed):
         return Place(last.record.offset + 1, True)
@@ -59,23 +66,26 @@ def place(reader: Reader, matching: Matching, last: Located | None, first: Locat
     return Place(last.record.offset + 1, False)
 
 
-def count_back(destination: LogReader, matching: Matching, begin: int, first: Record | None, lost: int) -> int:
+def count_back(destination: LogReader, matching: Matching, begin: int, first: Record | None, lost: int) -> Back:
     """The offset of the lost-th distinct record before `begin`, of those not younger than `first`; or the log's start.
 
-    Raises NotRead, BudgetSpent.
+    `begin` itself where none is lost. Raises NotRead, BudgetSpent.
     """
-    low, width = begin, lost
+    if lost <= 0:
+        return Back(begin, 0)
+    width, measure = lost, Measure()
     while True:
         low = max(destination.start, begin - width)
+        measure.shrink(low - destination.start)
         distinct = set()
         for record in reversed(destination.records(low, begin)):
             if first is not None and matching.timestamp and record.timestamp > first.timestamp:
                 continue
             distinct.add(matching.key(record))
             if len(distinct) == lost:
-                return record.offset
+                return Back(record.offset, lost)
         if low <= destination.start:
-            return destination.start
+            return Back(destination.start, len(distinct))
         width = begin - low + destination.within_budget(2 * width)
 
 

@@ -22,7 +22,8 @@ class ResetLog(t.NamedTuple):
     """The range of a log: its start, its last stable offset and its end (the high watermark).
 
     at: the offset of the first record that is not older than the rule's time, None where all are older.
-    begins_later: are all records that are left younger than that time?
+    begins_later: are all records that are left younger than that time? untimed: why no time can be found in the log, None where
+    one can.
     """
 
     log_start: int
@@ -30,6 +31,7 @@ class ResetLog(t.NamedTuple):
     end: int
     at: int | None = None
     begins_later: bool = False
+    untimed: str | None = None
 
 
 def reset_decision(rule: ResetRule, committed: int | None, log: ResetLog, on_out_of_range: OnOutOfRange) -> Decision:
@@ -37,6 +39,9 @@ def reset_decision(rule: ResetRule, committed: int | None, log: ResetLog, on_out
 
     committed: what the group has committed, None for nothing; ValueError where the rule needs it.
     """
+    if rule.by_time and log.untimed is not None:
+        other = f"set it to {ResetTo.EARLIEST}, {ResetTo.LATEST}, an {ResetTo.OFFSET}, or by {ResetTo.SHIFT}"
+        return blocked(Reason.NO_TIMESTAMPS, f"{rule}: {log.untimed}; {other}")
     wanted, outside = _wanted(rule, committed, log)
     offset = min(max(wanted, log.log_start), log.end)
     if outside is None and offset != wanted:

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching import chosen
@@ -16,6 +17,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certif
     NothingThere,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certify import (
+    certificate,
     doubt_copies_of_later_ones,
     same_before,
 )
@@ -26,11 +28,23 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
     Question,
     blocked,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import Doubt, LogReader, Reader
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.explain import OtherMatching
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import (
+    BudgetSpent,
+    Doubt,
+    LogReader,
+    Measure,
+    Reader,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.lossless import (
     ConsumedBefore,
     Lossless,
     NoRecordBefore,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.lost_records import (
+    LostRecords,
+    lost_before_any,
+    lost_text,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.placing import count_back
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.search import TAIL, Cut
@@ -51,7 +65,7 @@ def at_the_edges(reader: Reader, question: Question) -> Decision | None:
     """What the edges of the logs decide without any record: None when they do not."""
     facts, committed = reader.source.facts, question.committed
     if committed == 0:
-        return Decision.exact(NothingConsumed(committed), reader.destination.start, detail="nothing was ever consumed")
+        return _nothing_consumed(reader)
     if committed > facts.high_watermark:
         return blocked(
             Reason.BEYOND_END,
@@ -65,6 +79,18 @@ def at_the_edges(reader: Reader, question: Question) -> Decision | None:
             "try again when it is over",
         )
     return None
+
+
+def _nothing_consumed(reader: Reader) -> Decision:
+    """The start of the destination's log, and what has expired before anybody has consumed it. Raises NotRead."""
+    expired, lost = reader.source.start, lost_before_any(reader)
+    each_a_record = not reader.source.has_gaps
+    detail = "nothing was ever consumed"
+    if expired:
+        detail += f"; {chosen.expired_text(expired, each_a_record)}"
+        detail += ", and the destination may have some of them" if lost is None else ""
+        detail += lost_text(lost, expired, each_a_record)
+    return Decision.exact(NothingConsumed(0), reader.destination.start, detail=detail, lost=lost)
 
 
 def no_anchor(reader: Reader, question: Question, matching: Matching) -> Decision:
@@ -87,7 +113,8 @@ def by_the_cut(reader: Reader, question: Question, context: Context, known: Know
         if first is None:
             _doubt_unknown_records(reader, context)
         position = position_of_end(reader, _first_after(context)) if first is None else known.unconsumed_at(first)
-        return decide_expired(reader, question, first, position, known.matching)
+        ends_well = _is_certain(reader, question, context, known, cut)
+        return decide_expired(reader, question, first, position, known.matching, ends_well)
     if not context.before and cut.unconsumed is None:
         _doubt_unknown_records(reader, context)
         return by_policy(reader, question, known.matching, position_of_end(reader, _first_after(context)))
@@ -179,21 +206,39 @@ def _has_come_to(anchor: Record, known: Known, cut: Cut) -> bool:
 
 
 def decide_expired(
-    reader: Reader, question: Question, first: Record | None, position: int, matching: Matching
+    reader: Reader,
+    question: Question,
+    first: Record | None,
+    position: int,
+    matching: Matching,
+    ends_well: bool | None = None,
 ) -> Decision:
     """The source has lost records that the group has not consumed; the destination may still have them.
 
-    position: the source offset of `first` (L), or of the destination's end when there is none.
+    position: the source offset of `first` (L), or of the destination's end when there is none. ends_well: whether nothing
+    consumed follows L, None where that is to be looked at here.
     """
-    destination = reader.destination
-    lost = position - question.committed
+    lost = LostRecords(reader, first, position, matching)
+    decision = chosen.expired(
+        question.policy.on_expired,
+        lost.expired,
+        reader.destination.start,
+        lost.begin,
+        lost.back,
+        matching.parts,
+        lost.each_a_record,
+    )
+    return lost.with_numbers(decision, ends_well)
 
-    def back() -> tuple[int, str]:
-        how = f"counted back {lost} records, assuming that nothing else writes there"
-        return count_back(destination, matching, begin, first, lost), how
 
-    begin = destination.end if first is None else first.offset
-    return chosen.expired(question.policy.on_expired, lost, destination.start, begin, back, matching.parts)
+def _is_certain(reader: Reader, question: Question, context: Context, known: Known, cut: Cut) -> bool:
+    """Is it certain that nothing consumed follows the first unconsumed record, if that is there? Raises NotRead."""
+    first = cut.first_unconsumed
+    if first is None:
+        return True
+    with contextlib.suppress(Doubt, BudgetSpent, OtherMatching):
+        return certificate(reader, context, known, cut, first.offset, question.policy) is not None
+    return False
 
 
 def by_policy(reader: Reader, question: Question, matching: Matching, position: int) -> Decision:
@@ -216,15 +261,16 @@ def by_policy(reader: Reader, question: Question, matching: Matching, position: 
     may_be_compacted = source.facts.compacted and position > question.committed
     if policy.on_no_anchor == OnNoAnchor.BY_RETENTION and may_be_compacted and decision.offset is not None:
         lost = position - question.committed
-        offset = min(decision.offset, count_back(destination, matching, destination.end, None, lost))
+        offset = min(decision.offset, count_back(destination, matching, destination.end, None, lost).offset)
         return dataclasses.replace(decision, offset=offset)
     return decision
 
 
 def _is_empty(log: LogReader) -> bool:
     """Has the log no visible record? Markers and aborted data are none."""
-    width = TAIL
+    width, measure = TAIL, Measure()
     while not log.records(log.end - width, log.end):
+        measure.shrink(log.end - width - log.start)
         if log.end - width <= log.start:
             return True
         width *= TAIL

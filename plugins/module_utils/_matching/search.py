@@ -23,6 +23,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_re
     BudgetSpent,
     Doubt,
     LogReader,
+    Measure,
     NotRead,
     Reader,
 )
@@ -87,8 +88,10 @@ def find_cut(reader: Reader, context: Context, known: Known, *, may_pass_over: b
     if caught_up:
         return caught_up
     scan = _CutSearch(reader, context, known, may_pass_over)
+    measure = Measure()
     while True:
         scan.look()
+        measure.shrink(*scan.left())
         try:
             if scan.extend_up() or scan.extend_down() or scan.explain_between():
                 continue
@@ -133,6 +136,11 @@ class _CutSearch:
             self._astray = True
         if self._astray:
             self._begin = self._low
+
+    def left(self) -> tuple[int, int, int]:
+        """What is left: it may go elsewhere once; then the span grows to the log's edges; then records are explained."""
+        outside = self._low - self._destination.start + self._destination.end - self._high
+        return self._may_pass_over, outside, self._sides.count(Side.UNKNOWN)
 
     @property
     def _head(self) -> list[Side]:

@@ -127,6 +127,7 @@ class Mixed:
             (self._stamped if time is None else self._own.get(time, self._other)).append(offset)
         self._offsets = [offset for offset, _time in copies]
         self.consumed, self.wanted = sum(consumed.values()), sum(unconsumed.values())
+        self._timed = self._other
         if self.consumed and self.wanted:
             self._stamped, self._other = [], sorted([*self._stamped, *self._other])
         self._consumed_missing = self._without_copy(consumed)
@@ -219,8 +220,9 @@ class Mixed:
 
     def surely_repeated(self, offset: int) -> int:
         """As Tally.surely_repeated. Copies with other times that are more than the records without a copy are nobody's."""
-        others = from_on(self._other, offset)
-        return self._repeated(offset, 0, min(others, self._wanted_missing + self._consumed_missing))
+        timed = from_on(self._timed, offset)
+        others = from_on(self._other, offset) - timed
+        return self._repeated(offset, 0, others + min(timed, self._wanted_missing + self._consumed_missing))
 
     def _repeated(self, offset: int, missing: int, others: int | None = None) -> int:
         """others: of the copies with other times from the offset on, how many count; by default all of them."""

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching import rows
@@ -152,6 +153,14 @@ def _anchor(logs: Logs, copy: Record, committed: int, consumed: bool, matching: 
 
 def from_count(reader: Reader, question: Question, counted: Counted) -> Decision:
     """The same for a reader. Raises NotRead, BudgetSpent."""
+    decision = _from_count(reader, question, counted)
+    # A compacted log lacks older records of its keys as it should.
+    if decision.offset is None or reader.destination.facts.compacted:
+        return decision
+    return dataclasses.replace(decision, absent=counted.answer.absent)
+
+
+def _from_count(reader: Reader, question: Question, counted: Counted) -> Decision:
     answer, matching, before, after = counted
     if answer.last_at_source is None and answer.next_at_source is None:
         return rows.no_anchor(reader, question, matching)

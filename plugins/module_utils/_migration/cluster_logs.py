@@ -34,7 +34,7 @@ class ClusterLogs:
     predicted: frozenset[TopicPartition] = frozenset()
 
     def learn(self, partitions: t.Collection[TopicPartition]) -> None:
-        """Read the edges of partitions, for the first time or again; what was read of their records is kept."""
+        """Read the edges of partitions, for the first time or again. What still holds of what was read is kept: see Log."""
         for partition in self.predicted.intersection(partitions):
             self.logs.setdefault(partition, Log(LogFacts(0, 0, 0), self.with_open))
         partitions = set(partitions) - self.predicted
@@ -43,18 +43,17 @@ class ClusterLogs:
         settings = topics.topic_settings(self.connection, sorted({partition.topic for partition in partitions}))
         for partition, bounds in positions.partition_bounds(self.connection, sorted(partitions)).items():
             its = settings[partition.topic]
+            # They are read one after the other, and the log may have moved in between.
+            end = max(bounds.log_start, bounds.end)
             facts = LogFacts(
                 bounds.log_start,
-                bounds.end,
-                bounds.high_watermark,
+                end,
+                max(end, bounds.high_watermark),
                 log_append_time=its.log_append_time,
                 compacted=its.compacted,
                 retention_ms=its.retention_ms,
             )
-            log = self.logs.setdefault(partition, Log(facts, self.with_open))
-            log.facts = facts
-            # What was not there may have come since.
-            log.lookups = {time: offset for time, offset in log.lookups.items() if offset is not None}
+            self.logs.setdefault(partition, Log(facts, self.with_open)).learn(facts)
 
     def learn_starts(self, partitions: t.Collection[TopicPartition]) -> None:
         """Read again where these logs start: what has expired since they were learned may be missing in what was read."""
@@ -64,16 +63,18 @@ class ClusterLogs:
         for partition, bounds in positions.partition_bounds(self.connection, sorted(partitions)).items():
             log = self.logs[partition]
             start = max(log.facts.log_start, min(bounds.log_start, log.facts.end))
-            log.facts = dataclasses.replace(log.facts, log_start=start)
+            log.learn(dataclasses.replace(log.facts, log_start=start))
 
     def look_up(self, times: t.Mapping[TopicPartition, t.Iterable[int]]) -> None:
-        """Ask for the first offset at or after each timestamp."""
+        """Ask for the first offset at or after each timestamp, unless it is known, or no broker would tell (see Log)."""
         for partition in self.predicted.intersection(times):
             self.logs[partition].lookups |= dict.fromkeys(times[partition])
-        wanted = [(partition, time) for partition, each in times.items() for time in each]
-        wanted = [each for each in wanted if each[0] not in self.predicted]
-        for (partition, time), offset in positions.lookup_all_times(self.connection, wanted).items():
+        wanted = [(at, time) for at, each in times.items() for time in each if not self.logs[at].knows(time)]
+        refused: set[TopicPartition] = set()
+        for (partition, time), offset in positions.lookup_all_times(self.connection, wanted, refused).items():
             self.logs[partition].lookups[time] = offset
+        for partition in refused:
+            self.logs[partition].untimed = True
 
     def read(self, spans: t.Mapping[TopicPartition, t.Collection[Span]], committed: bool = True) -> None:
         """Read the records of spans, as a read_committed or read_uncommitted consumer sees them.

@@ -11,10 +11,14 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Anchor, Decision
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
+    CommittedOffset,
+    open_text,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.known_names import is_repartition_topic
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import EVERYTHING, MatchOn
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name, ways
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
     Copied,
     Evidence,
@@ -88,7 +92,8 @@ def from_snapshot(snapshot: Snapshot, mapping: Mapping, on_conflict: OnConflict 
     """
     names: dict[tuple[str, str], tuple[str, ...]] = {}
     sources: dict[tuple[str, str], dict[str, str]] = {}
-    for group, topic in dict.fromkeys((entry.group, entry.partition.topic) for entry in snapshot.entries):
+    committed_by = _committed_by(snapshot, mapping)
+    for group, topic in dict.fromkeys((group, where.topic) for group, where in committed_by):
         names[group, topic] = mapping.groups(group, topic)
         for name in names[group, topic]:
             become = name, mapping.topic(topic)
@@ -100,9 +105,55 @@ def from_snapshot(snapshot: Snapshot, mapping: Mapping, on_conflict: OnConflict 
     topics = {topic: mapping.topic(topic) for _group, topic in names}
     return [
         Draft(name, TopicPartition(topics[source.topic], source.partition), group, source, committed)
-        for group, source, committed in snapshot.entries
+        for (group, source), committed in committed_by.items()
         for name in names[group, source.topic]
     ]
+
+
+def _committed_by(snapshot: Snapshot, mapping: Mapping) -> dict[tuple[str, TopicPartition], CommittedOffset | None]:
+    """What each group and partition has committed; None for one whose first commit is in an open transaction."""
+    found: dict[tuple[str, TopicPartition], CommittedOffset | None] = {
+        (group, where): committed for group, where, committed in snapshot.entries
+    }
+    for each in snapshot.open:
+        if not mapping.is_repartitioned(each.partition.topic):  # there, every draft has an offset
+            found.setdefault((each.group, each.partition), None)
+    return found
+
+
+def without_open(entries: t.Iterable[PlanEntry], snapshot: Snapshot, mapping: Mapping) -> list[PlanEntry]:
+    """The entries, blocked where a transaction that commits offsets for the source's group was open.
+
+    Of a repartitioned topic, every partition is made of all partitions of the source's.
+    """
+    told = {(each.group, each.partition): each.told for each in snapshot.open}
+    whole = {(each.group, each.partition.topic): each for each in snapshot.open}
+
+    def blocking(at: SourcePosition) -> tuple[TopicPartition, str] | None:
+        if (at.group, at.partition) in told:
+            return at.partition, told[at.group, at.partition]
+        if mapping.is_repartitioned(at.partition.topic) and (at.group, at.partition.topic) in whole:
+            each = whole[at.group, at.partition.topic]
+            return each.partition, each.told
+        return None
+
+    if not snapshot.open:
+        return list(entries)
+    found = []
+    for entry in entries:
+        first = next((its for at in entry.source if (its := blocking(at)) is not None), None)
+        found.append(entry if first is None else _blocked_by_transaction(entry, open_text(dict([first]))))
+    return found
+
+
+def _blocked_by_transaction(entry: PlanEntry, what: str) -> PlanEntry:
+    detail = (
+        f"{what} at the source: wait for its application, or for its transaction.timeout.ms, and plan again; "
+        "kafka-transactions abort ends one that its coordinator has forgotten"
+    )
+    return PlanEntry(
+        entry.group, entry.partition, None, Verdict.BLOCKED, entry.source, reason=Reason.OPEN_TRANSACTION, detail=detail
+    )
 
 
 def _may_share(mapping: Mapping, on_conflict: OnConflict, one: tuple[str, str], other: tuple[str, str]) -> bool:
@@ -117,12 +168,16 @@ def _may_share(mapping: Mapping, on_conflict: OnConflict, one: tuple[str, str], 
 
 def _two_sources(one: tuple[str, str], other: tuple[str, str], become: tuple[str, str]) -> InvalidInput:
     if one[1] == other[1]:
-        remedy = f", or set {option_name('on_conflict')} to lowest or highest to merge the groups"
+        merge = ("on_conflict", f"set {option_name('on_conflict')} to lowest or highest to merge the groups")
     else:
-        remedy = f", or name both topics in {option_name('repartitioned')} to merge them"
+        merge = ("repartitioned", f"name both topics in {option_name('repartitioned')} to merge them")
     return InvalidInput(
         f"two sources map to one destination: {' '.join(one)} and {' '.join(other)} both become {' '.join(become)}",
-        remedy=f"correct {option_name('topic_map')} or {option_name('group_map')}{remedy}",
+        remedy=ways(
+            ("topic_map", f"correct {option_name('topic_map')}"),
+            ("group_map", f"correct {option_name('group_map')}"),
+            merge,
+        ),
     )
 
 
@@ -149,16 +204,29 @@ def with_uncommitted(drafts: list[Draft], partitions: t.Mapping[str, int]) -> li
 
 
 def without_records(
-    draft: Draft, source_partitions: t.Mapping[str, int], destination_partitions: t.Mapping[str, int]
+    draft: Draft,
+    source_partitions: t.Mapping[str, int],
+    destination_partitions: t.Mapping[str, int],
+    mapping: Mapping | None = None,
 ) -> PlanEntry | None:
-    """The entry that topics alone decide, or None: a missing topic or partition, or partition counts that differ."""
+    """The entry that topics alone decide, or None: a missing topic or partition, or partition counts that differ.
+
+    mapping: that of the draft, if it may be why a topic is missing.
+    """
     source_count = source_partitions.get(draft.source_partition.topic)
     destination_count = destination_partitions.get(draft.partition.topic)
     if source_count is None or destination_count is None:
         if source_count is None:
             detail = f"topic {draft.source_partition.topic} does not exist at the source: exclude it"
+        elif is_repartition_topic(draft.source_partition.topic, draft.source_group):
+            detail = (
+                f"{draft.partition.topic} does not exist at the destination, and is a repartition topic, which Kafka Streams "
+                "makes itself: do not fill it. Let the application consume it to its end at the source, then name it in "
+                "exclude_topic_patterns"
+            )
         else:
             detail = f"topic {draft.partition.topic} does not exist at the destination: fill it, map it, or exclude it"
+            detail += mapping.hint_of_own(draft.source_partition.topic) if mapping else ""
         return draft.entry(Verdict.BLOCKED, reason=Reason.TOPIC_MISSING, detail=detail)
     if source_count != destination_count:
         detail = (
@@ -183,9 +251,11 @@ def decided(draft: Draft, decision: Decision, match_on: MatchOn = EVERYTHING) ->
         decision.offset,
         reason=decision.reason,
         repeats=decision.repeats,
-        detail=decision.detail,
+        detail="; ".join(str(each) for each in (decision.detail, decision.absent) if each),
         lossless=decision.lossless_offset,
         to_come=decision.to_come,
+        lost=decision.lost,
+        absent=decision.absent,
         evidence=Evidence(
             _copied(decision.before), _copied(decision.after), match_on.matched_by(decision.matched_by), certificate
         ),

@@ -10,6 +10,7 @@ import dataclasses
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import renewal
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.file_clusters import entry_change
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, commits_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
@@ -21,10 +22,12 @@ def with_expected(plan: Plan, destination: Connection, previous: Plan | None, re
     """The plan with what the destination's groups have committed now, or will have once a killed renewal is completed.
 
     An entry of which the decision is that of the previous plan stays what it was, where the destination stands as it did,
-    or the receipt explains what is there now: so a plan file changes only when a decision does.
+    or the receipt explains what is there now: so a plan file changes only when a decision does, or what it rests on.
     """
+    if previous is not None:
+        previous = still_true(previous, plan)
     names = sorted({entry.group for entry in plan.entries})
-    written = receipt if receipt and receipt.cluster_id == plan.destination_id else Receipt(plan.destination_id)
+    written = receipt.as_far_as_of(plan.destination_identity) if receipt else Receipt(plan.destination_id)
     readings = groups.read_groups(destination, names) if names else {}
     commits = commits_of(renewal.completed(readings, renewal.missing_commits(written, readings)))
     known = previous.by_key() if previous else {}
@@ -33,7 +36,23 @@ def with_expected(plan: Plan, destination: Connection, previous: Plan | None, re
         _expecting(entry, commits.get(entry.key), known.get(entry.key), receipts.get(entry.key))
         for entry in sorted(plan.entries, key=lambda entry: entry.key)
     )
-    return dataclasses.replace(plan, entries=tuple(entries))
+    made = dataclasses.replace(plan, entries=tuple(entries))
+    if previous is None or not previous.destination_traits.logs or made.entries != previous.entries:
+        return made
+    # Logs have grown since. What an earlier run has noted of them holds as long as its decisions do.
+    return dataclasses.replace(
+        made, source_traits=previous.source_traits, destination_traits=previous.destination_traits
+    )
+
+
+def still_true(previous: Plan, made: Plan) -> Plan:
+    """An earlier plan without the entries whose clusters, topics or logs are others by now. made: a plan that is just begun."""
+    pairs = (previous.source_identity, made.source_identity), (previous.destination_identity, made.destination_identity)
+    if any(was.difference(now) is not None for was, now in pairs):
+        return dataclasses.replace(previous, entries=())
+    was, now = zip(*((was.traits, now.traits) for was, now in pairs), strict=True)
+    kept = tuple(entry for entry in previous.entries if entry_change(entry, was, now) is None)
+    return dataclasses.replace(previous, entries=kept)
 
 
 def _expecting(

@@ -9,8 +9,9 @@ from __future__ import annotations
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups as control
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import partition_bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import describe_topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import selected_groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, NotFound
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_overview import GroupOverview
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
@@ -23,7 +24,7 @@ def group_overviews(connection: Connection, selection: Selection) -> tuple[list[
     """The selected groups, those with the largest lag first, and the names of those that an exclude pattern left out.
 
     Without any selection: every group that the user may describe and that no exclude pattern leaves out. Raises NotFound for a
-    group that was asked for by name and does not exist.
+    group that was asked for by name and does not exist, and NotAuthorized for one that he may not describe.
     """
     listed = {each.group: each for each in control.list_groups(connection)}
     missing = sorted(set(selection.groups) - set(listed))
@@ -34,8 +35,16 @@ def group_overviews(connection: Connection, selection: Selection) -> tuple[list[
             remedy=f"correct {option_name('groups')}{name_hint('groups', missing, listed)}, or grant the ACL",
         )
     selected = selection.select_groups(listed)
-    readings = control.read_groups(connection, selected.names, stable=False)
-    ends = _ends(connection, readings)
+    readings = control.read_groups(connection, selected.names, stable=False, skip_denied=True)
+    denied = sorted(set(selection.groups) - set(readings))
+    if denied:
+        raise NotAuthorized(
+            f"needs ACL GROUP DESCRIBE on {', '.join(denied)}",
+            cluster=str(connection),
+            remedy="grant it to the user of this cluster",
+        )
+    logs = _logs(connection, readings)
+    streams_topics = selected_groups.streams_topics(connection)
     members = group_members(
         connection, [name for name in readings if readings[name].type in ("classic", "consumer", "unknown")]
     )
@@ -43,7 +52,8 @@ def group_overviews(connection: Connection, selection: Selection) -> tuple[list[
         GroupOverview(
             reading,
             members.get(name),
-            {partition: ends[partition] for partition in reading.offsets if partition in ends},
+            {partition: logs[partition] for partition in reading.offsets if partition in logs},
+            reading.is_streams(streams_topics),
         )
         for name, reading in readings.items()
         if reading.exists  # else it was deleted a moment ago
@@ -52,9 +62,12 @@ def group_overviews(connection: Connection, selection: Selection) -> tuple[list[
     return found, selected.left_out
 
 
-def _ends(connection: Connection, readings: dict[str, GroupReading]) -> dict[TopicPartition, int]:
-    """The high watermark of each partition with a committed offset; deleted partitions are left out."""
+def _logs(connection: Connection, readings: dict[str, GroupReading]) -> dict[TopicPartition, tuple[int, int]]:
+    """Start and high watermark of each partition with a committed offset; deleted partitions are left out."""
     committed = {partition for reading in readings.values() for partition in reading.offsets}
     topics = describe_topics(connection, sorted({partition.topic for partition in committed}))
     existing = [each for each in committed if each.partition < topics[each.topic].partitions]
-    return {each: bounds.high_watermark for each, bounds in partition_bounds(connection, existing).items()}
+    return {
+        each: (bounds.log_start, bounds.high_watermark)
+        for each, bounds in partition_bounds(connection, existing).items()
+    }

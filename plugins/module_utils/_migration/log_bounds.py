@@ -9,7 +9,9 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import clusters
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import bounds_as_far_as_known
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import ClusterIdentity
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
@@ -27,9 +29,9 @@ class LogBounds(t.NamedTuple):
 
 
 def read_log_bounds(
-    connection: Connection, expected_id: str | None, partitions: t.Collection[TopicPartition]
+    connection: Connection, expected: ClusterIdentity | None, partitions: t.Collection[TopicPartition]
 ) -> LogBounds:
-    """The logs of these partitions, all read at about the same moment. expected_id: of the cluster, None where not known."""
+    """The logs of these partitions, all read at about the same moment. expected: the cluster, None where not known."""
     if not partitions:
         return LogBounds({})
     impatient = dataclasses.replace(connection, request_timeout=min(connection.request_timeout, PATIENCE))
@@ -38,12 +40,13 @@ def read_log_bounds(
         return Note(NoteKind.LOG_ENDS_MISSING, f"The log ends of the {connection.name} are missing: {why}.")
 
     try:
-        cluster_id, bounds = bounds_as_far_as_known(impatient, partitions, PATIENCE)
+        found = clusters.identify(impatient, expected.traits.topic_ids if expected else ())
+        bounds = bounds_as_far_as_known(impatient, partitions, PATIENCE)[1]
     except MigrationError as exc:
         return LogBounds({}, missing(f"{exc.what}{f': {exc.why}' if exc.why else ''}"))
-    if expected_id and cluster_id != expected_id:
-        return LogBounds({}, missing(f"it is cluster {cluster_id}, and the files are about {expected_id}"))
-    ranges = {at: (found.log_start, found.high_watermark) for at, found in bounds.items()}
+    if expected is not None and (difference := expected.difference(found)) is not None:
+        return LogBounds({}, missing(f"the files are about another cluster, because this one {difference}"))
+    ranges = {at: (its.log_start, its.high_watermark) for at, its in bounds.items()}
     unknown = sorted(set(partitions) - set(ranges))
     if not unknown:
         return LogBounds(ranges)

@@ -9,11 +9,10 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups, positions, topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.file_clusters import check_plan_clusters
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import readiness
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.background import at_once
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.readiness import Readiness
 
@@ -22,14 +21,7 @@ def look_at_readiness(
     plan: Plan, source: Connection, destination: Connection, since: t.Mapping[str, str], now: str
 ) -> list[Readiness]:
     """Read groups and log ends, no records. since, now: see readiness.assess_readiness(). Raises Refused for other clusters."""
-    for expected, connection in ((plan.source_id, source), (plan.destination_id, destination)):
-        if expected != topics.cluster_id(connection):
-            raise Refused(
-                f"the plan was made for cluster {expected}, and this is another one",
-                cluster=str(connection),
-                remedy="connect to the plan's clusters, or plan again",
-                kind=FailureKind.OTHER_CLUSTER,
-            )
+    check_plan_clusters(plan, source, destination)
     names = sorted({at.group for entry in plan.entries for at in entry.source})
     at_source, at_destination = at_once(
         lambda: groups.read_groups(source, names),

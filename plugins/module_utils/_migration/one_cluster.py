@@ -20,13 +20,14 @@ _NAMED = 3  # groups and topics that the message names
 
 
 def check_nothing_stays(
-    drafts: t.Iterable[Draft], source_id: str, destination_id: str, source: Connection, destination: Connection
+    drafts: t.Iterable[Draft], is_one_cluster: bool, source: Connection, destination: Connection
 ) -> None:
     """Raise Refused when both clusters are one, and a group would keep both its name and its topic.
 
-    Cluster ids decide: two names, or two addresses, of one cluster would otherwise pass for a migration that does nothing.
+    is_one_cluster: of clusters.are_one(), because two names, or two addresses, of one cluster would otherwise pass for a
+    migration that does nothing.
     """
-    if source_id != destination_id:
+    if not is_one_cluster:
         return
     same = {
         f"group {draft.source_group} on topic {draft.source_partition.topic}"
@@ -35,8 +36,8 @@ def check_nothing_stays(
     }
     if same:
         raise Refused(
-            f"{source} and {destination} are one cluster, with the id {source_id}, and nothing would change for "
-            f"{first_of(sorted(same), _NAMED)}",
+            f"{source} and {destination} are one cluster, and nothing would change for {first_of(sorted(same), _NAMED)}",
+            why="their brokers have the same addresses, or their topics the same ids and logs",
             remedy=f"give every group another name by {option_name('group_map')}, "
             f"or its topics by {option_name('topic_map')}; if two clusters are meant, "
             "correct bootstrap_servers of one of them",
@@ -44,14 +45,12 @@ def check_nothing_stays(
         )
 
 
-def check_rules_fit(
-    drafts: t.Iterable[Draft], mapping: Mapping, source_id: str, destination_id: str, cluster: Connection
-) -> None:
+def check_rules_fit(drafts: t.Iterable[Draft], mapping: Mapping, is_one_cluster: bool, cluster: Connection) -> None:
     """Raise Refused when both clusters are one, and a rule of group_map gives no group its new name.
 
     Groups that are moved to another cluster keep their names without a rule; inside one, a rule that fits nothing is a mistake.
     """
-    if source_id != destination_id:
+    if not is_one_cluster:
         return
     idle = mapping.idle_group_rules(sorted({(draft.source_group, draft.source_partition.topic) for draft in drafts}))
     if idle:

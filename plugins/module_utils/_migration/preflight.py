@@ -9,10 +9,15 @@ from __future__ import annotations
 import concurrent.futures
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups, permissions
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import clusters, groups, permissions
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id, partition_counts
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts, take_snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.file_clusters import (
+    KEEPS_ROLLBACK,
+    check_cluster,
+    equal_ids,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.one_cluster import (
     check_nothing_stays,
     check_rules_fit,
@@ -35,11 +40,13 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_k
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
     OnActiveGroup,
     OnBlocked,
     OnConflict,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.removed import Removed
@@ -48,20 +55,23 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark imp
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import obstacle
 
+_NAMED = 3  # groups that a note names
 _GRANT = "grant it to the user"
 
 
 class Preflight(t.NamedTuple):
     """cluster_ids: of the clusters that answered, by source and destination. problems: in the order in which to solve them.
 
-    notes: what does not stand in the migration's way, and had better be known before, such as what
-    the plan will block. settings: what differs in the topics' settings, each of which is a note as well.
+    notes: what does not stand in the migration's way, and had better be known before, such as what the plan will block.
+    groups: those of the source that are selected. settings: what differs in the topics' settings, each of which is a note as
+    well.
     """
 
     cluster_ids: dict[str, str]
     problems: list[MigrationError]
     notes: list[Note]
     settings: t.Sequence[SettingDifference] = ()
+    groups: t.Collection[str] = ()
 
 
 def look(
@@ -93,29 +103,30 @@ def look(
     ids, unreachable = _cluster_ids({"source": source, "destination": destination})
     if unreachable:
         return Preflight(ids, unreachable, [])
+    one_cluster = clusters.are_one(source, destination)
     wanted, problems = _wanted(source, selection, mapping, on_active_group, on_blocked, on_conflict, removed)
     try:
         if wanted:  # otherwise it is not known what the rules fit, and the problems say why
-            check_rules_fit(wanted, mapping, ids["source"], ids["destination"], destination)
-        check_nothing_stays(wanted, ids["source"], ids["destination"], source, destination)
+            check_rules_fit(wanted, mapping, one_cluster, destination)
+        check_nothing_stays(wanted, one_cluster, source, destination)
     except Refused as exc:
         problems.append(exc)
     problems += _missing_at_source(source, selection, wanted)
     problems += _missing_at_destination(destination, wanted, commits, copies)
-    notes: list[Note] = []
+    notes = equal_ids(ids["source"], ids["destination"], one_cluster)
     differing: list[SettingDifference] = []
     if not problems and not copies:
         counts = (
             partition_counts(source, {draft.source_partition.topic for draft in wanted}),
             partition_counts(destination, {draft.partition.topic for draft in wanted}),
         )
-        notes = _topics_that_block(wanted, mapping, *counts, creates_topics)
-        if ids["source"] != ids["destination"]:
+        notes += _topics_that_block(wanted, mapping, *counts, creates_topics)
+        if not one_cluster:
             differing = setting_differences(source, destination, wanted, *counts)
     notes += [Note(NoteKind.SETTING_DIFFERS, each.message) for each in differing]
     if commits:
         notes += _missing_for_rollback(destination, wanted, receipt)
-    return Preflight(ids, problems, notes, differing)
+    return Preflight(ids, problems, notes, differing, {draft.source_group for draft in wanted})
 
 
 def _cluster_ids(sides: t.Mapping[str, Connection]) -> tuple[dict[str, str], list[MigrationError]]:
@@ -144,7 +155,7 @@ def _topics_that_block(
         entry
         for draft in wanted
         if not (creates_topics and _will_be_made(draft, mapping, source_counts, destination_counts))
-        if (entry := drafts.without_records(draft, source_counts, destination_counts)) is not None
+        if (entry := drafts.without_records(draft, source_counts, destination_counts, mapping)) is not None
         if entry.reason is Reason.TOPIC_MISSING or not mapping.is_repartitioned(draft.source_partition.topic)
     ]
     return list(dict.fromkeys(Note(NoteKind.TOPIC_BLOCKS, f"{entry.shown_detail}.") for entry in entries))
@@ -176,19 +187,40 @@ def _lacking(options: SparkOptions, otherwise: str | None) -> list[MigrationErro
     return [] if why is None else [InvalidInput(why.removesuffix("."), remedy=otherwise, kind=kind)]
 
 
-def receipt_of_another(receipt: Receipt, path: str, cluster_ids: t.Mapping[str, str]) -> list[MigrationError]:
+def receipt_of_another(
+    receipt: Receipt, path: str, destination: Connection, cluster_ids: t.Mapping[str, str]
+) -> list[MigrationError]:
     """Why a receipt that is there cannot be added to; cluster_ids are those of look()."""
-    destination_id = cluster_ids.get("destination")
-    if destination_id in (None, receipt.cluster_id):
+    if "destination" not in cluster_ids:
         return []
-    return [
-        Refused(
-            f"the receipt {path} is of cluster {receipt.cluster_id}, and the destination is cluster {destination_id}",
-            remedy="correct the addresses if they are wrong, or use another directory, "
-            "because the rollback of the earlier run needs this receipt",
-            kind=FailureKind.OTHER_CLUSTER,
+    try:
+        check_cluster(f"receipt {path}", receipt.identity, destination, KEEPS_ROLLBACK)
+    except Refused as exc:
+        return [exc]
+    return []
+
+
+def opposite(
+    others: t.Iterable[tuple[str, Plan, Receipt]], cluster_ids: t.Mapping[str, str], selected: t.Collection[str]
+) -> list[Note]:
+    """A note for each other migration that has brought selected groups from this destination to this source.
+
+    others: the path of its receipt, its plan and the receipt. cluster_ids: those of look(). selected: groups of the source.
+    """
+    notes = []
+    for path, plan, receipt in others:
+        is_opposite = (plan.destination_id, plan.source_id) == (
+            cluster_ids.get("source"),
+            cluster_ids.get("destination"),
         )
-    ]
+        written = {entry.group for entry in receipt.entries if entry.written is not None} & set(selected)
+        if is_opposite and plan.source_id != plan.destination_id and written:
+            text = (
+                f"{path} says that {first_of(sorted(written), _NAMED)} came from this destination to this source. Unless you "
+                "migrate back on purpose, source and destination are swapped."
+            )
+            notes.append(Note(NoteKind.OPPOSITE_DIRECTION, text))
+    return notes
 
 
 def _wanted(

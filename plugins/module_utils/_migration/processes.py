@@ -48,9 +48,16 @@ def has_ended(process: int, ticks: int | None) -> bool:
 
 
 def process_namespace() -> str | None:
-    """Within which the ids of processes are unique on this machine; None where nobody can tell. Source: pid_namespaces(7)."""
+    """Within which the ids of processes are unique, on this machine since it booted; None where nobody can tell.
+
+    The first namespace of every machine has the same number, and machines of one image may have the same host name: hence the
+    id of the boot. Sources: pid_namespaces(7), random(4).
+    """
     with contextlib.suppress(OSError):
-        return os.readlink("/proc/self/ns/pid")
+        namespace = os.readlink("/proc/self/ns/pid")
+        with contextlib.suppress(OSError), open("/proc/sys/kernel/random/boot_id", encoding="ascii") as stream:
+            return f"{namespace}@{stream.read().strip()}"
+        return namespace
     return None
 
 

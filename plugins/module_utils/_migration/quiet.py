@@ -13,9 +13,10 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
-    IDLE_STATES,
     GroupMember,
     GroupReading,
+    open_text,
+    partitions_of,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.moves import Move, moves, moves_text
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, first_of, paced, silent
@@ -72,9 +73,10 @@ def watch(
             active, moved, compared = with_members(readings), _moved(first, readings, selection), True
         moving = {name: its for name, its in moved.items() if name not in active}
         left = deadline - time.monotonic()
-        if not (active or moving) or left <= 0:
+        opened = with_open(readings)
+        if not (active or moving or opened) or left <= 0:
             return Seen(readings, active, moving, group_members(connection, sorted(active)) if active else {})
-        say(f"waiting for consumers to stop: {_names(connection, active, moving)} ({left:.0f} s left)")
+        say(f"waiting for consumers to stop: {_names(connection, active, moving, opened)} ({left:.0f} s left)")
         time.sleep(min(PAUSE, left))
         readings, moved, compared = read_or_recall(connection, sorted(readings), gone), {}, not idle_wait
 
@@ -89,7 +91,12 @@ def read_or_recall(
 
 def with_members(readings: t.Mapping[str, GroupReading]) -> dict[str, str]:
     """The state of each group that has members."""
-    return {name: each.state for name, each in sorted(readings.items()) if each.state not in IDLE_STATES}
+    return {name: each.state for name, each in sorted(readings.items()) if each.has_members}
+
+
+def with_open(readings: t.Mapping[str, GroupReading]) -> dict[str, str]:
+    """What is open of each group for which a transaction that commits offsets is open."""
+    return {name: open_text(each.open) for name, each in sorted(readings.items()) if each.open}
 
 
 def members_text(active: t.Mapping[str, str], members: Members) -> str:
@@ -106,12 +113,16 @@ def moving_text(moving: t.Mapping[str, list[Move]]) -> str:
     return ", ".join(f"{name} ({moves_text(moved)})" for name, moved in moving.items())
 
 
-def _names(connection: Connection, active: t.Mapping[str, str], moving: t.Mapping[str, list[Move]]) -> str:
+def _names(
+    connection: Connection, active: t.Mapping[str, str], moving: t.Mapping[str, list[Move]], opened: t.Mapping[str, str]
+) -> str:
     named = dict(list(active.items())[:_NAMED])
     members = group_members(connection, sorted(named)) if named else {}
     texts = [members_text({name: state}, members) for name, state in named.items()]
     texts += [f"{name} (its committed offsets still change)" for name in list(moving)[: _NAMED - len(named)]]
-    more = len(active) + len(moving) - len(texts)
+    texts += [f"{name} ({its})" for name, its in opened.items() if name not in active and name not in moving]
+    more = len({*active, *moving, *opened}) - len(texts[:_NAMED])
+    texts = texts[:_NAMED]
     return ", ".join(texts) + (f" and {more} more" if more else "")
 
 
@@ -119,13 +130,14 @@ def _moved(
     first: t.Mapping[str, GroupReading], second: t.Mapping[str, GroupReading], selection: Selection
 ) -> dict[str, list[Move]]:
     """What has moved of the selected topics in each group between two readings; groups that stand still are left out."""
-    topics = {
-        partition.topic for readings in (first, second) for each in readings.values() for partition in each.offsets
-    }
-    selected = set(selection.select_topics(topics).names)
 
-    def offsets(reading: GroupReading) -> dict[TopicPartition, int | None]:
-        return {where: commit.offset for where, commit in reading.offsets.items() if where.topic in selected}
+    def offsets(readings: t.Mapping[str, GroupReading]) -> dict[str, dict[TopicPartition, int | None]]:
+        topics = {name: set(selected.names) for name, selected in selection.topics_of(partitions_of(readings)).items()}
+        return {
+            name: {where: commit.offset for where, commit in each.offsets.items() if where.topic in topics[name]}
+            for name, each in readings.items()
+        }
 
-    found = {name: moves(offsets(first[name]), offsets(second[name])) for name in sorted(first)}
+    before, after = offsets(first), offsets(second)
+    found = {name: moves(before[name], after[name]) for name in sorted(first)}
     return {name: moved for name, moved in found.items() if moved}

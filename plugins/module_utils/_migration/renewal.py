@@ -16,7 +16,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name, ways
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key, Receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import SnapshotEntry
 
@@ -35,8 +35,9 @@ def notes(names: t.Iterable[str], retention: int | None) -> list[Note]:
         Note(
             NoteKind.OFFSETS_EXPIRE,
             f"{name}: this group had members and is empty now. Its committed offsets expire {minutes} after its last member "
-            "has left, and a commit does not change that. No request tells when that was. Start its consumers soon, or "
-            f"set {option_name('on_expiring')} to renew.",
+            "has left, and a commit does not change that. No request tells when that was. "
+            + ways(("", "Start its consumers soon"), ("on_expiring", f"set {option_name('on_expiring')} to renew"))
+            + ".",
         )
         for name in names
     ]

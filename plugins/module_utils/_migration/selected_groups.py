@@ -11,6 +11,7 @@ import time
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import list_topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import quiet
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
@@ -19,12 +20,15 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
     NotFound,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading, partitions_of
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.known_names import STREAMS_TOPICS, known
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import excluded
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnBlocked
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selected, Selection, name_hint
 
-Look = tuple[quiet.Seen, tuple[str, ...]]  # what was seen, and the groups that keep no offsets
+# What was seen, and the groups that keep no offsets, with a clause about each that says why.
+Look = tuple[quiet.Seen, dict[str, str]]
 
 
 def select_and_look(
@@ -62,10 +66,13 @@ def read_selected(
     selection: Selection,
     on_blocked: OnBlocked,
     gone: t.Mapping[str, GroupReading],
-) -> tuple[dict[str, GroupReading], tuple[str, ...]]:
-    """The groups that keep offsets, and the names of the others. Raises NotFound or InvalidInput for one that was named."""
+) -> tuple[dict[str, GroupReading], dict[str, str]]:
+    """The groups that keep offsets, and why the others keep none, as a clause about each.
+
+    Raises NotFound or InvalidInput for one that was named.
+    """
     readings = quiet.read_or_recall(connection, names, gone)
-    without_offsets = tuple(name for name in names if not readings[name].keeps_offsets)
+    without_offsets = {name: why for name in names if (why := readings[name].without_offsets) is not None}
     nothing_else = len(without_offsets) == len(names)
     for name in names:
         if name in selection.groups and (name not in without_offsets or on_blocked == OnBlocked.FAIL or nothing_else):
@@ -73,10 +80,13 @@ def read_selected(
     return {name: reading for name, reading in readings.items() if name not in without_offsets}, without_offsets
 
 
-def select_topics_of(selection: Selection, readings: t.Mapping[str, GroupReading], connection: Connection) -> Selected:
-    """The selected ones of the topics for which the groups have committed offsets. Raises NotFound or InvalidInput."""
-    topics = {partition.topic for reading in readings.values() for partition in reading.offsets}
-    selected = selection.select_topics(topics)
+def select_topics_of(
+    selection: Selection, readings: t.Mapping[str, GroupReading], connection: Connection
+) -> dict[str, Selected]:
+    """The selected ones of the topics for which each group has committed offsets. Raises NotFound or InvalidInput."""
+    partitions = partitions_of(readings)
+    topics = {partition.topic for its in partitions.values() for partition in its}
+    selected = selection.topics_of(partitions)
     missing = sorted(set(selection.topics) - topics)
     if missing:
         raise NotFound(
@@ -86,9 +96,10 @@ def select_topics_of(selection: Selection, readings: t.Mapping[str, GroupReading
             remedy=f"correct {option_name('topics')}{name_hint('topics', missing, topics)}, "
             "select a group that consumes it, or grant the ACL",
         )
-    if topics and not selected.names:
+    if topics and not any(each.names for each in selected.values()):
         what = "topic of the selected groups"
-        raise _unmatched(what, "topics", "topic_patterns", selection.topic_patterns, selected, connection)
+        left_out = Selected((), tuple(sorted({topic for each in selected.values() for topic in each.left_out})))
+        raise _unmatched(what, "topics", "topic_patterns", selection.topic_patterns, left_out, connection)
     return selected
 
 
@@ -96,11 +107,21 @@ def check_keeps_offsets(reading: GroupReading, connection: Connection) -> None:
     """Raise InvalidInput for a named group that has no offsets to move: share groups keep their state elsewhere."""
     if not reading.keeps_offsets:
         raise InvalidInput(
-            f"this is a {reading.kind} group, and what it has consumed is not kept as committed offsets",
+            f"the group {reading.without_offsets}, so it has no committed offsets that can be moved",
             cluster=str(connection),
             group=reading.group,
             remedy=f"take it out of {option_name('groups')}",
         )
+
+
+def streams_topics(connection: Connection) -> list[str]:
+    """Topics of the cluster that are called like those that Kafka Streams makes; none where brokers do not list topics.
+
+    They only help to say what a group is, so that nothing fails without them.
+    """
+    with contextlib.suppress(MigrationError):
+        return [name for name in list_topics(connection) if known(name, STREAMS_TOPICS)]
+    return []
 
 
 def group_hint(name: str, connection: Connection) -> str:
@@ -120,7 +141,7 @@ def _check_named(reading: GroupReading, connection: Connection) -> None:
             remedy=f"correct {option_name('groups')}{group_hint(reading.group, connection)}, or grant the ACL",
         )
     check_keeps_offsets(reading, connection)
-    if not reading.offsets:
+    if not reading.offsets and not reading.open:
         raise NotFound(
             "the group has committed nothing, or TOPIC DESCRIBE on what it consumes is not allowed",
             cluster=str(connection),
@@ -133,11 +154,11 @@ def _unmatched(
     what: str, names: str, patterns: str, given: t.Iterable[str], selected: Selected, connection: Connection
 ) -> InvalidInput:
     """The error where patterns match nothing. names, patterns: the options."""
-    left_out = ", ".join(selected.left_out)
+    left_out = " ".join(note.text for note in excluded(**{names: selected.left_out})).rstrip(".")
     return InvalidInput(
         f"no {what} is matched by {option_name(patterns)} {list(given)}",
         cluster=str(connection),
-        why=f"excluded were {left_out}" if left_out else "nothing that is there matches",
+        why=left_out or "nothing that is there matches",
         remedy=f"correct the patterns, or name the {names} in {option_name(names)}",
         kind=FailureKind.NOTHING_SELECTED,
     )

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import time
 import typing as t
@@ -13,13 +14,14 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import configs, positions
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, NotFound
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
 SettingValues = t.Mapping[str, str]
 Clock = t.Callable[[], float]
 
+_PATIENCE = 5.0  # seconds after which a cluster that does not tell where logs begin and end is asked no more
 _UNLIMITED = 2**63 - 1  # what brokers show where a timestamp may differ from their clock by any time
 
 
@@ -54,25 +56,25 @@ def setting_differences(
     destination_counts: t.Mapping[str, int],
     now: Clock = time.time,
 ) -> list[SettingDifference]:
-    """The differences of the topics that exist on both clusters, in order of topics; none where a user may not read settings.
+    """The differences of the topics that exist on both clusters, in order of topics, as far as the clusters tell them.
+
+    Nothing here fails a run, because these are hints: what cannot be read, such as settings without the ACL, is left out.
 
     source_counts, destination_counts: how many partitions each topic has. Retention and limits of timestamps only count where
     the source has records that they concern.
     """
     pairs = sorted({(draft.source_partition.topic, draft.partition.topic) for draft in drafts})
     pairs = [(topic, copy) for topic, copy in pairs if topic in source_counts and copy in destination_counts]
-    try:
+    found: list[SettingDifference] = []
+    with contextlib.suppress(MigrationError):
         source_settings = configs.topic_configs(source, [topic for topic, _copy in pairs])
         destination_settings = configs.topic_configs(destination, [copy for _topic, copy in pairs])
-        found = []
         times: dict[tuple[str, str], dict[SettingKind, int]] = {}
         for topic, copy in pairs:
             own, other = source_settings[topic].effective, destination_settings[copy].effective
             found += plain_differences(topic, copy, own, other)
             times[topic, copy] = concerned_times(own, other, int(now() * 1000))
         found += _by_records(source, drafts, source_counts, times, source_settings, destination_settings)
-    except (NotAuthorized, NotFound):
-        return []
     return sorted(found, key=lambda each: each[:3])
 
 
@@ -142,15 +144,19 @@ def _by_records(
             least = committed.setdefault((where.topic, draft.partition.topic), {})
             least[where] = min(draft.committed.offset, least.get(where, draft.committed.offset))
     wanted = {pair: (kinds, committed[pair]) for pair, kinds in times.items() if kinds and pair in committed}
-    bounds = positions.partition_bounds(source, {where for _kinds, each in wanted.values() for where in each})
-    asked = [(where, when) for kinds, each in wanted.values() for when in kinds.values() for where in each]
-    firsts = positions.lookup_all_times(source, asked)
+    every = {where for _kinds, each in wanted.values() for where in each}
+    _cluster, bounds = positions.bounds_as_far_as_known(source, every, _PATIENCE) if every else ("", {})
+    asked = [(at, when) for kinds, each in wanted.values() for when in kinds.values() for at in each if at in bounds]
+    untimed: set[TopicPartition] = set()
+    firsts = positions.lookup_all_times(source, asked, untimed)
     found = []
     for (topic, copy), (kinds, offsets) in wanted.items():
         own, other = source_settings[topic].effective, destination_settings[copy].effective
         for kind, when in kinds.items():
             concerned = 0
             for where, offset in offsets.items():
+                if where in untimed or where not in bounds:
+                    continue
                 first, end = firsts[where, when], bounds[where].high_watermark
                 if kind is SettingKind.TIMESTAMP_AFTER:
                     concerned += first is not None

@@ -6,15 +6,30 @@
 
 from __future__ import annotations
 
+import dataclasses
 import types
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id, partition_counts
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import quiet, selected_groups
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import clusters, groups
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import partition_counts
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import not_taken, quiet, selected_groups
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.file_clusters import (
+    KEEPS_ROLLBACK,
+    check_cluster,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import ClusterIdentity, Traits
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import GroupBusy, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
+    GroupReading,
+    open_text,
+    partitions_of,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.known_names import (
+    GROUPS,
+    known,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.moves import Move
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind, excluded
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
@@ -22,8 +37,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.removed import Removed
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selected, Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import (
+    OpenTransaction,
     Snapshot,
     SnapshotEntry,
     SnapshotGroup,
@@ -36,7 +52,9 @@ class TakenSnapshot(t.NamedTuple):
     left_out_groups, left_out_topics: matched by a pattern, and by an exclude pattern too.
     not_consumer_groups: selected, but share or Connect groups, which have no offsets to move.
     active: groups with members, and their state. moving: others whose commits have moved while they were watched.
-    skipped: those of both that were left out for it. members: who is in the active ones, where the brokers tell.
+    skipped: those of both that were left out for it. members: who is in the active ones, where the brokers tell. opened: the
+    groups with open transactions that commit offsets, in words. streams: those of the snapshot that are Kafka Streams
+    applications.
     """
 
     snapshot: Snapshot
@@ -47,17 +65,19 @@ class TakenSnapshot(t.NamedTuple):
     moving: dict[str, list[Move]]
     skipped: tuple[str, ...]
     members: quiet.Members = types.MappingProxyType({})
+    opened: t.Mapping[str, str] = types.MappingProxyType({})
+    streams: tuple[str, ...] = ()
 
     def notes(self) -> list[Note]:
         """What the user should know and need not stop for."""
-        notes = excluded([*self.left_out_groups, *self.left_out_topics])
-        if self.not_consumer_groups:
-            names = ", ".join(self.not_consumer_groups)
-            text = f"Left out, because share and Connect groups hold no committed offsets: {names}."
-            notes.append(Note(NoteKind.WITHOUT_OFFSETS, text))
+        notes = excluded(self.left_out_groups, self.left_out_topics)
         if self.skipped:
             shown = [
-                quiet.members_text({name: self.active[name]}, self.members) if name in self.active else name
+                quiet.members_text({name: self.active[name]}, self.members)
+                if name in self.active
+                else f"{name} ({self.opened[name]})"
+                if name in self.opened
+                else name
                 for name in self.skipped
             ]
             notes.append(Note(NoteKind.GROUP_IN_USE, f"Left out, because they are in use: {', '.join(shown)}."))
@@ -76,19 +96,37 @@ class TakenSnapshot(t.NamedTuple):
                 "Stop them before their offsets are committed elsewhere."
             )
             notes.append(Note(NoteKind.GROUP_IN_USE, text))
-        holding = {entry.group for entry in self.snapshot.entries}
-        empty = [group.name for group in self.snapshot.groups if group.name not in holding]
-        if empty:
-            text = f"No committed offsets found on the selected topics for: {', '.join(empty)}."
-            notes.append(Note(NoteKind.WITHOUT_OFFSETS, text))
-        streams = [group.name for group in self.snapshot.groups if group.type == "streams"]
-        if streams:
+        if self.snapshot.open:
+            opened: dict[str, dict[TopicPartition, str]] = {}
+            for each in self.snapshot.open:
+                opened.setdefault(each.group, {})[each.partition] = each.told
+            clauses = "; ".join(f"{name}: {open_text(its)}" for name, its in opened.items())
+            text = f"Blocked until the transactions end, because nobody knows which offsets they commit: {clauses}."
+            notes.append(Note(NoteKind.GROUP_IN_USE, text))
+        return [*notes, *self._group_notes()]
+
+    def _group_notes(self) -> t.Iterator[Note]:
+        """Of groups that have nothing to move, and of those whose applications keep more than committed offsets."""
+        holding = {entry.group for entry in self.snapshot.entries} | {each.group for each in self.snapshot.open}
+        without = {*self.not_consumer_groups, *(group.name for group in self.snapshot.groups)} - holding
+        if without:
+            text = f"Nothing to move of {', '.join(sorted(without))}: see what is left out."
+            yield Note(NoteKind.WITHOUT_OFFSETS, text)
+        if self.streams:
             text = (
-                f"Kafka Streams groups: {', '.join(streams)}. Their input offsets are taken; their changelog and "
-                "repartition topics are not theirs alone to move."
+                f"Kafka Streams applications: {', '.join(self.streams)}. Only their committed offsets are moved, not their "
+                "state: an application whose state stores and changelog topics are not moved with it, or that gets another "
+                "group name (application.id), begins with empty state, and computes other results from there on."
             )
-            notes.append(Note(NoteKind.STREAMS_GROUP, text))
-        return notes
+            yield Note(NoteKind.STREAMS_GROUP, text)
+        keepers = sorted(name for name in holding if (its := known(name, GROUPS)) is not None and its.keeps_positions)
+        if keepers:
+            text = (
+                f"These groups are called like those of sinks: {', '.join(keepers)}. A sink that keeps the last offset in its "
+                "target or in a checkpoint goes on from there, not from the committed offset, and ignores or drops records at "
+                "lower offsets. If it does, set its position to the offset of the plan before you start it."
+            )
+            yield Note(NoteKind.SINK_GROUP, text)
 
 
 def take(
@@ -104,7 +142,8 @@ def take(
 ) -> TakenSnapshot:
     """Read the selected groups' commits.
 
-    :param on_active_group: fail, skip_group or warn, for groups that have members, or whose commits move.
+    :param on_active_group: fail, skip_group or warn, for groups that have members, or whose commits move. A group for which a
+        transaction that commits offsets is open is left out by skip_group; the others take it, and its partition is blocked.
     :param surely: find groups by patterns also while their coordinator moves, which takes two seconds in all.
     :param on_blocked: fail, or skip_group or skip_partition, which leave out named groups that hold no committed offsets.
     :param idle_wait: seconds between two readings, once for all groups together; the second one is the snapshot. Consumers
@@ -125,18 +164,27 @@ def take(
         return seen, without_offsets
 
     selected, (seen, without_offsets) = selected_groups.select_and_look(connection, selection, gone, surely, look)
+    seen = seen._replace(readings=_with_first_commits(connection, seen.readings))
     skipped = _skipped(seen, on_active_group, stop_timeout, connection)
     readings = {name: reading for name, reading in seen.readings.items() if name not in skipped}
     topics = selected_groups.select_topics_of(selection, readings, connection)
+    streams_topics = selected_groups.streams_topics(connection)
+    snapshot = _snapshot(connection, readings, topics)
+    lines = [
+        *not_taken.group_lines(selected.left_out, without_offsets),
+        *not_taken.topic_lines(partitions_of(readings), topics, selection),
+    ]
     return TakenSnapshot(
-        _snapshot(cluster_id(connection), readings, topics.names),
+        dataclasses.replace(snapshot, left_out=tuple(lines)),
         selected.left_out,
-        topics.left_out,
-        without_offsets,
+        tuple(sorted({topic for each in topics.values() for topic in each.left_out})),
+        tuple(without_offsets),
         seen.active,
         seen.moving,
         skipped,
         seen.members,
+        quiet.with_open(seen.readings),
+        tuple(sorted(name for name, each in readings.items() if each.is_streams(streams_topics))),
     )
 
 
@@ -149,6 +197,24 @@ def with_every_partition(
     return {**dict.fromkeys(every), **positions}
 
 
+def _with_first_commits(connection: Connection, readings: t.Mapping[str, GroupReading]) -> dict[str, GroupReading]:
+    """The readings, with the open transactions that commit the first offset of a group for a partition of its topics."""
+    counts = partition_counts(connection, {where.topic for each in readings.values() for where in each.offsets})
+    beside: dict[str, list[TopicPartition]] = {}
+    for name, reading in readings.items():
+        if reading.exists:
+            its = {where.topic for where in reading.offsets} & counts.keys()
+            every = (TopicPartition(topic, number) for topic in sorted(its) for number in range(counts[topic]))
+            beside[name] = [where for where in every if where not in reading.offsets]
+    wanted = sorted(name for name, partitions in beside.items() if partitions)
+    found = groups.read_groups(connection, wanted, beside=beside) if wanted else {}
+    opened = {name: {**reading.open, **found[name].open} for name, reading in readings.items() if name in found}
+    return {
+        name: dataclasses.replace(reading, open=opened[name]) if opened.get(name) else reading
+        for name, reading in readings.items()
+    }
+
+
 def _skipped(
     seen: quiet.Seen, on_active_group: OnActiveGroup, stop_timeout: float, connection: Connection
 ) -> tuple[str, ...]:
@@ -158,7 +224,7 @@ def _skipped(
             if seen.active or seen.moving:
                 raise _in_use(seen, stop_timeout, connection)
         case OnActiveGroup.SKIP_GROUP:
-            return tuple(sorted({*seen.active, *seen.moving}))
+            return tuple(sorted({*seen.active, *seen.moving, *quiet.with_open(seen.readings)}))
         case OnActiveGroup.WARN:
             pass
         case _:
@@ -166,16 +232,30 @@ def _skipped(
     return ()
 
 
-def _snapshot(cluster: str, readings: t.Mapping[str, GroupReading], topics: t.Collection[str]) -> Snapshot:
-    """What these groups have committed for these topics. cluster: its id."""
+def _snapshot(
+    connection: Connection, readings: t.Mapping[str, GroupReading], topics: t.Mapping[str, Selected]
+) -> Snapshot:
+    """What these groups have committed for the topics that are selected of each.
+
+    Addresses are noted only where topics have no ids to tell.
+    """
+    found = clusters.identify(connection, {name for each in topics.values() for name in each.names})
+    ids = found.traits.topic_ids
     return Snapshot(
-        cluster,
+        found.cluster_id,
         tuple(SnapshotGroup(name, reading.type) for name, reading in sorted(readings.items())),
         tuple(
             SnapshotEntry(name, partition, committed)
             for name, reading in sorted(readings.items())
             for partition, committed in sorted(reading.offsets.items())
-            if partition.topic in topics
+            if partition.topic in topics[name].names
+        ),
+        Traits(found.traits.brokers if None in ids.values() else (), ids),
+        tuple(
+            OpenTransaction(name, partition, told)
+            for name, reading in sorted(readings.items())
+            for partition, told in sorted(reading.open.items())
+            if partition.topic in topics[name].names
         ),
     )
 
@@ -184,27 +264,24 @@ def _gone(removed: Removed | None, connection: Connection) -> dict[str, GroupRea
     """The groups that an earlier run has removed, as they were. Raises Refused for a file of another cluster."""
     if removed is None:
         return {}
-    source_id = cluster_id(connection)
-    if removed.cluster_id != source_id:
-        raise Refused(
-            f"the file of removed groups is of cluster {removed.cluster_id}, and this is cluster {source_id}",
-            cluster=str(connection),
-            remedy="correct the addresses if they are wrong, or use another directory for another cluster, "
-            "because the rollback of the earlier run needs this file",
-            kind=FailureKind.OTHER_CLUSTER,
-        )
+    check_cluster("file of removed groups", removed.identity, connection, KEEPS_ROLLBACK)
     return removed.readings()
 
 
-def check_snapshot_cluster(snapshot: Snapshot, source_id: str, source: Connection) -> None:
-    """Raise Refused for a snapshot of another cluster; one in CSV does not tell."""
-    if snapshot.cluster_id not in (None, source_id):
+def check_snapshot_cluster(snapshot: Snapshot, source: Connection) -> ClusterIdentity:
+    """The source, with the topics of the snapshot. Raises Refused for a snapshot of another cluster; CSV does not tell."""
+    remedy = "take the snapshot again, or connect to the cluster that it was taken of"
+    found = check_cluster("snapshot", snapshot.identity, source, remedy)
+    for topic, how in sorted(snapshot.traits.recreated(found.traits).items()):
         raise Refused(
-            f"the snapshot was taken of cluster {snapshot.cluster_id}, and this is cluster {source_id}",
+            f"the topic is not the one that the snapshot is about: {how}",
             cluster=str(source),
-            remedy="take the snapshot again, or connect to the cluster that it was taken of",
-            kind=FailureKind.OTHER_CLUSTER,
+            topic=topic,
+            why="it was deleted and created again, or this is another cluster with the same id",
+            remedy=remedy,
+            kind=FailureKind.TOPIC_RECREATED,
         )
+    return found
 
 
 def _in_use(seen: quiet.Seen, stop_timeout: float, connection: Connection) -> GroupBusy:

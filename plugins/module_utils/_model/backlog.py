@@ -15,6 +15,7 @@ import re
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import ClusterIdentity, Traits
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import NewTopic
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
@@ -106,6 +107,18 @@ class Backlog:
     snapshot: str
     topics: tuple[BacklogTopic, ...]
     ranges: tuple[BacklogRange, ...]
+
+    @property
+    def source_identity(self) -> ClusterIdentity:
+        """The source of the copy, with the topics that it is about."""
+        ids = {topic.source: topic.source_topic_id for topic in self.topics if topic.source_topic_id is not None}
+        return ClusterIdentity(self.source_id, Traits(topic_ids=ids))
+
+    @property
+    def destination_identity(self) -> ClusterIdentity:
+        """The destination of the copy, with the topics that it is about."""
+        ids = {topic.name: topic.topic_id for topic in self.topics if topic.topic_id is not None}
+        return ClusterIdentity(self.destination_id, Traits(topic_ids=ids))
 
     @property
     def is_done(self) -> bool:

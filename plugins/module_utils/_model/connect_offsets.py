@@ -12,13 +12,11 @@ MirrorMaker 2 and Replicator store the offset of the last record that they have 
 from __future__ import annotations
 
 import json
-import re
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import DamagedRecord
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import LEGAL_TOPIC, TopicPartition
 
-_LEGAL_TOPIC = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9._-]{1,249}")
 _Json = t.Any
 
 
@@ -91,7 +89,7 @@ def read_offset(value: bytes | None) -> int | None:
 def kafka_partition(key: ConnectorKey) -> TopicPartition:
     """The partition of Kafka that a replication tool's key is about. Raises DamagedRecord where it is not said plainly."""
     topic, partition = key.partition.get("topic"), key.partition.get("partition")
-    if not isinstance(topic, str) or not _LEGAL_TOPIC.fullmatch(topic):
+    if not isinstance(topic, str) or not LEGAL_TOPIC.fullmatch(topic):
         raise DamagedRecord(f"its topic is {_shown(topic)}, which is no name of a topic")
     if isinstance(partition, bool) or not isinstance(partition, int) or not 0 <= partition < 1 << 31:
         raise DamagedRecord(f"its partition is {_shown(partition)}, which is no number of a partition")

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import re
 import typing as t
 
@@ -16,6 +17,13 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 PASSWORD_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+_MECHANISMS = (*PASSWORD_MECHANISMS, "OAUTHBEARER")
+# What may be meant by options that have few values. Anything else may be a secret in the wrong place, and is never shown.
+_MEANT = {
+    "security_protocol": re.compile("|".join(PROTOCOLS), re.IGNORECASE),
+    "sasl_mechanism": re.compile("|".join((*_MECHANISMS, "GSSAPI", "KERBEROS", "AWS_MSK_IAM")), re.IGNORECASE),
+    "aws_region": re.compile(r"[a-z]{2,}(-[a-z]+)+-[0-9]{1,2}"),
+}
 ALIASES = {
     "sasl_plain_username": "sasl_username",
     "sasl_plain_password": "sasl_password",
@@ -23,6 +31,13 @@ ALIASES = {
 }
 OAUTH_OPTIONS = ("oauth_token_url", "oauth_client_id", "oauth_client_secret")
 SSL_OPTIONS = ("ssl_cafile", "ssl_certfile", "ssl_keyfile", "ssl_ca", "ssl_cert", "ssl_key", "ssl_key_password")
+_LIMITED = re.compile(
+    r"too many (connect|request|login|auth)|throttl|rate.?limit|limit (is |was )?(exceeded|reached)|quota exceeded|server busy",
+    re.IGNORECASE,
+)
+LIMIT_REMEDY = (
+    "run again later, or run fewer tasks at a time; if it stays, raise the limit of connections of the service"
+)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, repr=False)
@@ -70,6 +85,19 @@ class Connection:
     @property
     def uses_sasl(self) -> bool:
         return self.security_protocol in ("SASL_PLAINTEXT", "SASL_SSL")
+
+
+def may_be_shown(option: str, value: str) -> bool:
+    """Is this value of an option of a cluster none that may be a misplaced secret?"""
+    return option not in _MEANT or _MEANT[option].fullmatch(value) is not None
+
+
+def is_limited(reason: str) -> bool:
+    """Does a cluster refuse a connection because there are too many, in the words of the reason? It may take one later.
+
+    Amazon MSK with IAM refuses the login then: "Too many connects".
+    """
+    return _LIMITED.search(reason) is not None
 
 
 def connection_from(options: t.Mapping[str, t.Any], name: str = "cluster") -> Connection:
@@ -125,9 +153,7 @@ def _servers(value: t.Any, name: str) -> tuple[str, ...]:
 
 def _check_protocol(connection: Connection) -> None:
     if connection.security_protocol not in PROTOCOLS:
-        raise _refusal(
-            connection, f"security_protocol is {connection.security_protocol!r}", f"use one of {', '.join(PROTOCOLS)}"
-        )
+        raise _refusal(connection, *_unknown("security_protocol", connection.security_protocol, PROTOCOLS))
     if not connection.uses_tls:
         given = [option for option in SSL_OPTIONS if getattr(connection, option)]
         if given:
@@ -152,12 +178,10 @@ def _check_sasl(connection: Connection) -> None:
             "AWS_MSK_IAM is the name of a Java login module",
             "set sasl_mechanism to OAUTHBEARER and aws_region to the cluster's region",
         )
-    if mechanism is not None and mechanism not in (*PASSWORD_MECHANISMS, "OAUTHBEARER"):
-        raise _refusal(
-            connection,
-            f"sasl_mechanism is {mechanism!r}",
-            f"use one of {', '.join((*PASSWORD_MECHANISMS, 'OAUTHBEARER'))}",
-        )
+    if mechanism is not None and mechanism not in _MECHANISMS:
+        raise _refusal(connection, *_unknown("sasl_mechanism", mechanism, _MECHANISMS))
+    if connection.aws_region and not may_be_shown("aws_region", connection.aws_region):
+        raise _refusal(connection, "aws_region is not the name of a region", "write it like eu-central-1")
     if not connection.uses_sasl:
         for option in ("sasl_mechanism", "sasl_username", "sasl_password", *OAUTH_OPTIONS, "oauth_scope", "aws_region"):
             if getattr(connection, option):
@@ -171,7 +195,7 @@ def _check_sasl(connection: Connection) -> None:
         raise _refusal(
             connection,
             f"{connection.security_protocol} needs sasl_mechanism",
-            f"use one of {', '.join((*PASSWORD_MECHANISMS, 'OAUTHBEARER'))}",
+            f"use one of {', '.join(_MECHANISMS)}",
         )
     if mechanism in PASSWORD_MECHANISMS:
         _require(connection, ("sasl_username", "sasl_password"), mechanism)
@@ -248,6 +272,14 @@ def _require(connection: Connection, options: t.Sequence[str], why: str) -> None
     missing = [option for option in options if not getattr(connection, option)]
     if missing:
         raise _refusal(connection, f"{why} needs {' and '.join(missing)}", f"set {' and '.join(missing)}")
+
+
+def _unknown(option: str, value: str, known: t.Sequence[str]) -> tuple[str, str]:
+    """What is wrong with a value, which is not shown, and what to do."""
+    near = difflib.get_close_matches(value, known, 1)
+    return f"{option} has an unknown value", (
+        f"did you mean {near[0]}? Use" if near else "use"
+    ) + f" one of {', '.join(known)}"
 
 
 def _refusal(connection: Connection, what: str, remedy: str) -> InvalidInput:

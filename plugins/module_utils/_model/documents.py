@@ -18,6 +18,7 @@ import contextlib
 import functools
 import io
 import json
+import time
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
@@ -28,19 +29,20 @@ Json = dict[str, t.Any]
 VERSION = 1
 LONGEST_TEXT = (1 << 15) - 1  # bytes of UTF-8: Kafka's protocol gives the length of a string as INT16
 _PREFIX = "streamshift.kafka/"
+_KEPT = "restore it from the newest folder in history/ that has one, or from a backup"
 # What can be done about a file that cannot be used. A receipt cannot be made again: it holds what is gone elsewhere.
 _AGAIN = {
     "snapshot": "remove it, and take the snapshot again",
     "plan": "remove it, and let the plan be made again",
-    "copy": "restore it from a backup: without it nobody knows how far the copy is",
-    "receipt": "restore it from a backup: without it nothing can be rolled back",
-    "removed": "restore it from a backup: without it the removed groups cannot be made again",
+    "copy": f"{_KEPT}: without it nobody knows how far the copy is",
+    "receipt": f"{_KEPT}: without it nothing can be rolled back",
+    "removed": f"{_KEPT}: without it the removed groups cannot be made again",
     "report": "remove it, and verify the plan again",
     "status": "remove it: the next round writes it again",
     "lease": "remove it, if no run works in the directory",
-    "connect-receipt": "restore it from a backup: without it nothing can be rolled back",
+    "connect-receipt": f"{_KEPT}: without it nothing can be rolled back",
     "topics": "remove it, and plan the promotion again",
-    "topics-receipt": "restore it from a backup: without it nothing can be rolled back",
+    "topics-receipt": f"{_KEPT}: without it nothing can be rolled back",
 }
 _OPENING, _CLOSING = '"entries": [', "\n]}\n"
 _LONGEST_HEAD = 1 << 20  # characters: a longer first line is read with the rest of the document
@@ -202,7 +204,7 @@ def text_of(value: t.Any) -> str:
 
 
 def name_of(value: t.Any) -> str:
-    """The name of a group or a topic: a text that Kafka's protocol can carry, or ValueError."""
+    """The name of a group or a topic: a text of one character or more that Kafka's protocol can carry, or ValueError."""
     return _name_of(value) if isinstance(value, str) else text_of(value)
 
 
@@ -210,6 +212,8 @@ def name_of(value: t.Any) -> str:
 def _name_of(value: str) -> str:
     """The same object for the same name: thousands of entries share it."""
     name = text_of(value)
+    if not name:
+        raise ValueError("a name is empty")
     if len(name.encode()) > LONGEST_TEXT:
         raise ValueError(f"a name is longer than {LONGEST_TEXT} bytes, which Kafka's protocol cannot carry")
     return name
@@ -272,6 +276,11 @@ def unix_time_of(value: t.Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1 << 37:
         raise ValueError(f"{_shown(value)} is not a time")
     return float(value)
+
+
+def utc_text(unix_time: float) -> str:
+    """Unix time in seconds as people read it, and as ISO 8601: 2026-11-25T20:15:00Z."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(unix_time))
 
 
 def _shown(value: t.Any) -> str:

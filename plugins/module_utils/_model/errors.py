@@ -10,10 +10,13 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.visible_text import visible, visible_name
+
+_BLANKS = str.maketrans("\n\t", "  ")  # of texts of several lines, such as Java's
 
 
 class MigrationError(Exception):
-    """Said to the user as it is, in one line.
+    """Said to the user as it is, in one line, in which nothing that a cluster has told acts on a terminal.
 
     :param what: what failed or is refused, as a clause without a full stop.
     :param cluster: which cluster, as its connection names itself.
@@ -64,8 +67,8 @@ class MigrationError(Exception):
             text
             for text in (
                 self.cluster,
-                self.group and f"group {self.group}",
-                self.topic and f"topic {self.topic}",
+                self.group and f"group {visible_name(self.group)}",
+                self.topic and f"topic {visible_name(self.topic)}",
                 self.partition is not None and f"partition {self.partition}",
             )
             if text
@@ -73,7 +76,7 @@ class MigrationError(Exception):
         head = ", ".join(where) + ": " if where else ""
         why = f": {self.why}" if self.why else ""
         remedy = f". {self.remedy[:1].upper()}{self.remedy[1:]}" if self.remedy else ""
-        return f"{head}{self.what}{why}{remedy}.".replace("\n", " ")
+        return visible(f"{head}{self.what}{why}{remedy}.".translate(_BLANKS))
 
 
 class InvalidInput(MigrationError):

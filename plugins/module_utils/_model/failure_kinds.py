@@ -27,6 +27,7 @@ class FailureKind(enum.StrEnum):
     # the clusters
     CONNECTION_FAILED = "connection_failed"
     ACL_MISSING = "acl_missing"
+    ACL_LOCKOUT = "acl_lockout"
     BROKER_REFUSED = "broker_refused"
     RECORD_UNREADABLE = "record_unreadable"
     # files

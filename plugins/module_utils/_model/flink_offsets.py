@@ -8,7 +8,10 @@
     'scan.startup.mode' = 'specific-offsets',
     'scan.startup.specific-offsets' = 'partition:0,offset:41;partition:1,offset:60'
 
-Source: Flink, "Apache Kafka SQL Connector", and KafkaConnectorOptionsUtil.parseSpecificOffsets().
+They are read from statements as well: from `CREATE TABLE ... WITH (...)`, and from hints `orders /*+ OPTIONS(...) */`, which
+win over the options of the table.
+
+Source: Flink, "Apache Kafka SQL Connector", "SQL Hints", and KafkaConnectorOptionsUtil.parseSpecificOffsets().
 """
 
 from __future__ import annotations
@@ -18,12 +21,21 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import LEGAL_TOPIC, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.stock_csv import BYTE_ORDER_MARK
 
 _TOPIC, _MODE, _OFFSETS = "topic", "scan.startup.mode", "scan.startup.specific-offsets"
-_OPTION = re.compile(r"\s*'([^']+)'\s*=\s*'([^']*)'\s*,?\s*")
-_POSITION = re.compile(r"partition:(\d{1,10}),offset:(\d{1,19})", re.ASCII)
+# As Java reads it: a plus sign is a sign, and what is empty at the end is no part.
+_POSITION = re.compile(r"partition:\+?(\d{1,10}),offset:\+?(\d{1,19}),*", re.ASCII)
+_TOKEN = re.compile(
+    r"(?P<option>'((?:[^']|'')*)'\s*=\s*'((?:[^']|'')*)')|(?P<text>'(?:[^']|'')*')|(?P<comment>--[^\n]*|/\*(?!\+).*?\*/)|.",
+    re.DOTALL,
+)
+_TOGETHER = re.compile(r"\s*,\s*|[^\S\n]*(\n[^\S\n]*)?")  # between two options: a comma, or no blank line
+_CREATED = re.compile(r"\bTABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?([\w.`]+)", re.IGNORECASE)
+_HINT = re.compile(r"(?:([\w.`]+)\s*)?/\*\+\s*OPTIONS\s*\(\s*\Z", re.IGNORECASE)
+
+_Options: t.TypeAlias = "dict[str, tuple[str, int]]"  # by name: the value, and in which line it is
 
 
 def to_table_options(positions: t.Mapping[TopicPartition, int | None]) -> str:
@@ -39,47 +51,101 @@ def to_table_options(positions: t.Mapping[TopicPartition, int | None]) -> str:
 
 
 def read_table_options(text: str, path: str) -> dict[TopicPartition, int]:
-    """Read what to_table_options() writes. Raises InvalidFile that names the line."""
+    """Read what to_table_options() writes, or statements with such options. Raises InvalidFile that names the line."""
     found: dict[TopicPartition, int] = {}
-    topic = None
-    for number, line in enumerate(text.removeprefix(BYTE_ORDER_MARK).splitlines(), 1):
-        if not line.strip():
-            continue
-        try:
-            name, value = _option(line)
-            if name == _TOPIC and ";" in value:
-                raise ValueError("it names several topics, which share their offsets: give an option for each")
-            if name == _TOPIC:
-                topic = documents.name_of(value)
-            elif name == _OFFSETS:
-                if not topic:
-                    raise ValueError("no 'topic' is named before it")
-                for position in value.split(";"):
-                    where, offset = _position(topic, position)
-                    if where in found:
-                        raise ValueError(f"{where} is there twice")
-                    found[where] = offset
-        except ValueError as exc:
-            raise InvalidFile(
-                f"line {number} of {path} is no option of Flink SQL that says where a topic starts",
-                why=str(exc),
-                remedy=f"give '{_TOPIC}', '{_MODE}' and '{_OFFSETS}' of each table alone, each on a line",
-            ) from exc
+    try:
+        for table in _tables(text.removeprefix(BYTE_ORDER_MARK)):
+            for where, offset in _positions(table):
+                if found.setdefault(where, offset) != offset:
+                    raise _Wrong(table[_OFFSETS][1], f"{where} is there twice, with {found[where]} and {offset}")
+    except _Wrong as exc:
+        raise InvalidFile(
+            f"line {exc.line} of {path} is no option of Flink SQL that says where a topic starts",
+            why=exc.why,
+            remedy=f"give '{_TOPIC}', '{_MODE}' and '{_OFFSETS}' of each table",
+        ) from exc
     if not found:
         raise InvalidFile(f"{path} holds no offset", remedy=f"correct the path, or add '{_OFFSETS}'")
     return found
 
 
-def _option(line: str) -> tuple[str, str]:
-    shape = _OPTION.fullmatch(line)
-    if shape is None:
-        raise ValueError("it is not 'name' = 'value'")
-    name, value = shape.groups()
-    if name not in (_TOPIC, _MODE, _OFFSETS):
-        raise ValueError(f"it sets {name}")
-    if name == _MODE and value != "specific-offsets":
-        raise ValueError(f"the mode is {value}, which says no offsets")
-    return name, value
+class _Wrong(Exception):
+    """What is wrong in a line."""
+
+    def __init__(self, line: int, why: str) -> None:
+        self.line, self.why = line, why
+
+
+def _tables(text: str) -> t.Iterator[_Options]:
+    """The options of each table that is created or read; a table that a hint starts elsewhere has the hint's alone."""
+    created: dict[str | None, list[_Options]] = {}
+    hinted: list[tuple[str | None, _Options]] = []
+    for before, options in _blocks(text):
+        hint = _HINT.search(before)
+        if hint is not None:
+            hinted.append((_last_part(hint[1]), options))
+        else:
+            names = _CREATED.findall(before)
+            created.setdefault(_last_part(names[-1]) if names else None, []).append(options)
+    overridden = {name for name, options in hinted if name is not None and _OFFSETS in options}
+    for name, its in created.items():
+        if name not in overridden:
+            yield from its
+    for name, options in hinted:
+        (own,) = created.get(name, [{}])[-1:] if name is not None else [{}]
+        yield {**own, **options}
+
+
+def _last_part(path: str | None) -> str | None:
+    return None if path is None else path.rpartition(".")[2].strip("`")
+
+
+def _blocks(text: str) -> t.Iterator[tuple[str, _Options]]:
+    """Options that belong together, and what stands before them, without comments and quoted texts."""
+    seen: list[str] = []
+    since = 0  # the last option
+    options: _Options = {}
+    before = ""
+    line = next_line = 1
+    for token in _TOKEN.finditer(text):
+        line, next_line = next_line, next_line + token[0].count("\n")
+        if token[0] == "'":
+            raise _Wrong(line, "a quote is not closed")
+        if token.lastgroup is None or token["option"] is None:
+            seen.append(" " if token.lastgroup else token[0])
+            continue
+        name, value = (token[number].replace("''", "'") for number in (2, 3))
+        if options and (name in options or not _TOGETHER.fullmatch("".join(seen[since:]))):
+            yield before, options
+            options = {}
+        before = before if options else "".join(seen)
+        options[name] = value, line
+        since = len(seen)
+    if options:
+        yield before, options
+
+
+def _positions(options: _Options) -> t.Iterator[tuple[TopicPartition, int]]:
+    """Where a table starts, if its options say it. Raises _Wrong."""
+    mode, line = options.get(_MODE, ("specific-offsets", 0))
+    if mode != "specific-offsets":
+        raise _Wrong(line, f"the mode is {mode}, which says no offsets")
+    value, line = options.get(_OFFSETS, ("", line))
+    if _OFFSETS not in options:
+        if _MODE in options and _TOPIC in options:
+            raise _Wrong(line, f"'{_OFFSETS}' is missing")
+        return
+    topic = options.get(_TOPIC, ("", line))[0]
+    if not topic:
+        raise _Wrong(line, f"no '{_TOPIC}' is named with it, and no table in the file that has one")
+    if not LEGAL_TOPIC.fullmatch(topic):
+        several = "it names several topics, which share their offsets: give a table for each"
+        raise _Wrong(options[_TOPIC][1], several if ";" in topic else f"{topic!r} cannot be the name of a topic")
+    for position in value.rstrip(";").split(";"):
+        try:
+            yield _position(topic, position)
+        except ValueError as exc:
+            raise _Wrong(line, str(exc)) from exc
 
 
 def _position(topic: str, text: str) -> tuple[TopicPartition, int]:

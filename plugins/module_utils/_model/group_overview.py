@@ -12,12 +12,15 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
     IDLE_STATES,
+    GroupKind,
     GroupMember,
     GroupReading,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.known_names import GROUPS, known
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.visible_text import visible
 
-_COLUMNS = ("group", "type", "state", "members", "topics", "partitions", "lag", "movable", "why_not")
+_COLUMNS = ("group", "type", "what", "state", "members", "topics", "partitions", "lag", "movable", "why_not")
 _NUMBERS = ("members", "partitions", "lag")
 # A spreadsheet takes a cell that begins with one of these for a formula.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
@@ -26,14 +29,14 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 class GroupOverview(t.NamedTuple):
     """One group of one cluster.
 
-    members: None where the brokers cannot describe them, as those of share groups. ends: the log ends (high watermarks)
-    of the partitions that the group has committed and that still exist. why_not: why the group cannot be migrated now,
-    None if it can.
+    members: None where the brokers cannot describe them, as those of share groups. logs: where the logs of the partitions begin
+    and end (high watermark) that the group has committed and that still exist. is_streams: of a Kafka Streams application.
     """
 
     reading: GroupReading
     members: tuple[GroupMember, ...] | None
-    ends: dict[TopicPartition, int]
+    logs: dict[TopicPartition, tuple[int, int]]
+    is_streams: bool = False
 
     @property
     def topics(self) -> list[str]:
@@ -42,29 +45,44 @@ class GroupOverview(t.NamedTuple):
 
     @property
     def lag(self) -> int | None:
-        """Offsets from the committed ones to the log ends, as Kafka's tool counts them; None without committed offsets."""
+        """Offsets from the committed ones to the log ends, without those that have expired; None without committed offsets."""
         lags = [self.partition_lag(partition) for partition in self.reading.offsets]
         known = [lag for lag in lags if lag is not None]
         return sum(known) if known else None
 
     def partition_lag(self, partition: TopicPartition) -> int | None:
         """The same of one partition; None if the partition no longer exists."""
-        end = self.ends.get(partition)
-        return None if end is None else max(0, end - self.reading.offsets[partition].offset)
+        if partition not in self.logs:
+            return None
+        start, end = self.logs[partition]
+        return max(0, end - max(start, self.reading.offsets[partition].offset))
+
+    @property
+    def what(self) -> str | None:
+        """What uses the group, as far as its kind or its name tells; None for consumers, by all that one can see."""
+        if self.is_streams:
+            return "Kafka Streams"
+        its = known(self.reading.group, GROUPS)
+        if self.reading.kind is not GroupKind.CONSUMER:
+            return self.reading.kind.value
+        return its and its.whose
 
     @property
     def why_not(self) -> str | None:
-        """In the order in which an operator would meet the reasons."""
+        """Why the group cannot be migrated now, None if it can. In the order in which an operator would meet the reasons."""
         reading = self.reading
-        if reading.kind == "share":
-            return "a share group has no committed offsets"
-        if not reading.keeps_offsets:
-            return f"a group of type {reading.kind} has no committed offsets of consumers"
+        if reading.without_offsets is not None:
+            return f"it {reading.without_offsets}"
         if not reading.offsets:
             return "it has no committed offsets"
-        gone = sorted({partition.topic for partition in reading.offsets if partition not in self.ends})
-        if len(gone) == len(self.topics):
+        if not self.logs:
             return "all topics that it has committed are deleted"
+        beyond = sorted(where for where, (_start, end) in self.logs.items() if reading.offsets[where].offset > end)
+        if beyond:
+            where = beyond[0]
+            more = f", and {len(beyond) - 1} more" if beyond[1:] else ""
+            offset, end = reading.offsets[where].offset, self.logs[where][1]
+            return f"it has committed {offset} on {where}, after the log's end {end}{more}"
         if reading.state not in IDLE_STATES:
             return "it is in use: stop its consumers first"
         return None
@@ -74,6 +92,7 @@ class GroupOverview(t.NamedTuple):
         return {
             "group": self.reading.group,
             "type": self.reading.type,
+            "what": self.what,
             "state": self.reading.state,
             "members": None if self.members is None else len(self.members),
             "topics": self.topics,
@@ -86,7 +105,7 @@ class GroupOverview(t.NamedTuple):
 
 def overview_table(groups: t.Sequence[GroupOverview]) -> list[str]:
     """A header and a line for each group, in columns."""
-    rows = [list(_COLUMNS), *(list(_cells(group, "-").values()) for group in groups)]
+    rows = [list(_COLUMNS), *(list(map(visible, _cells(group, "-").values())) for group in groups)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
     lines = []
     for row in rows:
@@ -101,12 +120,12 @@ def overview_table(groups: t.Sequence[GroupOverview]) -> list[str]:
 def overview_csv(groups: t.Sequence[GroupOverview]) -> str:
     """The same as CSV with a header (RFC 4180, line feeds), safe to open as a spreadsheet; unknown values are empty."""
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
+    writer, quoting = csv.writer(out, lineterminator="\n"), csv.writer(out, lineterminator="\n", quoting=csv.QUOTE_ALL)
     writer.writerow(_COLUMNS)
     for group in groups:
-        writer.writerow(
-            [f"'{cell}" if cell.startswith(_FORMULA_STARTS) else cell for cell in _cells(group, "").values()]
-        )
+        cells = [f"'{cell}" if cell.startswith(_FORMULA_STARTS) else cell for cell in _cells(group, "").values()]
+        # Before Python 3.13, a carriage return alone is not quoted.
+        (quoting if any("\r" in cell for cell in cells) else writer).writerow(cells)
     return out.getvalue()
 
 

@@ -7,8 +7,13 @@
 from __future__ import annotations
 
 import dataclasses
+import enum
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.known_names import (
+    is_repartition_topic,
+    is_streams_topic,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
 
@@ -29,6 +34,16 @@ Commits = dict[TopicPartition, CommittedOffset]
 IDLE_STATES = ("", "Empty", "Dead")
 
 
+class GroupKind(enum.StrEnum):
+    """What a group is, and so whether it keeps committed offsets: those of the first two kinds do."""
+
+    CONSUMER = "consumer"
+    STREAMS = "streams"
+    SHARE = "share"
+    CONNECT = "connect"
+    OTHER = "other"
+
+
 class GroupListing(t.NamedTuple):
     """A group as the brokers list it. type: classic, consumer, share, streams; unknown where brokers do not tell."""
 
@@ -47,7 +62,11 @@ class GroupMember(t.NamedTuple):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GroupReading:
-    """One group at one moment. exists is False for a group that no broker knows; its other fields are then empty."""
+    """One group at one moment. exists is False for a group that no broker knows; its other fields are then empty.
+
+    open: the partitions for which a transaction that commits offsets is open, and what brokers tell of it. offsets has what was
+    committed before it.
+    """
 
     group: str
     exists: bool
@@ -55,16 +74,66 @@ class GroupReading:
     type: str
     protocol_type: str
     offsets: Commits
+    open: dict[TopicPartition, str] = dataclasses.field(default_factory=dict)
+
+    @property
+    def kind(self) -> GroupKind:
+        """What the group is: by its type, where brokers tell it, else by its protocol and by the topics that it consumes."""
+        if self.type == "share":
+            return GroupKind.SHARE
+        if "streams" in (self.type, self.protocol_type):
+            return GroupKind.STREAMS
+        if self.protocol_type == "connect":
+            return GroupKind.CONNECT
+        if self.type not in ("", "classic", "consumer", "unknown") or self.protocol_type not in ("", "consumer"):
+            return GroupKind.OTHER
+        is_streams = any(is_repartition_topic(where.topic, self.group) for where in self.offsets)
+        return GroupKind.STREAMS if is_streams else GroupKind.CONSUMER
+
+    def is_streams(self, topics: t.Iterable[str]) -> bool:
+        """Is it a Kafka Streams application? topics: others of its cluster, which may be changelog topics of it."""
+        return self.kind is GroupKind.STREAMS or any(is_streams_topic(topic, self.group) for topic in topics)
 
     @property
     def keeps_offsets(self) -> bool:
-        """Whether what it has consumed is kept as committed offsets; share groups and Connect's keep theirs elsewhere."""
-        return self.type != "share" and self.protocol_type in ("", "consumer")
+        """Whether what it has consumed is kept as committed offsets, which can be moved."""
+        return self.without_offsets is None
 
     @property
-    def kind(self) -> str:
-        """What a group that keeps none is called, such as share or connect."""
-        return "share" if self.type == "share" else self.protocol_type
+    def without_offsets(self) -> str | None:
+        """Why it has no committed offsets that can be moved, as a clause about it; None for a group that keeps them."""
+        match self.kind:
+            case GroupKind.SHARE:
+                return "is a share group, which has no single position in a partition"
+            case GroupKind.CONNECT:
+                return "is the group of Kafka Connect's workers, which keep what they have done in topics of their own"
+            case GroupKind.OTHER if self.protocol_type not in ("", "consumer"):
+                return f"speaks the protocol {self.protocol_type} and is no consumer group"
+            case GroupKind.OTHER:
+                return f"is of the unknown type {self.type}"
+        return None
+
+    @property
+    def has_members(self) -> bool:
+        """Is anybody in it? What is not surely without members has some, states of later brokers included."""
+        return self.exists and self.state not in ("Empty", "Dead")
+
+    @property
+    def had_members(self) -> bool:
+        """Has it members, or had it some since it was made? A group that only had commits made for it has no protocol."""
+        return self.type == "consumer" or self.protocol_type != "" or self.has_members
+
+
+def partitions_of(readings: t.Mapping[str, GroupReading]) -> dict[str, t.Collection[TopicPartition]]:
+    """The partitions for which each group has committed an offset, or an open transaction commits one, by its name."""
+    return {name: {**reading.offsets, **reading.open}.keys() for name, reading in readings.items()}
+
+
+def open_text(open_transactions: t.Mapping[TopicPartition, str]) -> str:
+    """Of one group, that is not empty: the first partition, and what is known of its transaction."""
+    first, told = min(open_transactions.items())
+    more = f" and {len(open_transactions) - 1} more" if len(open_transactions) > 1 else ""
+    return f"a transaction that commits offsets for {first}{more} is open" + (f": {told}" if told else "")
 
 
 def commits_of(readings: t.Mapping[str, GroupReading]) -> dict[tuple[str, TopicPartition], CommittedOffset]:

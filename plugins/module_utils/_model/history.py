@@ -34,14 +34,18 @@ ROUND_PHASES = ("sync", "promote_round")
 # There are many rounds, and an error may be repeated, so that either would soon be all that is kept.
 MOST_ROUNDS = 5
 MOST_FAILED = 5
+_TIME = "%Y-%m-%dT%H%M%SZ"
+_TIME_LENGTH = len("2026-01-31T235959Z")
 _PHASE = re.compile(r"[a-z]+(_[a-z]+)*")
 _NAME = re.compile(r"\d{4}-\d\d-\d\dT\d{6}Z-(?P<phase>[a-z]+(_[a-z]+)*)(?P<failed>-failed)?(-\d+)?")
 
 
-def folder_name(when: datetime.datetime, phase: str, present: t.Container[str], *, failed: bool = False) -> str:
-    """The name of the folder of a run that has ended at this time (UTC); names sort by time.
+def folder_name(when: datetime.datetime, phase: str, present: t.Collection[str], *, failed: bool = False) -> str:
+    """The name of the folder of a run that has ended at this time (UTC); names sort in the order of the runs.
 
-    present: the names that there are, because two runs may end in one second. failed: it has failed and written nothing.
+    If the clock went back, the time is a second after that of the newest folder, so that the newest run is the last one.
+
+    present: the names that there are; two runs may end in one second. failed: it has failed and written nothing.
     Raises InvalidInput for what is no phase.
     """
     if not _PHASE.fullmatch(phase):
@@ -50,7 +54,10 @@ def folder_name(when: datetime.datetime, phase: str, present: t.Container[str], 
             why="a folder is named after it",
             remedy="give lower-case letters and underscores, such as cut_over",
         )
-    first = name = f"{when:%Y-%m-%dT%H%M%SZ}-{phase}{'-failed' if failed else ''}"
+    newest = max((each[:_TIME_LENGTH] for each in present if is_folder_name(each)), default="")
+    if newest > f"{when:{_TIME}}":
+        when = datetime.datetime.strptime(newest, _TIME) + datetime.timedelta(seconds=1)  # noqa: DTZ007 - of UTC as well
+    first = name = f"{when:{_TIME}}-{phase}{'-failed' if failed else ''}"
     number = 1
     while name in present:
         number += 1

@@ -6,12 +6,10 @@
 
 from __future__ import annotations
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
-
-_WITHOUT_POSITIONS = {
-    "share": "is a share group, which has no single position in a partition",
-    "streams": "is a Kafka Streams group, whose offsets mean nothing without its other topics",
-}
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
+    GroupReading,
+    open_text,
+)
 
 
 def idle_problem(before: GroupReading, after: GroupReading) -> str | None:
@@ -20,8 +18,10 @@ def idle_problem(before: GroupReading, after: GroupReading) -> str | None:
     The readings lie some seconds apart: a consumer with assign() is never a member, and shows as moving commits only.
     """
     for reading in (before, after):
+        if reading.open:  # also of a group that is still to be made by its first commit
+            return members_problem(reading)
         if reading.exists:
-            problem = _of_kind(reading) or members_problem(reading)
+            problem = reading.without_offsets or members_problem(reading)
             if problem:
                 return problem
     moved = sorted(
@@ -40,23 +40,10 @@ def idle_problem(before: GroupReading, after: GroupReading) -> str | None:
     )
 
 
-def _of_kind(reading: GroupReading) -> str | None:
-    if reading.type in _WITHOUT_POSITIONS:
-        return _WITHOUT_POSITIONS[reading.type]
-    if reading.type not in ("classic", "consumer", "unknown"):
-        return f"is of the unknown type {reading.type}"
-    if reading.protocol_type == "connect":
-        return "belongs to Kafka Connect workers and is no consumer group"
-    if reading.protocol_type not in ("", "consumer"):
-        return f"speaks the protocol {reading.protocol_type} and is no consumer group"
-    return None
-
-
 def members_problem(reading: GroupReading) -> str | None:
-    """Why a group that exists cannot be taken for one without members, as a clause about it, or None.
-
-    What is not surely without members counts as busy, states of later brokers included.
-    """
-    if reading.state in ("Empty", "Dead"):
+    """Why a group cannot be taken for one that nobody uses, as a clause about it, or None."""
+    if reading.open:
+        return f"is in use: {open_text(reading.open)}"
+    if not reading.has_members:
         return None
     return f"has members (its state is {reading.state or 'not told'})"

@@ -19,8 +19,8 @@ FILE = "lease.json"
 class Lease:
     """A process that holds a directory for all of its tasks.
 
-    host: where it runs. namespace: within which its id is unique there; containers of one name differ in it. process: its
-    id. ticks: when it started, in clock ticks since the host booted, because an id may be given again. started: the same in
+    host: where it runs. namespace: within which its id is unique; containers, and machines, of one name differ in it. process:
+    its id. ticks: when it started, in clock ticks since the host booted, because an id may be given again. started: the same in
     seconds of Unix time, for people. Null: the host cannot tell.
     """
 

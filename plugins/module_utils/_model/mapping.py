@@ -49,22 +49,53 @@ class Rule:
         return about + (f", topics {', '.join(self.topics)}" if self.topics else "")
 
 
+class Prefixes(t.NamedTuple):
+    """What MirrorMaker 2 puts before names of topics.
+
+    of_source: before those that it copies. of_destination: before copies of the destination's own topics at the source, empty
+    where that is not known. separator: what ends both.
+    """
+
+    of_source: str = ""
+    of_destination: str = ""
+    separator: str = ""
+
+
+NO_PREFIXES = Prefixes()
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Mapping:
     """First rule that applies wins; what no rule is about keeps its name. InvalidInput for one that would lose it.
 
-    topic_prefix is put before every topic, as MirrorMaker 2's DefaultReplicationPolicy does. repartitioned are patterns
-    of source topics whose records stand in other partitions there, and several of which may become one topic.
+    prefixes are what MirrorMaker 2's DefaultReplicationPolicy puts before topics. repartitioned are patterns of source topics
+    whose records stand in other partitions there, and several of which may become one topic.
     """
 
     topic_rules: tuple[Rule, ...] = ()
     group_rules: tuple[Rule, ...] = ()
-    topic_prefix: str = ""
+    prefixes: Prefixes = NO_PREFIXES
     repartitioned: tuple[str, ...] = ()
 
     def topic(self, topic: str) -> str:
-        """The destination's name of a source topic."""
-        return self.topic_prefix + _first(self.topic_rules, topic)[0]
+        """The destination's name of a source topic. What was copied from the destination has its own name there."""
+        if self.is_own(topic):
+            return topic.removeprefix(self.prefixes.of_destination)
+        return self.prefixes.of_source + _first(self.topic_rules, topic)[0]
+
+    def is_own(self, topic: str) -> bool:
+        """Is this topic of the source the copy of one of the destination's own, where MirrorMaker 2 copies both ways?"""
+        return bool(self.prefixes.of_destination) and topic.startswith(self.prefixes.of_destination)
+
+    def hint_of_own(self, topic: str) -> str:
+        """What to set if a source topic without a copy is itself a copy of the destination's; empty where it cannot be."""
+        alias, _separator, own = topic.partition(self.prefixes.separator) if self.prefixes.separator else ("", "", "")
+        if self.prefixes.of_destination or not alias or not own:
+            return ""
+        return (
+            f"; if {topic} is MirrorMaker 2's copy of the destination's own topic {own}, set target_alias of "
+            f"replication_policy to {alias}"
+        )
 
     def source_topics(self, destination_topics: t.Iterable[str], selected: t.Iterable[str]) -> dict[str, str]:
         """The source's names of destination topics, by these, where topic_rules alone name topics and nobody can be asked.
@@ -152,17 +183,19 @@ def repartitioned_from(patterns: t.Iterable[str]) -> tuple[str, ...]:
     return tuple(pattern for pattern in patterns if compiled(pattern, option_name("repartitioned")))
 
 
-def topic_prefix_from(policy: dict[str, t.Any] | None) -> str:
-    """The prefix that MirrorMaker 2's replication policy gives to topics, or raise InvalidInput."""
+def prefixes_from(policy: dict[str, t.Any] | None) -> Prefixes:
+    """The prefixes that MirrorMaker 2's replication policy gives to topics, or raise InvalidInput."""
     if policy is None or policy["name"] == "identity":
-        return ""
+        return NO_PREFIXES
     if not policy.get("source_alias"):
         raise InvalidInput(
             f"{option_name('replication_policy')} has no source_alias, "
             "and topics are called <source_alias><separator><topic> there",
             remedy="set source_alias to the alias that MirrorMaker 2 has for the source cluster",
         )
-    return f"{policy['source_alias']}{policy.get('separator') or '.'}"
+    separator = policy.get("separator") or "."
+    target = policy.get("target_alias")
+    return Prefixes(f"{policy['source_alias']}{separator}", f"{target}{separator}" if target else "", separator)
 
 
 def _names(to: t.Any, where: str) -> tuple[str, ...]:

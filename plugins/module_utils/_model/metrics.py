@@ -42,6 +42,11 @@ def exposition(status: Status, migration: str) -> str:
         ("group_ready", "1 if the group stands at the destination where it must, else 0.", per_group("ready")),
         ("group_lag", "Records that the group has not consumed at the source, in offsets.", per_group("lag")),
         ("group_to_come", "Consumed records that have still to come to the destination.", per_group("to_come")),
+        (
+            "group_absent",
+            "Unconsumed records that the destination lacks although later ones are there.",
+            per_group("absent"),
+        ),
         ("group_partitions", "Partitions of the group with each verdict.", verdicts),
     ]
     lines = []

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import matches
@@ -71,10 +72,20 @@ def is_as_made(new: NewTopic, partitions: int, own: t.Mapping[str, str]) -> bool
 def is_same_value(one: str | None, other: str | None) -> bool:
     """Are two values of a setting one to the brokers?
 
-    They tell a list without the blanks that it was given with, and "true" for "TRUE".
+    They tell what they have read: a list without the blanks that it was given with, "true" for "TRUE", 0.5 for "0.50",
+    1.0E-4 for "0.0001". See ConfigDef.parseType() and convertToString() in Kafka.
     """
-    return _plain(one) == _plain(other)
+    return _read(one) == _read(other)
 
 
-def _plain(value: str | None) -> str | None:
-    return None if value is None else value.replace(" ", "").lower()
+def _read(value: str | None) -> list[str | int | float] | None:
+    return None if value is None else [_word(word.strip()) for word in value.split(",")]
+
+
+def _word(text: str) -> str | int | float:
+    """As Java reads it. Whole numbers are no floats, which cannot tell large ones apart; Python holds 1 and 1.0 equal."""
+    if re.fullmatch(r"[+-]?[0-9]+", text):
+        return int(text)
+    if re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?[df]?", text, re.IGNORECASE):
+        return float(text.rstrip("dDfF"))
+    return text.lower() if text.lower() in ("true", "false") else text

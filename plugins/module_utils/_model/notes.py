@@ -9,6 +9,17 @@ from __future__ import annotations
 import enum
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.known_names import (
+    GROUPS,
+    TOPICS,
+    KnownName,
+    with_owner,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
+
+_NAMED = 100  # groups or topics that a note names
+
 
 class NoteKind(enum.StrEnum):
     """What a module returns in `note_kinds`. docs/troubleshooting.md has an entry for each, with cause and remedy."""
@@ -16,17 +27,22 @@ class NoteKind(enum.StrEnum):
     # what was selected
     EXCLUDED = "excluded"
     WITHOUT_OFFSETS = "without_offsets"
+    GROUP_UNNAMED = "group_unnamed"
     RULE_UNUSED = "rule_unused"
     # before a migration
+    OPPOSITE_DIRECTION = "opposite_direction"
     TOPIC_BLOCKS = "topic_blocks"
     SETTING_DIFFERS = "setting_differs"
+    EQUAL_CLUSTER_IDS = "equal_cluster_ids"
     ROLLBACK_ACL_MISSING = "rollback_acl_missing"
     # groups
     GROUP_IN_USE = "group_in_use"
     SOURCE_IN_USE = "source_in_use"
     STREAMS_GROUP = "streams_group"
+    SINK_GROUP = "sink_group"
     UNCOMMITTED = "uncommitted"
     CHECKPOINT_MISSING = "checkpoint_missing"
+    OFFSET_SYNCS_MISSING = "offset_syncs_missing"
     GROUP_CREATED = "group_created"
     OFFSETS_EXPIRE = "offsets_expire"
     BEFORE_LOG_START = "before_log_start"
@@ -53,6 +69,7 @@ class NoteKind(enum.StrEnum):
     CONNECTOR_MAY_RUN = "connector_may_run"
     KEYS_UNKNOWN = "keys_unknown"
     NOT_COMPARED = "not_compared"
+    POSITION_MISSING = "position_missing"
     ALIAS_UNCERTAIN = "alias_uncertain"
     # promotions
     TOPIC_LEFT_MISSING = "topic_left_missing"
@@ -61,6 +78,7 @@ class NoteKind(enum.StrEnum):
     PARTITIONS_GROW = "partitions_grow"
     PARTITIONS_STAY = "partitions_stay"
     SETTING_LEFT_ALONE = "setting_left_alone"
+    ACL_LOCKOUT = "acl_lockout"
     ACL_LEFT_OUT = "acl_left_out"
     ACL_SPLIT = "acl_split"
     ACL_DESTINATION_ONLY = "acl_destination_only"
@@ -88,6 +106,27 @@ class Note(t.NamedTuple):
         return self.text
 
 
-def excluded(names: t.Sequence[str]) -> list[Note]:
-    """The note of the groups and topics that match a pattern and an exclude pattern; none without such names."""
-    return [Note(NoteKind.EXCLUDED, f"Left out by an exclude pattern: {', '.join(names)}.")] if names else []
+def excluded(groups: t.Sequence[str] = (), topics: t.Sequence[str] = ()) -> list[Note]:
+    """The notes of the groups and topics that match a pattern and an exclude pattern, and of a group with an empty name."""
+    named = [group for group in groups if group]
+    kinds = (("groups", named, GROUPS), ("topics", topics, TOPICS))
+    notes = [Note(NoteKind.EXCLUDED, f"{excluded_text(kind, names, table)}.") for kind, names, table in kinds if names]
+    if len(named) < len(groups):
+        text = (
+            "Left out the group with the empty name: brokers do not describe it or remove its committed offsets, so it could "
+            "not be rolled back. Set group.id of its consumers."
+        )
+        notes.append(Note(NoteKind.GROUP_UNNAMED, text))
+    return notes
+
+
+def excluded_text(option: str, names: t.Sequence[str], table: t.Iterable[KnownName]) -> str:
+    """Which names an exclude pattern has left out, what they are called like, and how to take them all the same.
+
+    option: groups or topics, with the table of what is known of such names.
+    """
+    told = first_of([with_owner(name, table) for name in names], _NAMED)
+    return (
+        f"Left out by {option_name(f'exclude_{option[:-1]}_patterns')}: {told}. "
+        f"To take them, name them in {option_name(option)}"
+    )

@@ -17,6 +17,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model import (
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import (
     Snapshot,
@@ -54,13 +55,21 @@ def positions_of(snapshot: Snapshot) -> dict[str, dict[TopicPartition, int | Non
 def read_snapshot(text: str, path: str, group: str | None = None, form: str = "auto") -> Snapshot:
     """Read a snapshot of any form; auto tells JSON, which begins with a brace, from CSV. InvalidFile otherwise.
 
-    group: whose offsets a file holds that names no group.
+    group: whose offsets a file holds that names no group. InvalidInput for one beside a file that names others.
     """
     text = text.removeprefix(stock_csv.BYTE_ORDER_MARK)
     if not text.strip():
         raise InvalidFile(f"{path} is empty", remedy="correct the path, or make the file again")
     told = _form_of(text, form)
-    return from_json(text, path) if told == "json" else from_text(OffsetFormat(told), text, path, group)
+    taken = from_json(text, path) if told == "json" else from_text(OffsetFormat(told), text, path, group)
+    others = sorted({each.name for each in taken.groups} - {group})
+    if group and others:
+        raise InvalidInput(
+            f"{path} names its groups itself, and {option_name('snapshot_group')} is {group}",
+            why=f"it holds offsets of {first_of(others, 5)}",
+            remedy=f"remove {option_name('snapshot_group')} to take all of them, or remove the lines of the other groups",
+        )
+    return taken
 
 
 def _form_of(text: str, form: str) -> str:

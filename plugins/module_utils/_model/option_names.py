@@ -29,6 +29,16 @@ def option_name(option: str) -> str:
     return _variables.get(option, option)
 
 
+def ways(*ways_on: tuple[str, str]) -> str:
+    """The ways on that a remedy offers, joined by "or": those whose option the user can set where the message is shown.
+
+    Each is an option's name, or nothing for a way without an option, and the text. A role does not have every option of the
+    modules that it calls; a task of the user's own has all.
+    """
+    offered = [text for option, text in ways_on if not option or not _variables or option in _variables]
+    return ", or ".join(offered)
+
+
 def with_option_names(text: str, names: t.Collection[str] = ()) -> str:
     """A text that was written with names of options, in the user's words.
 

@@ -10,12 +10,22 @@ import collections
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import cluster_identity, documents
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import (
+    NO_TRAITS,
+    ClusterIdentity,
+    Traits,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import with_option_names
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import CertificateName, Reason, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import (
+    Absent,
+    CertificateName,
+    Reason,
+    Verdict,
+)
 
 KIND = "plan"
 _CERTIFICATES = frozenset(CertificateName)
@@ -78,8 +88,9 @@ class PlanEntry:
     lossless is, for a blocked entry, an offset that is known to lose nothing, when one is known. to_come is, where the
     destination lags, how many consumed offsets follow the last consumed record that has come to it. expected is
     what the destination group had committed when the plan was made, None for nothing. verified: how the entry was
-    verified since it was decided, without a problem; None where it was not. predicted: the destination did not have the
-    partition yet, and the entry is what a promotion of its topic leads to.
+    verified since it was decided, without a problem; None where it was not. lost: how many records that the group has not
+    consumed are on neither cluster any more, None where that is not known. predicted: the destination did not have the
+    partition yet, and the entry is what a promotion of its topic leads to. absent: None where no record is known to be.
     """
 
     group: str
@@ -98,11 +109,18 @@ class PlanEntry:
     verified: Verification | None = None
     to_come: int | None = None
     predicted: bool = False
+    lost: int | None = 0
+    absent: Absent | None = None
 
     @property
     def key(self) -> tuple[str, TopicPartition]:
         """What makes the entry unique in its plan."""
         return self.group, self.partition
+
+    @property
+    def source_topics(self) -> set[str]:
+        """The topics at the source that the entry rests on."""
+        return {at.partition.topic for at in self.source}
 
     @property
     def lacks_certificate(self) -> bool:
@@ -126,13 +144,43 @@ class PlanEntry:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Plan:
-    """snapshot: the digest of the snapshot that the plan was made from. match_on: the parts of records that the user names."""
+    """snapshot: the digest of the snapshot that the plan was made from. The traits are those that the plan rests on.
+
+    match_on: the parts of records that the user names.
+    """
 
     source_id: str
     destination_id: str
     snapshot: str
     entries: tuple[PlanEntry, ...]
+    source_traits: Traits = NO_TRAITS
+    destination_traits: Traits = NO_TRAITS
     match_on: tuple[str, ...] = ()
+
+    @property
+    def source_identity(self) -> ClusterIdentity:
+        """The source cluster that the plan was made for."""
+        return ClusterIdentity(self.source_id, self.source_traits)
+
+    @property
+    def destination_identity(self) -> ClusterIdentity:
+        """The destination cluster that the plan was made for."""
+        return ClusterIdentity(self.destination_id, self.destination_traits)
+
+    @property
+    def is_within_one_cluster(self) -> bool:
+        """Are source and destination one cluster, as far as the plan has noted?"""
+        return self.source_identity.difference(self.destination_identity) is None
+
+    @property
+    def same_topics(self) -> dict[str, tuple[str, str]]:
+        """The topics that have the same id at source and destination, and their ids there."""
+        found, others = self.source_traits.topic_ids, self.destination_traits.topic_ids
+        return {
+            name: (its, other)
+            for name, its in found.items()
+            if its is not None and (other := others.get(name)) is not None and its == other
+        }
 
     def by_key(self) -> dict[tuple[str, TopicPartition], PlanEntry]:
         """The entries by destination group and partition."""
@@ -144,8 +192,8 @@ def to_json(plan: Plan) -> str:
     return documents.dumps(
         KIND,
         {
-            "source": {"cluster_id": plan.source_id},
-            "destination": {"cluster_id": plan.destination_id},
+            "source": cluster_identity.to_row(plan.source_identity),
+            "destination": cluster_identity.to_row(plan.destination_identity),
             "snapshot": plan.snapshot,
             **({"match_on": list(plan.match_on)} if plan.match_on else {}),
         },
@@ -161,8 +209,8 @@ def from_json(text: str, path: str) -> Plan:
         path,
         {key: head.get(key) for key in ("source", "destination", "snapshot", "match_on")},
         lambda it: (
-            documents.text_of(it["source"]["cluster_id"]),
-            documents.text_of(it["destination"]["cluster_id"]),
+            cluster_identity.from_row(it["source"]),
+            cluster_identity.from_row(it["destination"]),
             documents.text_of(it["snapshot"]),
             MatchOn.of([documents.text_of(part) for part in it["match_on"] or ()]).parts,
         ),
@@ -172,7 +220,9 @@ def from_json(text: str, path: str) -> Plan:
     if twice:
         group, partition = twice[0]
         raise documents.damaged(KIND, path, f"group {group} has two entries for {partition}")
-    return Plan(source, destination, snapshot, entries, match_on)
+    return Plan(
+        source.cluster_id, destination.cluster_id, snapshot, entries, source.traits, destination.traits, match_on
+    )
 
 
 def _row(entry: PlanEntry) -> documents.Json:
@@ -202,6 +252,8 @@ def _row(entry: PlanEntry) -> documents.Json:
         "expected": documents.committed_row(entry.expected),
         "verified": entry.verified and entry.verified._asdict(),
         **({"predicted": True} if entry.predicted else {}),
+        **({} if entry.lost == 0 else {"lost": entry.lost}),
+        **({"absent": entry.absent._asdict()} if entry.absent else {}),
     }
 
 
@@ -245,6 +297,14 @@ def _entry(row: t.Any) -> PlanEntry:
         expected=documents.committed_from(row["expected"]),
         verified=_verification(row.get("verified")),
         predicted="predicted" in row,
+        lost=_optional(row.get("lost", 0)),
+        absent=_absent(row["absent"]) if "absent" in row else None,
+    )
+
+
+def _absent(row: t.Any) -> Absent:
+    return Absent(
+        documents.offset_of(row["records"]), documents.offset_of(row["source"]), documents.flag_of(row["exactly"])
     )
 
 

@@ -88,4 +88,4 @@ def _count(finding: Finding, kind: ProblemKind) -> int | None:
         ProblemKind.SKIPPED: finding.skipped,
         ProblemKind.REPEATED: finding.repeated,
         ProblemKind.ABSENT: finding.absent,
-    }.get(kind)
+    }.get(kind) or None

@@ -10,26 +10,19 @@ import dataclasses
 import enum
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import known_names
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import is_principal
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Rule
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import (
-    DEFAULT_EXCLUDED_TOPICS,
     Selection,
     compiled,
 )
 
-# Besides those that are never selected by a pattern: what Kafka Connect and MirrorMaker 2 keep for themselves.
-EXCLUDED_TOPICS = (
-    *DEFAULT_EXCLUDED_TOPICS,
-    "connect-configs",
-    "connect-offsets",
-    "connect-status",
-    r".*\.replica",
-    r".*[.-]internal",
-)
+# A topic that a pattern promotes is used by whatever tool finds it: its own would take it for theirs.
+EXCLUDED_TOPICS = known_names.patterns(known_names.TOPICS, by_default=False)
 # MirrorMaker 2's config.properties.exclude, with the topics' names of the two timestamp limits in place of the brokers' names,
 # which no topic has. Source: DefaultConfigPropertyFilter of Kafka 4.3.
 EXCLUDED_SETTINGS = (
@@ -85,6 +78,13 @@ class Acls(enum.StrEnum):
     CUTOVER = "cutover"
 
 
+class OnLockout(enum.StrEnum):
+    """An ACL takes access away from clients that it does not name."""
+
+    FAIL = "fail"
+    ADD = "add"
+
+
 class CommittedTopics(t.NamedTuple):
     """In place of a selection: the source topics on which groups have committed offsets, as far as they still exist."""
 
@@ -117,6 +117,7 @@ class PromotionOptions:
     acl_wildcards: bool = False
     principal_rules: tuple[Rule, ...] = ()
     remove_acls: bool = False
+    on_lockout: OnLockout = OnLockout.FAIL
 
     def check(self) -> None:
         """Raise InvalidInput for options that contradict each other, or a pattern that is no regular expression."""

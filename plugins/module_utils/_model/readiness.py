@@ -10,7 +10,7 @@ import collections
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import IDLE_STATES, GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted, first_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -18,6 +18,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts 
 
 MOST_LINES = 20
 _NAMED = 3  # partitions that a line names
+
+
+def absent_records(entries: t.Iterable[PlanEntry]) -> int:
+    """How many unconsumed records of these entries are known to be absent at the destination."""
+    return sum(entry.absent.records for entry in entries if entry.absent)
 
 
 class NotExact(t.NamedTuple):
@@ -40,7 +45,7 @@ class Readiness:
     that the replication tool has still to bring; None where it lags and that is not known. verdicts: how many partitions
     have each. not_committed: partitions of which the group has not committed the plan's offset at the destination.
     in_use_at_source and in_use_at_destination: has it members there? ready_since: UTC, in ISO 8601; None for a group that is
-    not ready.
+    not ready. absent: unconsumed records that the destination is known to lack although later ones are there.
     """
 
     group: str
@@ -52,6 +57,7 @@ class Readiness:
     not_committed: int
     in_use_at_source: bool
     in_use_at_destination: bool
+    absent: int = 0
     ready_since: str | None = None
 
     @property
@@ -68,6 +74,8 @@ class Readiness:
         parts = [state or "not ready", f"{exact} of {counted(partitions, 'partition')} exact"]
         if self.not_exact:
             parts[-1] += f", not {first_of([str(each) for each in self.not_exact], _NAMED)}"
+        if self.absent:
+            parts.append(f"{counted(self.absent, 'unconsumed record')} absent at the destination")
         if self.to_come:
             parts.append(f"{counted(self.to_come, 'record')} to come")
         if self.not_committed:
@@ -134,8 +142,9 @@ def _assess(
             if entry.verdict in (Verdict.SAFE, Verdict.BLOCKED, Verdict.REQUESTED)
         ),
         not_committed,
-        any(_in_use(source[group]) for group in source_groups),
-        _in_use(stands),
+        any(source[group].has_members for group in source_groups),
+        stands.has_members,
+        absent=absent_records(entries),
     )
 
 
@@ -150,11 +159,7 @@ def readiness_lines(groups: t.Iterable[Readiness], most: int = MOST_LINES) -> li
     return result
 
 
-def _badness(group: Readiness) -> tuple[bool, int, int, int, int, str]:
+def _badness(group: Readiness) -> tuple[bool, int, int, int, int, int, str]:
     to_come = group.to_come if group.to_come is not None else 1 << 63
     blocked = group.verdicts.get(Verdict.BLOCKED, 0)
-    return group.ready, -blocked, -to_come, -len(group.not_exact), -(group.lag or 0), group.group
-
-
-def _in_use(reading: GroupReading) -> bool:
-    return reading.exists and reading.state not in IDLE_STATES
+    return group.ready, -blocked, -group.absent, -to_come, -len(group.not_exact), -(group.lag or 0), group.group

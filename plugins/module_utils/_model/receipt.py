@@ -10,7 +10,12 @@ import collections
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import cluster_identity, documents
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import (
+    NO_TRAITS,
+    ClusterIdentity,
+    Traits,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import (
@@ -34,7 +39,8 @@ class Origin(t.NamedTuple):
 class ReceiptEntry(t.NamedTuple):
     """before: found before the first write, None for no commit. written: None after a rollback. after: read back.
 
-    source: several origins where partitions or topics were merged, none in receipts of releases that did not note them.
+    source: several origins where partitions or topics were merged. time: Unix time in whole seconds of the last write. Receipts
+    of releases that did not note these have none.
     """
 
     group: str
@@ -43,6 +49,7 @@ class ReceiptEntry(t.NamedTuple):
     written: CommittedOffset | None
     after: CommittedOffset | None
     source: tuple[Origin, ...] = ()
+    time: int | None = None
 
     @property
     def key(self) -> Key:
@@ -74,7 +81,7 @@ class ReceiptEntry(t.NamedTuple):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Receipt:
-    """cluster_id is the destination's.
+    """cluster_id and traits are the destination's.
 
     renewing: all that groups had committed that are removed and made again, from before that until it is done.
     """
@@ -82,6 +89,36 @@ class Receipt:
     cluster_id: str
     entries: tuple[ReceiptEntry, ...] = ()
     renewing: tuple[SnapshotEntry, ...] = ()
+    traits: Traits = NO_TRAITS
+
+    @property
+    def identity(self) -> ClusterIdentity:
+        """The destination cluster that the receipt is about."""
+        return ClusterIdentity(self.cluster_id, self.traits)
+
+    def as_far_as_of(self, found: ClusterIdentity) -> Receipt:
+        """What of this receipt is true of a cluster as it is now: nothing where it is another one.
+
+        The offsets of a topic that was deleted and created again mean nothing in its new log, and brokers have removed them.
+        """
+        if self.identity.difference(found) is not None:
+            return Receipt(found.cluster_id)
+        gone = self.traits.recreated(found.traits)
+        if not gone:
+            return self
+        return dataclasses.replace(
+            self,
+            entries=tuple(entry for entry in self.entries if entry.partition.topic not in gone),
+            renewing=tuple(entry for entry in self.renewing if entry.partition.topic not in gone),
+        )
+
+    def noting(self, found: Traits) -> Receipt:
+        """The same receipt with the topics that it is about as they are now, as far as that is known."""
+        topics = {entry.partition.topic for entry in self.entries} | {entry.partition.topic for entry in self.renewing}
+        known = {**self.traits.topic_ids, **found.topic_ids}
+        return dataclasses.replace(
+            self, traits=Traits(found.brokers, {name: its for name, its in known.items() if name in topics})
+        )
 
     def by_key(self) -> dict[Key, ReceiptEntry]:
         """The entries by group and partition."""
@@ -97,7 +134,7 @@ def to_json(receipt: Receipt) -> str:
     return documents.dumps(
         KIND,
         {
-            "destination": {"cluster_id": receipt.cluster_id},
+            "destination": cluster_identity.to_row(receipt.identity),
             **({"renewing": [entry_row(each) for each in sorted(receipt.renewing)]} if receipt.renewing else {}),
         },
         (_row(entry) for entry in sorted(receipt.entries, key=lambda entry: entry.key)),
@@ -107,7 +144,7 @@ def to_json(receipt: Receipt) -> str:
 def from_json(text: str, path: str) -> Receipt:
     """Read a receipt file, or raise InvalidFile."""
     head, rows = documents.loads(KIND, text, path)
-    cluster_id = documents.parse(KIND, path, head.get("destination"), lambda row: documents.text_of(row["cluster_id"]))
+    cluster = documents.parse(KIND, path, head.get("destination"), cluster_identity.from_row)
     entries = documents.parse_entries(KIND, path, rows, _entry)
     twice = [key for key, count in collections.Counter(entry.key for entry in entries).items() if count > 1]
     if twice:
@@ -116,7 +153,7 @@ def from_json(text: str, path: str) -> Receipt:
     renewing = documents.parse(KIND, path, head.get("renewing", []), lambda rows: tuple(map(entry_from, rows)))
     if (again := first_twice(renewing)) is not None:
         raise documents.damaged(KIND, path, f"renewing has two entries for group {again.group} and {again.partition}")
-    return Receipt(cluster_id, entries, renewing)
+    return Receipt(cluster.cluster_id, entries, renewing, cluster.traits)
 
 
 def _row(entry: ReceiptEntry) -> documents.Json:
@@ -127,6 +164,7 @@ def _row(entry: ReceiptEntry) -> documents.Json:
         "before": documents.committed_row(entry.before),
         "written": documents.committed_row(entry.written),
         "after": documents.committed_row(entry.after),
+        **({"time": entry.time} if entry.time is not None else {}),
     }
 
 
@@ -140,6 +178,7 @@ def _entry(row: t.Any) -> ReceiptEntry:
         documents.committed_from(row["before"]),
         documents.committed_from(row["written"]),
         documents.committed_from(row["after"]),
+        time=_time(row["time"]) if "time" in row else None,
     )
     if "source" not in row:
         return entry
@@ -148,8 +187,12 @@ def _entry(row: t.Any) -> ReceiptEntry:
     return entry._replace(source=tuple(_origin(each) for each in row["source"]))
 
 
+def _time(value: t.Any) -> int:
+    if not documents.unix_time_of(value).is_integer() or isinstance(value, float):
+        raise ValueError(f"{value} is not a whole number of seconds")
+    return int(value)
+
+
 def _origin(row: t.Any) -> Origin:
-    group, topic = documents.name_of(row["group"]), documents.name_of(row["topic"])
-    if not group or not topic:
-        raise ValueError(f"the {'topic' if group else 'group'} has no name")
-    return Origin(group, TopicPartition(topic, documents.partition_of(row["partition"])))
+    partition = TopicPartition(documents.name_of(row["topic"]), documents.partition_of(row["partition"]))
+    return Origin(documents.name_of(row["group"]), partition)

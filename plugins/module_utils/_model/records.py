@@ -7,9 +7,11 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 
 NO_TIMESTAMP = -1
+LEGAL_TOPIC = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9._-]{1,249}")  # org.apache.kafka.common.internals.Topic
 
 
 class TopicPartition(t.NamedTuple):

@@ -10,7 +10,12 @@ import collections
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import cluster_identity, documents
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import (
+    NO_TRAITS,
+    ClusterIdentity,
+    Traits,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import Commits, GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import (
     SnapshotEntry,
@@ -37,6 +42,20 @@ class Removed:
     cluster_id: str
     groups: tuple[RemovedGroup, ...] = ()
     entries: tuple[SnapshotEntry, ...] = ()
+    traits: Traits = NO_TRAITS
+
+    @property
+    def identity(self) -> ClusterIdentity:
+        """The cluster that the groups were on."""
+        return ClusterIdentity(self.cluster_id, self.traits)
+
+    def noting(self, found: Traits) -> Removed:
+        """The same with the topics that it is about as they are now, as far as that is known."""
+        topics = {entry.partition.topic for entry in self.entries}
+        known = {**self.traits.topic_ids, **found.topic_ids}
+        return dataclasses.replace(
+            self, traits=Traits(found.brokers, {name: its for name, its in known.items() if name in topics})
+        )
 
     def gone(self) -> dict[str, Commits]:
         """What the groups had committed that are removed and were not made again."""
@@ -61,7 +80,7 @@ class Removed:
         entries = [entry for entry in self.entries if entry.group not in new]
         for name, reading in new.items():
             entries += [SnapshotEntry(name, partition, each) for partition, each in reading.offsets.items()]
-        return Removed(self.cluster_id, (*kept, *more), tuple(entries))
+        return Removed(self.cluster_id, (*kept, *more), tuple(entries), self.traits)
 
     def with_restored(self, names: t.Collection[str]) -> Removed:
         """The same with these groups as made again."""
@@ -73,7 +92,7 @@ def to_json(removed: Removed) -> str:
     """The text of a file of removed groups."""
     return documents.dumps(
         KIND,
-        {"cluster_id": removed.cluster_id, "groups": [group._asdict() for group in sorted(removed.groups)]},
+        {**cluster_identity.to_row(removed.identity), "groups": [group._asdict() for group in sorted(removed.groups)]},
         (entry_row(entry) for entry in sorted(removed.entries, key=lambda entry: entry[:2])),
     )
 
@@ -82,6 +101,7 @@ def from_json(text: str, path: str) -> Removed:
     """Read a file of removed groups, or raise InvalidFile."""
     head, rows = documents.loads(KIND, text, path)
     cluster_id = documents.parse(KIND, path, head.get("cluster_id"), documents.text_of)
+    traits = documents.parse(KIND, path, head, cluster_identity.traits_from)
     groups = documents.parse(KIND, path, head.get("groups"), lambda each: tuple(map(_group, each)))
     entries = documents.parse_entries(KIND, path, rows, entry_from)
     twice = first_twice(entries)
@@ -94,11 +114,10 @@ def from_json(text: str, path: str) -> Removed:
     strange = next((entry.group for entry in entries if entry.group not in names), None)
     if strange is not None:
         raise documents.damaged(KIND, path, f"group {strange} has an entry and is not among the groups")
-    return Removed(cluster_id, groups, entries)
+    return Removed(cluster_id, groups, entries, traits)
 
 
 def _group(row: t.Any) -> RemovedGroup:
-    name = documents.name_of(row["name"])
-    if not name:
-        raise ValueError("a group has no name")
-    return RemovedGroup(name, documents.text_of(row["type"]), documents.flag_of(row["restored"]))
+    return RemovedGroup(
+        documents.name_of(row["name"]), documents.text_of(row["type"]), documents.flag_of(row["restored"])
+    )

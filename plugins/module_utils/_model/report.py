@@ -31,6 +31,7 @@ class ProblemKind(enum.StrEnum):
     RECORD_DIFFERS = "record_differs"  # the record beside the offset is not the one that was matched
     NOT_COMMITTED = "not_committed"  # the group has no committed offset at the destination
     NOT_COMPARABLE = "not_comparable"  # a topic is missing, or has another number of partitions
+    CHANGED_SINCE_PLAN = "changed_since_plan"  # partitions were added, a topic was created again, or a log went back
     NOT_EXAMINED = "not_examined"  # too many records differ to say what became of them
 
 

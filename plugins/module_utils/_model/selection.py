@@ -8,23 +8,18 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import functools
 import re
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import known_names
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
-# Internal ones, the stock tools' own, Kafka Connect's, this collection's and MirrorMaker 2's.
-DEFAULT_EXCLUDED_GROUPS = ("__.*", "console-consumer-.*", "connect-.*", "streamshift-.*", ".*-mm2")
-DEFAULT_EXCLUDED_TOPICS = (
-    "__.*",
-    "streamshift-.*",
-    "mm2-.*",
-    "heartbeats",
-    r".*[.-]heartbeats",
-    r".*[.-]checkpoints[.-]internal",
-)
+DEFAULT_EXCLUDED_GROUPS = known_names.patterns(known_names.GROUPS)
+DEFAULT_EXCLUDED_TOPICS = known_names.patterns(known_names.TOPICS)
 
 _MOST_ALIKE = 3  # names that a hint has
 _ALIKE = 0.7  # see difflib.SequenceMatcher.ratio(); its own 0.6 finds billing-retry for biling
@@ -32,7 +27,11 @@ _ALIKE = 0.7  # see difflib.SequenceMatcher.ratio(); its own 0.6 finds billing-r
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Selection:
-    """Names and patterns as the user gave them; an exclude list of None means the default one."""
+    """Names and patterns as the user gave them.
+
+    An exclude list adds to the default one; an empty one means that nothing is excluded, None the default one alone. What is
+    named is never excluded, and of a group that is named only the user's own patterns exclude topics.
+    """
 
     groups: tuple[str, ...] = ()
     group_patterns: tuple[str, ...] = ()
@@ -64,14 +63,22 @@ class Selection:
 
     def select_groups(self, existing: t.Iterable[str]) -> Selected:
         """The named groups, whether they exist or not, and the existing ones that the patterns add."""
-        excluded = DEFAULT_EXCLUDED_GROUPS if self.exclude_group_patterns is None else self.exclude_group_patterns
+        excluded = all_excluded(self.exclude_group_patterns, DEFAULT_EXCLUDED_GROUPS)
         return _select(existing, self.groups, self.group_patterns, excluded)
 
-    def select_topics(self, existing: t.Iterable[str]) -> Selected:
-        """The same for topics; without any topic selection every existing one that is not excluded."""
-        excluded = DEFAULT_EXCLUDED_TOPICS if self.exclude_topic_patterns is None else self.exclude_topic_patterns
+    def select_topics(self, existing: t.Iterable[str], group: str | None = None) -> Selected:
+        """The same for topics; without any topic selection every existing one that is not excluded.
+
+        group: whose topics they are. Whoever names it means all that it consumes, but for what he excludes himself.
+        """
+        own = self.exclude_topic_patterns
+        excluded = (own or ()) if group in self.groups else all_excluded(own, DEFAULT_EXCLUDED_TOPICS)
         patterns = self.topic_patterns if self.topics or self.topic_patterns else (".*",)
         return _select(existing, self.topics, patterns, excluded)
+
+    def topics_of(self, committed: t.Mapping[str, t.Iterable[TopicPartition]]) -> dict[str, Selected]:
+        """The selected ones of the topics that each group, by its name, has committed on."""
+        return {name: self.select_topics({where.topic for where in its}, name) for name, its in committed.items()}
 
 
 class Selected(t.NamedTuple):
@@ -79,6 +86,11 @@ class Selected(t.NamedTuple):
 
     names: tuple[str, ...]
     left_out: tuple[str, ...]
+
+
+def all_excluded(own: tuple[str, ...] | None, default: tuple[str, ...]) -> tuple[str, ...]:
+    """The patterns that exclude: those of the user besides the default ones, but none where the user's list is empty."""
+    return default if own is None else (*own, *default) if own else ()
 
 
 def compiled(pattern: str, option: str) -> re.Pattern[str]:
@@ -95,6 +107,11 @@ def compiled(pattern: str, option: str) -> re.Pattern[str]:
 
 def matches(name: str, patterns: t.Iterable[str]) -> bool:
     """Does any pattern match the whole name?"""
+    return _matches(name, tuple(patterns))
+
+
+@functools.lru_cache(maxsize=1 << 16)  # thousands of groups consume the same topics
+def _matches(name: str, patterns: tuple[str, ...]) -> bool:
     return any(re.fullmatch(pattern, name) for pattern in patterns)
 
 
@@ -115,5 +132,6 @@ def _select(
     existing: t.Iterable[str], names: tuple[str, ...], patterns: tuple[str, ...], excluded: tuple[str, ...]
 ) -> Selected:
     matched = {name for name in existing if matches(name, patterns)} - set(names)
-    left_out = {name for name in matched if matches(name, excluded)}
+    # Brokers store commits of a group without a name, but do not describe it or remove them: nobody could roll it back.
+    left_out = {name for name in matched if not name or matches(name, excluded)}
     return Selected(tuple(sorted({*names, *(matched - left_out)})), tuple(sorted(left_out)))

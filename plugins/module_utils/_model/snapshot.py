@@ -11,7 +11,13 @@ import hashlib
 import re
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import cluster_identity, documents
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import (
+    NO_TRAITS,
+    UNKNOWN_ID,
+    ClusterIdentity,
+    Traits,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
@@ -35,25 +41,56 @@ class SnapshotEntry(t.NamedTuple):
     committed: CommittedOffset
 
 
+class OpenTransaction(t.NamedTuple):
+    """A transaction that commits an offset for this group and partition was open. told: what brokers tell of it."""
+
+    group: str
+    partition: TopicPartition
+    told: str
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Snapshot:
-    """cluster_id is None where the file does not tell (CSV)."""
+    """cluster_id is None where the file does not tell (CSV).
+
+    open: sorted. The entry of such a group and partition, if there is one, is what was committed before the transaction.
+    left_out: a line for what was selected and not taken, with the names of options. A plan does not depend on it.
+    """
 
     cluster_id: str | None
     groups: tuple[SnapshotGroup, ...]
     entries: tuple[SnapshotEntry, ...]
+    traits: Traits = NO_TRAITS
+    open: tuple[OpenTransaction, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def identity(self) -> ClusterIdentity:
+        """The cluster that the snapshot was taken of, as far as the file tells."""
+        return ClusterIdentity(UNKNOWN_ID if self.cluster_id is None else self.cluster_id, self.traits)
 
     def digest(self) -> str:
-        """A name for exactly this content, the same for the same content."""
-        return hashlib.sha256(to_json(self).encode()).hexdigest()[:32]
+        """A name for what groups have committed and where, the same for the same content."""
+        text = to_json(dataclasses.replace(self, traits=NO_TRAITS, left_out=()))
+        return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def to_json(snapshot: Snapshot) -> str:
     """The text of a snapshot file."""
     groups = [{"name": group.name, "type": group.type} for group in sorted(snapshot.groups)]
+    head: documents.Json = {
+        **cluster_identity.to_row(snapshot.identity),
+        "cluster_id": snapshot.cluster_id,
+        "groups": groups,
+        **({"left_out": list(snapshot.left_out)} if snapshot.left_out else {}),
+    }
+    if snapshot.open:
+        head["open_transactions"] = [
+            {"group": each.group, **each.partition._asdict(), "told": each.told} for each in sorted(snapshot.open)
+        ]
     return documents.dumps(
         KIND,
-        {"cluster_id": snapshot.cluster_id, "groups": groups},
+        head,
         (entry_row(entry) for entry in sorted(snapshot.entries, key=lambda entry: entry[:2])),
     )
 
@@ -66,10 +103,13 @@ def from_json(text: str, path: str) -> Snapshot:
     cluster_id = head.get("cluster_id")
     if cluster_id is not None:
         cluster_id = documents.parse(KIND, path, cluster_id, documents.text_of)
+    traits = documents.parse(KIND, path, head, cluster_identity.traits_from)
+    left_out = documents.parse(KIND, path, head.get("left_out", []), _lines)
     twice = first_twice(entries)
     if twice:
         raise documents.damaged(KIND, path, f"group {twice.group} has two entries for {twice.partition}")
-    return Snapshot(cluster_id, groups, entries)
+    open_transactions = documents.parse(KIND, path, head.get("open_transactions", []), _open)
+    return Snapshot(cluster_id, groups, entries, traits, open_transactions, left_out)
 
 
 def is_json(text: str) -> bool:
@@ -89,6 +129,23 @@ def first_twice(entries: t.Iterable[SnapshotEntry]) -> SnapshotEntry | None:
 
 def _groups(rows: t.Any) -> tuple[SnapshotGroup, ...]:
     return tuple(SnapshotGroup(documents.name_of(row["name"]), documents.text_of(row["type"])) for row in rows)
+
+
+def _open(rows: t.Any) -> tuple[OpenTransaction, ...]:
+    return tuple(
+        OpenTransaction(
+            documents.name_of(row["group"]),
+            TopicPartition(documents.name_of(row["topic"]), documents.partition_of(row["partition"])),
+            documents.text_of(row["told"]),
+        )
+        for row in rows
+    )
+
+
+def _lines(rows: t.Any) -> tuple[str, ...]:
+    if not isinstance(rows, list):
+        raise TypeError("a list of lines")
+    return tuple(documents.text_of(row) for row in rows)
 
 
 def entry_row(entry: SnapshotEntry) -> documents.Json:

@@ -82,6 +82,7 @@ def group_row(group: Readiness) -> _Row:
         "source_groups": list(group.source_groups),
         "lag": group.lag,
         "to_come": group.to_come,
+        "absent": group.absent,
         "verdicts": {verdict.value: number for verdict, number in sorted(group.verdicts.items())},
         "not_exact": [
             {
@@ -102,7 +103,8 @@ def _checked(row: t.Any) -> _Row:
     """A row that ready_since and the metrics can be taken from; what else it holds is for people."""
     documents.name_of(row["group"])
     documents.flag_of(row["ready"])
-    for name in ("lag", "to_come"):
+    row.setdefault("absent", 0)  # earlier versions did not know
+    for name in ("lag", "to_come", "absent"):
         if row[name] is not None:
             documents.offset_of(row[name])
     for verdict, number in row["verdicts"].items():  # AttributeError for anything but an object

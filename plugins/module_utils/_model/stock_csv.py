@@ -14,7 +14,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model import do
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import LEGAL_TOPIC, TopicPartition
 
 BYTE_ORDER_MARK = "\ufeff"
 
@@ -35,9 +35,9 @@ def to_csv(rows: t.Iterable[CsvRow], one_group: bool) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     for group, partition, offset in sorted(rows):
-        if "\n" in group or "\r" in group or group.startswith(BYTE_ORDER_MARK):
+        if any(char in group for char in "\n\r\0") or group.startswith(BYTE_ORDER_MARK):
             raise InvalidInput(
-                f"the name of group {group!r} has a line break or a byte order mark, which CSV cannot hold",
+                f"the name of group {group!r} has a line break, a NUL or a byte order mark, which CSV cannot hold",
                 remedy="use format: json",
             )
         writer.writerow([*([] if one_group else [group]), *partition, offset])
@@ -47,7 +47,8 @@ def to_csv(rows: t.Iterable[CsvRow], one_group: bool) -> str:
 def from_csv(text: str, path: str, group: str | None) -> list[CsvRow]:
     """Read the lines; a file of three columns needs the name of its group. Raises InvalidFile that names the line.
 
-    A byte order mark, Windows line ends and blank lines at the end are what editors leave. Anything else is refused.
+    A byte order mark, Windows line ends and blank lines at the end are what editors leave. Blanks around numbers, a plus sign
+    and a comma at the end of a line are read as kafka-consumer-groups reads them. Anything else is refused.
     """
     return [row for _number, row in _numbered(text, path, group)]
 
@@ -68,6 +69,8 @@ def _numbered(text: str, path: str, group: str | None) -> list[tuple[int, CsvRow
     for number, line in enumerate(lines, 1):
         try:
             cells = next(csv.reader([line], strict=True), [])
+            if len(cells) > 3 and not cells[-1].strip():  # a comma at the end
+                cells.pop()
             columns = columns or len(cells)
             row = _row(cells, columns, group)
         except (csv.Error, ValueError) as exc:
@@ -107,6 +110,8 @@ def _row(cells: list[str], columns: int, group: str | None) -> CsvRow:
     name, topic, partition, offset = [group or "", *cells] if columns == 3 else cells
     if not name or not topic:
         raise ValueError("a name is empty")
+    if not LEGAL_TOPIC.fullmatch(topic):
+        raise ValueError(f"{topic!r} cannot be the name of a topic")
     where = TopicPartition(documents.name_of(topic), documents.partition_of(_number(partition)))
     return CsvRow(documents.name_of(name), where, documents.offset_of(_number(offset)))
 
@@ -116,6 +121,7 @@ def _columns(count: int) -> str:
 
 
 def _number(text: str) -> int:
-    if not (text.isascii() and text.isdigit()):
+    digits = text.strip(" \t").removeprefix("+")
+    if not (digits.isascii() and digits.isdigit()):
         raise ValueError(f"{text!r} is no number from 0 on")
-    return int(text) if len(text) < 20 else 1 << 64
+    return int(digits) if len(digits) < 20 else 1 << 64

@@ -4,9 +4,11 @@
 # PRIVATE to this collection: no other code may import it.
 """Offsets as Spark's Structured Streaming has them: a checkpoint's file of a batch, and the option startingOffsets.
 
-A batch's file in `offsets/` is the version `v1`, a line of metadata, and a line for each source of the query: for Kafka
-`{"topic":{"partition":offset}}` with the offsets at which the batch ends, which is where the next one begins. Source:
-org.apache.spark.sql.execution.streaming.OffsetSeqLog, and Spark's "Structured Streaming + Kafka Integration Guide".
+A batch's file in `offsets/` is the version `v1` or `v2`, a line of metadata, and a line for each source of the query: for
+Kafka `{"topic":{"partition":offset}}` with the offsets at which the batch ends, which is where the next one begins. In
+version 2, the line begins with the name or number of the source and a colon. Source:
+org.apache.spark.sql.execution.streaming.checkpointing.OffsetSeqLog.deserialize(), and Spark's "Structured Streaming + Kafka
+Integration Guide".
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.stock_csv import BYTE_ORDER_MARK
 
 EARLIEST = -2  # what startingOffsets calls the start of a log; every partition must be in it
-_VERSION = "v1"
+_PLAIN, _NAMED = "v1", "v2"  # versions: a line of v2 names its source
 _NOTHING = "-"  # a source that has no offset yet
 
 
@@ -43,19 +45,18 @@ def read_streaming_offsets(text: str, path: str) -> dict[TopicPartition, int]:
         raise InvalidFile(f"{path} is empty", remedy="correct the path")
     # The first line of a checkpoint's file is its version, the second its metadata.
     begin = 0 if lines[0].lstrip().startswith("{") else 2
-    if begin and lines[0] != _VERSION:
-        raise _refused(path, 1, f"it is neither {_VERSION}, the version of a checkpoint's offsets, nor a JSON object")
-    if not begin and len(lines) > 1:
+    if begin:
+        _check_version(lines[0], path)
+    elif len(lines) > 1:
         raise _refused(path, 2, "startingOffsets is one line")
     found: dict[TopicPartition, int] = {}
     for number, line in enumerate(lines[begin:], begin + 1):
-        if begin and line.strip() == _NOTHING:
-            continue
         try:
-            its = dict(_offsets(json.loads(line, object_pairs_hook=documents.members_once)))
-            twice = sorted(found.keys() & its.keys())
-            if twice:
-                raise ValueError(f"{twice[0]} is read by two sources of the query, and each has its own offset")
+            value = _of_source(line) if begin and lines[0] == _NAMED else line
+            if begin and value.strip() == _NOTHING:
+                continue
+            its = dict(_offsets(json.loads(value, object_pairs_hook=documents.members_once)))
+            _check_equal(found, its)
         except (ValueError, RecursionError) as exc:
             why = "it is nested too deeply" if isinstance(exc, RecursionError) else str(exc)
             raise _refused(path, number, why) from exc
@@ -63,6 +64,37 @@ def read_streaming_offsets(text: str, path: str) -> dict[TopicPartition, int]:
     if not found:
         raise InvalidFile(f"{path} holds no offset", remedy="correct the path, or let the query finish a batch")
     return found
+
+
+def _check_version(line: str, path: str) -> None:
+    if line in (_PLAIN, _NAMED):
+        return
+    if re.fullmatch(r"v\d{1,9}", line, re.ASCII):
+        raise InvalidFile(
+            f"{path} is of version {line} of Spark's offset log, and this release reads {_PLAIN} and {_NAMED}",
+            remedy="write the offsets in it as a value of startingOffsets, or use a newer release of this collection",
+            kind=FailureKind.FILE_DAMAGED,
+        )
+    raise _refused(
+        path, 1, f"it is neither {_PLAIN} or {_NAMED}, the version of a checkpoint's offsets, nor a JSON object"
+    )
+
+
+def _of_source(line: str) -> str:
+    """What follows the source's name, or ValueError."""
+    name, colon, value = line.partition(":")
+    if not (name and colon) or "{" in name:
+        raise ValueError('it is not source:{"topic":{"partition":offset}}, as version 2 has it')
+    return value
+
+
+def _check_equal(found: t.Mapping[TopicPartition, int], its: t.Mapping[TopicPartition, int]) -> None:
+    """Raise ValueError where two sources of the query, as of a self-join, are not equally far: one group has one offset."""
+    for where in sorted(found.keys() & its.keys()):
+        if found[where] != its[where]:
+            raise ValueError(
+                f"{where} is read by two sources of the query, one of which is at {found[where]} and one at {its[where]}"
+            )
 
 
 def _offsets(value: t.Any) -> t.Iterator[tuple[TopicPartition, int]]:

@@ -11,6 +11,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl, acl_from, acl_row
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import ClusterIdentity, Traits
 
 KIND = "topics"
 SOURCE, OVERRIDE, DEFAULT = "source", "override", "default"  # where a new value comes from
@@ -72,6 +73,12 @@ class TopicPlan:
     destination_id: str
     topics: tuple[TopicChange, ...] = ()
     acls: tuple[AclChange, ...] = ()
+
+    @property
+    def destination_identity(self) -> ClusterIdentity:
+        """The destination that the plan was made for, with the topics that it has."""
+        ids = {change.topic: change.topic_id for change in self.topics if change.topic_id is not None}
+        return ClusterIdentity(self.destination_id, Traits(topic_ids=ids))
 
     @property
     def changes(self) -> bool:

@@ -12,6 +12,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl, acl_from, acl_row
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import ClusterIdentity, Traits
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_plan import count_of, optional_text
 
 KIND = "topics-receipt"
@@ -52,6 +53,12 @@ class PromotionReceipt:
     cluster_id: str
     topics: dict[str, TopicReceipt] = dataclasses.field(default_factory=dict)
     acls: dict[Acl, bool] = dataclasses.field(default_factory=dict)
+
+    @property
+    def identity(self) -> ClusterIdentity:
+        """The destination that the receipt is about, with its topics."""
+        ids = {name: its.topic_id for name, its in self.topics.items() if its.topic_id is not None}
+        return ClusterIdentity(self.cluster_id, Traits(topic_ids=ids))
 
 
 def to_json(receipt: PromotionReceipt) -> str:

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import enum
+import typing as t
 
 
 class Verdict(enum.StrEnum):
@@ -45,8 +46,28 @@ class Reason(enum.StrEnum):
     POLICY_FAIL = "policy_fail"
     OFFSETS_DIFFER = "offsets_differ"
     OUT_OF_RANGE = "out_of_range"
+    INTERNAL_ERROR = "internal_error"
+    NO_TIMESTAMPS = "no_timestamps"
     # blocked by a commit alone: a plan keeps what the rule decided
     VERIFICATION_FAILED = "verification_failed"
+    CHANGED_SINCE_PLAN = "changed_since_plan"
+
+
+class Absent(t.NamedTuple):
+    """Unconsumed records that the source has and the destination has not, although a later one has arrived there.
+
+    records: how many; source: the source offset of the first one; exactly: whether there are no more of them.
+    """
+
+    records: int
+    source: int
+    exactly: bool = True
+
+    def __str__(self) -> str:
+        at_least = "" if self.exactly else "at least "
+        noun, verb = ("record", "is") if self.records == 1 else ("records", "are")
+        what = f"{at_least}{self.records:,} unconsumed {noun}, from source offset {self.source} on"
+        return f"{what}, {verb} not at the destination, though later ones are"
 
 
 class CertificateName(enum.StrEnum):

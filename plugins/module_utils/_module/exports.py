@@ -37,7 +37,7 @@ class Export(t.NamedTuple):
             return None
         if not check_mode:
             files.write(self.path, self.text)
-        return results.file_diff(before, self.text, self.path, str.splitlines, lambda text, _path: text)
+        return results.file_diff(before, self.text, self.path, results.text_lines, lambda text, _path: text)
 
 
 def asked_for(params: t.Mapping[str, t.Any]) -> dict[str, OffsetFormat]:

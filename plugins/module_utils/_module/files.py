@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import errno
 import fcntl
@@ -17,13 +18,19 @@ import time
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import history, lease
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput, Locked
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
+    InvalidFile,
+    InvalidInput,
+    Locked,
+    Refused,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import digests
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.holder import holder
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.leases import check_lease
 
+WRITTEN: list[str] = []  # paths that this process has written: receipts are, before anything is changed on a cluster
 LARGEST = 1 << 29  # bytes; a plan has less than a thousand for each entry
 _STALE_SECONDS = 600.0  # no file takes so long to write; a scratch file that is older is that of a killed process
 
@@ -34,10 +41,14 @@ def read(path: str) -> str | None:
     Line ends stay as they are, so the text encodes to the file's bytes.
     """
     content = read_bytes(path)
+    if content is None:
+        return None
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or b"\0" in content:
+        raise _not_utf8(path, "it is UTF-16 text, as PowerShell writes it, or no text at all")
     try:
-        return None if content is None else content.decode()
+        return content.decode()
     except UnicodeDecodeError as exc:
-        raise _unreadable(path, exc) from exc
+        raise _not_utf8(path, f"it is not UTF-8 text ({exc})") from exc
 
 
 def read_bytes(path: str) -> bytes | None:
@@ -59,11 +70,12 @@ def read_bytes(path: str) -> bytes | None:
     return content
 
 
-def _unreadable(path: str, exc: OSError | UnicodeDecodeError) -> InvalidFile:
-    if isinstance(exc, UnicodeDecodeError):  # such as UTF-16, which PowerShell writes
-        why, remedy = f"it is not UTF-8 text ({exc})", "correct the path, or save the file as UTF-8"
-    else:
-        why, remedy = str(exc), "check the path and its permissions"
+def _unreadable(path: str, exc: OSError) -> InvalidFile:
+    return InvalidFile(f"{path} cannot be read", why=str(exc), remedy="check the path and its permissions")
+
+
+def _not_utf8(path: str, why: str) -> InvalidFile:
+    remedy = "correct the path, or save the file as UTF-8 (PowerShell: Set-Content -Encoding utf8)"
     return InvalidFile(f"{path} cannot be read", why=why, remedy=remedy)
 
 
@@ -224,6 +236,7 @@ def write(path: str, text: str, mode: int = 0o600) -> None:
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(scratch, path)
+        WRITTEN.append(path)
         keep_names(folder)
         _remove_stale(folder, os.path.basename(path))
     except OSError as exc:
@@ -235,6 +248,24 @@ def write(path: str, text: str, mode: int = 0o600) -> None:
             remedy="free space, or use another directory",
             kind=FailureKind.FILE_UNUSABLE,
         ) from exc
+
+
+def write_document(path: str, text: str, read: t.Callable[[str, str], object], *, check: bool = False) -> None:
+    """As write(), for a file that a later step or run reads. read: its reader, of a text and a path.
+
+    Raises Refused, also with check, which writes nothing, where the reader would call the file damaged: what is there stays.
+    """
+    try:
+        read(text, path)
+    except InvalidFile as exc:
+        raise Refused(
+            f"{path} was not written",
+            why=f"no later run could read it: {exc.why or exc.what}",
+            remedy="leave out what is named, and report this as a fault of the collection",
+            kind=FailureKind.FILE_UNUSABLE,
+        ) from exc
+    if not check:
+        write(path, text)
 
 
 def _remove_stale(folder: str, name: str) -> None:

@@ -13,6 +13,7 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.missing import CONTROL, RECORDS, unmet
+from ansible_collections.streamshift.kafka.plugins.module_utils._module import files
 
 if t.TYPE_CHECKING:
     from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
@@ -34,10 +35,12 @@ def run(module: Module, main: t.Callable[[Module], dict[str, t.Any]]) -> t.NoRet
             failure=MigrationError("", kind=FailureKind.REQUIREMENT_MISSING).place(),
         )
     gc.set_threshold(_COLLECTED_AT)
+    files.WRITTEN.clear()
     try:
         result = main(module)
     except MigrationError as exc:
-        module.fail_json(msg=str(exc), failure=exc.place(), **exc.result)
+        changed = {"changed": True} if files.WRITTEN else {}
+        module.fail_json(msg=str(exc), failure=exc.place(), **changed, **exc.result)
     module.exit_json(**result)
 
 

@@ -37,5 +37,6 @@ def check_lease(text: str, path: str, run: str | None) -> None:
         why=process_clause(held.process, held.host, held.started),
         remedy="wait until it has ended"
         if is_local
-        else f"wait until it has ended; if it was killed, or its machine or container is gone, remove {path}",
+        else "wait until it has ended; if it was killed, or its machine or container is gone or was started again, "
+        f"remove {path}",
     )

@@ -16,10 +16,15 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.addresses import HIDDEN, masked
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.client_config import is_harmless
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import may_be_shown
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import set_variables
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.visible_text import visible
 
 _ADDRESSES = frozenset({"archives", "bootstrap_servers", "master", "oauth_token_url", "url"})
 _PROPERTIES = frozenset({"client_config", "conf"})
+_TEXTS = frozenset(
+    {"headline", "left_out", "misplaced", "not_exact", "notes", "problems", "reason", "summary", "topics"}
+)
 _SHORT = 6  # characters: a shorter text is a part of too many words
 _Json = t.Any
 # The options of every module, beside its own.
@@ -38,13 +43,18 @@ class Module(AnsibleModule):
 
     def exit_json(self, **result: t.Any) -> t.NoReturn:
         """As Ansible's."""
-        super().exit_json(**self._with_invocation(result))
+        super().exit_json(**self._with_invocation(for_people(result)))
 
     def fail_json(self, msg: str, **result: t.Any) -> t.NoReturn:
         """As Ansible's, which also calls it for the options that it refuses itself."""
         for value in sorted(hidden(self.params, self.argument_spec), key=len, reverse=True):
             msg = str(msg).replace(value, HIDDEN)
-        super().fail_json(msg, **self._with_invocation(result))
+        msg = "\n".join(map(visible, msg.split("\n")))
+        super().fail_json(msg, **self._with_invocation(for_people(result)))
+
+    def warn(self, warning: str, **more: t.Any) -> None:
+        """As Ansible's."""
+        super().warn(visible(warning), **more)
 
     def _with_invocation(self, result: dict[str, t.Any]) -> dict[str, t.Any]:
         return {"invocation": {"module_args": shown(self.params, self.argument_spec)}, **result}
@@ -56,6 +66,17 @@ class Module(AnsibleModule):
             super()._log_invocation()  # type: ignore[no-untyped-call]
         finally:
             self.params = params
+
+
+def for_people(result: t.Mapping[str, _Json]) -> dict[str, _Json]:
+    """The result with all characters of its texts for people visible. Names of entries and lists of names stay exact."""
+    return {name: _made_visible(value) if name in _TEXTS else value for name, value in result.items()}
+
+
+def _made_visible(value: _Json) -> _Json:
+    if isinstance(value, list):
+        return [visible(each) if isinstance(each, str) else each for each in value]
+    return visible(value) if isinstance(value, str) else value
 
 
 def shown(params: t.Mapping[str, _Json], spec: t.Mapping[str, _Json]) -> dict[str, _Json]:
@@ -83,6 +104,8 @@ def _shown(name: str, value: _Json, option: t.Mapping[str, _Json] | None) -> _Js
         rows = value if isinstance(value, list) else [value]
         made = [shown(row, option["options"]) if isinstance(row, dict) else HIDDEN for row in rows]
         return made if isinstance(value, list) else made[0]
+    if isinstance(value, str) and not may_be_shown(name, value):
+        return HIDDEN
     if name in _PROPERTIES:
         return _properties(value)
     if name in _ADDRESSES:

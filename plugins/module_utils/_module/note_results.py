@@ -21,8 +21,8 @@ def note_results(notes: t.Iterable[Note]) -> dict[str, list[str]]:
 
 
 def warned(module: Module, notes: t.Iterable[Note]) -> dict[str, list[str]]:
-    """The same, where each note is a warning, too."""
+    """The same, where each note is a warning, too. It begins with its kind, as in docs/troubleshooting.md."""
     told = list(notes)
     for note in told:
-        module.warn(note.text)
+        module.warn(f"{note.kind.value}: {note.text}")
     return note_results(told)

@@ -13,10 +13,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import (
+    NO_PREFIXES,
     Mapping,
+    prefixes_from,
     repartitioned_from,
     rules_from,
-    topic_prefix_from,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
@@ -243,7 +244,7 @@ def mapping(params: Spec) -> Mapping:
     return Mapping(
         rules_from("topic_map", params["topic_map"]),
         rules_from("group_map", params["group_map"]),
-        "" if params["topic_map"] else topic_prefix_from(params.get("replication_policy")),
+        NO_PREFIXES if params["topic_map"] else prefixes_from(params.get("replication_policy")),
         repartitioned_from(params.get("repartitioned") or ()),
     )
 

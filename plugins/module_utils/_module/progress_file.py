@@ -14,6 +14,7 @@ import os
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, silent
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.visible_text import visible
 
 
 def _without_waiting(path: str, flags: int) -> int:
@@ -33,6 +34,6 @@ def reporter(path: str | None) -> Say:
 
     def say(line: str) -> None:
         with contextlib.suppress(OSError), open(path, "a", encoding="utf-8", opener=_without_waiting) as file:
-            file.write(line.replace("\n", " ") + "\n")
+            file.write(visible(line.replace("\n", " ")) + "\n")
 
     return say

@@ -17,6 +17,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.visible_text import visible
 
 Diff = dict[str, str]
 LONGEST_DIFF = 1000  # lines of both sides together
@@ -24,12 +25,12 @@ _T = t.TypeVar("_T")
 
 
 def diff(before: t.Iterable[str], after: t.Iterable[str], before_header: str, after_header: str) -> Diff:
-    """A diff in Ansible's form, of lines without line ends.
+    """A diff in Ansible's form, of lines without line ends, which show what of them cannot be seen.
 
     Of more than LONGEST_DIFF lines only those that differ are shown, the first LONGEST_DIFF of them, and the rest is counted:
     Ansible compares the sides on the controller, line by line, and prints what differs.
     """
-    old, new = list(before), list(after)
+    old, new = list(map(visible, before)), list(map(visible, after))
     if len(old) + len(new) > LONGEST_DIFF:
         same = set(old) & set(new)
         old, new = [line for line in old if line not in same], [line for line in new if line not in same]
@@ -38,8 +39,8 @@ def diff(before: t.Iterable[str], after: t.Iterable[str], before_header: str, af
             old, new = _cut(old, new)
             new.append(f"... and {counted(more, 'more line')}")
     return {
-        "before_header": before_header,
-        "after_header": after_header,
+        "before_header": visible(before_header),
+        "after_header": visible(after_header),
         "before": "".join(f"{line}\n" for line in old),
         "after": "".join(f"{line}\n" for line in new),
     }
@@ -72,6 +73,11 @@ def file_diff(
         old = [str(exc)]
     name = os.path.basename(path)
     return diff(old, lines(after), f"{name} (before)", f"{name} (after)")
+
+
+def text_lines(text: str) -> list[str]:
+    """The lines of a file, which end at line feeds alone: a name may hold other characters that Python takes for line ends."""
+    return text.removesuffix("\n").split("\n") if text else []
 
 
 def commit_lines(commits: t.Mapping[tuple[str, t.Any], CommittedOffset | None]) -> list[str]:
@@ -115,7 +121,9 @@ def plan_row(entry: PlanEntry) -> dict[str, t.Any]:
         "verdict": entry.verdict.value,
         "reason": entry.reason and entry.reason.value,
         "repeats": entry.repeats,
+        "lost": entry.lost,
         "detail": entry.detail,
+        "absent": entry.absent and entry.absent._asdict(),
         "source": [
             {
                 "group": position.group,
@@ -141,5 +149,6 @@ def _verdict(entry: PlanEntry) -> str:
         words.append(f"({entry.reason.value})")
     if entry.verdict is Verdict.SAFE:
         words.append("repeats not counted" if entry.repeats is None else f"repeats at most {entry.repeats}")
-    line = " ".join(words) + (f": {entry.shown_detail}" if entry.detail and entry.verdict is not Verdict.EXACT else "")
+    is_told = entry.verdict is not Verdict.EXACT or entry.absent or entry.lost != 0
+    line = " ".join(words) + (f": {entry.shown_detail}" if entry.detail and is_told else "")
     return line + (f" (offset {entry.lossless} would lose nothing)" if entry.lossless is not None else "")

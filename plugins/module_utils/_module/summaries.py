@@ -10,8 +10,10 @@ import collections
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.left_out import entry_lines
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.readiness import absent_records
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.results import entry_line, plan_counts
@@ -20,8 +22,12 @@ MOST_LINES = 20  # of groups, and of entries: with 4,000 groups, too, everything
 _ALWAYS_COUNTED = (Verdict.EXACT, Verdict.SAFE, Verdict.BLOCKED)
 
 
-def plan_summary(plan: Plan, ends: t.Mapping[TopicPartition, int] | None = None) -> list[str]:
+def plan_summary(
+    plan: Plan, ends: t.Mapping[TopicPartition, int] | None = None, left_out: t.Sequence[str] = ()
+) -> list[str]:
     """A table as lines: a line a group, then what may repeat and what is blocked, entry by entry, and the totals.
+
+    left_out: lines of what was asked for and has no offset.
 
     Of more than MOST_LINES groups those that are exact are one line, and the others come first.
     ends: the ends of the logs, for a plan inside one cluster. A line then shows an old group and a new one side by side, with
@@ -38,26 +44,32 @@ def plan_summary(plan: Plan, ends: t.Mapping[TopicPartition, int] | None = None)
         lines.append(f"... and {counted(len(told[MOST_LINES:]), 'more group')}")
     if fine:
         lines.append(f"{counted(len(fine), 'group')}, all exact")
-    return [*lines, *_first([f"  {line}" for line in not_exact(plan)]), _plan_total(plan)]
+    lines += first_lines([f"  {line}" for line in not_exact(plan)])
+    if plan.source_id != plan.destination_id:
+        lines += first_lines([f"  {line}" for line in entry_lines(plan, Verdict.REQUESTED)])
+    lines += first_lines([f"  {line}" for line in left_out])
+    return [*lines, _plan_total(plan, len(left_out))]
 
 
 def not_exact(plan: Plan) -> list[str]:
-    """What may repeat, what is blocked, and inside one cluster what was requested, entry by entry."""
+    """What may repeat, lacks records or is blocked, and inside one cluster what was requested, entry by entry."""
     shown = [Verdict.SAFE, Verdict.BLOCKED]
-    if plan.source_id == plan.destination_id:  # what a reset skips and repeats
+    if plan.is_within_one_cluster:  # what a reset skips and repeats
         shown.append(Verdict.REQUESTED)
-    return [entry_line(entry) for entry in sorted(plan.entries, key=lambda entry: entry.key) if entry.verdict in shown]
+    entries = sorted(plan.entries, key=lambda entry: entry.key)
+    return [entry_line(entry) for entry in entries if entry.verdict in shown or entry.absent]
 
 
 def commit_summary(
     before: t.Mapping[tuple[str, t.Any], CommittedOffset | None],
     written: t.Collection[tuple[str, t.Any]],
     left_out: list[str],
+    lost: str = "",
 ) -> list[str]:
     """A table as lines: a line a group, then a line for everything that is left alone on purpose, and the totals.
 
     True of a run and of its prediction in check mode alike, as Ansible's own word "changed". Of more than MOST_LINES groups
-    those that are changed in all of their partitions, or in none, are a line each.
+    those that are changed in all of their partitions, or in none, are a line each. lost: what lost_records() says.
     """
     partitions = collections.Counter(group for group, _partition in before)
     writes = collections.Counter(group for group, _partition in written)
@@ -71,10 +83,10 @@ def commit_summary(
             rows.append(name)
     width = max([len("group"), *(len(name) for name in rows)])
     lines = [f"{'group':<{width}}  {'partitions':>10}  {'changed':>7}"] if rows or not folded else []
-    lines += _first([f"{name:<{width}}  {partitions[name]:>10}  {writes[name]:>7}" for name in rows])
+    lines += first_lines([f"{name:<{width}}  {partitions[name]:>10}  {writes[name]:>7}" for name in rows])
     lines += [f"{counted(len(names), 'group')}, all {kind}" for kind, names in folded.items() if names]
-    total = f"Total: {_size(len(partitions), len(before))}: {len(written):,} changed, {len(left_out):,} left out."
-    return [*lines, *_first([f"  {line}" for line in left_out]), total]
+    total = f"Total: {_size(len(partitions), len(before))}: {len(written):,} changed, {len(left_out):,} left out{lost}."
+    return [*lines, *first_lines([f"  {line}" for line in left_out]), total]
 
 
 def rollback_line(written: t.Iterable[tuple[str, t.Any]], recorded: t.Collection[str]) -> str:
@@ -113,25 +125,45 @@ def _table(
     return lines
 
 
-def _plan_total(plan: Plan) -> str:
+def _plan_total(plan: Plan, left_out: int) -> str:
     counts = plan_counts(plan)
     told = [f"{counts[each.value]:,} {each.value}" for each in Verdict if counts[each.value] or each in _ALWAYS_COUNTED]
     repeats = most_repeats(plan.entries)
     more = "repeats not counted" if repeats is None else f"at most {counted(repeats, 'record')} repeated"
+    more += lost_records(plan, plan.by_key())
     skipped = _skipped(plan)
     if skipped:
         more += f", {counted(skipped, 'offset')} skipped"
+    absent = absent_records(plan.entries)
+    if absent:
+        more += f"; {counted(absent, 'unconsumed record')} absent at the destination"
     predicted = sum(entry.predicted for entry in plan.entries)
     if predicted:
         more += f"; {predicted:,} predicted, on partitions that do not exist yet"
+    if left_out:
+        more += f"; {counted(left_out, 'line')} left out"
     return (
         f"Total: {_size(len({entry.group for entry in plan.entries}), len(plan.entries))}: {', '.join(told)}; {more}."
     )
 
 
+def lost_records(plan: Plan, keys: t.Collection[tuple[str, t.Any]]) -> str:
+    """How many records that groups have not consumed no cluster has any more, as the rest of a sentence; empty for none.
+
+    keys: of the entries that count.
+    """
+    lost = [entry.lost for entry in plan.entries if entry.offset is not None and entry.key in keys]
+    known = sum(filter(None, lost))
+    if not known:
+        return ", lost records not counted" if None in lost else ""
+    at_least = "at least " if None in lost else ""
+    where = "" if plan.source_id == plan.destination_id else " on both clusters"
+    return f", {at_least}{counted(known, 'unconsumed record')} lost{where}"
+
+
 def _skipped(plan: Plan) -> int:
     """How many offsets groups skip because an option asks for it, inside one cluster, where offsets can be compared."""
-    if plan.source_id != plan.destination_id:
+    if not plan.is_within_one_cluster:
         return 0
     return sum(
         max([0, *(entry.offset - at.offset for at in entry.source if at.offset is not None)])
@@ -144,14 +176,14 @@ def _size(groups: int, partitions: int) -> str:
     return f"{counted(groups, 'group')}, {counted(partitions, 'group-partition')}"
 
 
-def _first(lines: t.Sequence[str]) -> list[str]:
+def first_lines(lines: t.Sequence[str]) -> list[str]:
     """MOST_LINES of them, and how many there are besides."""
     more = len(lines) - MOST_LINES
     return [*lines[:MOST_LINES], *([f"  ... and {counted(more, 'more line')}"] if more > 0 else [])]
 
 
 def _is_fine(entries: t.Iterable[PlanEntry]) -> bool:
-    return all(entry.verdict is Verdict.EXACT for entry in entries)
+    return all(entry.verdict is Verdict.EXACT and not entry.absent for entry in entries)
 
 
 def _lag(offsets: t.Iterable[tuple[PlanEntry, int | None]], ends: t.Mapping[TopicPartition, int]) -> int:

@@ -9,7 +9,11 @@ from __future__ import annotations
 import time
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import (
+    LIMIT_REMEDY,
+    Connection,
+    is_limited,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
     ConnectionFailed,
     InvalidInput,
@@ -30,6 +34,9 @@ _FINAL_CODES = frozenset({
     KafkaError.UNSUPPORTED_SASL_MECHANISM,
 })  # fmt: skip
 _FINAL_TEXTS = ("authentication", "ssl alert", "ssl/tls alert", "handshake failed", "certificate")
+_LOGIN_OPTIONS = (
+    "sasl_username", "sasl_password", "ssl_key_password", "oauth_client_id", "oauth_client_secret", "oauth_scope",
+)  # fmt: skip
 # What is assigned is read exactly, and nothing is ever committed or joined.
 _EXACT = {
     "group.id": "streamshift-records",
@@ -49,13 +56,17 @@ _EXACT = {
 
 
 def client_configuration(connection: Connection) -> dict[str, t.Any]:
-    """librdkafka's properties for reaching a cluster. They hold secrets: never print, store or raise them."""
+    """librdkafka's properties for reaching a cluster. They hold secrets: never print, store or raise them.
+
+    Raises InvalidInput for a login that librdkafka cannot send.
+    """
     config: dict[str, t.Any] = {
         "bootstrap.servers": ",".join(connection.bootstrap_servers),
         "security.protocol": connection.security_protocol,
         "socket.timeout.ms": int(connection.request_timeout * 1000),
         **connection.client_config,
     }
+    _check_login(connection)
     if connection.uses_tls:
         config |= _given(
             {
@@ -87,6 +98,19 @@ def client_configuration(connection: Connection) -> dict[str, t.Any]:
                 }
             )
     return config
+
+
+def _check_login(connection: Connection) -> None:
+    """Raise InvalidInput for what librdkafka does not take as it is: it skips blanks before a value, and ends it at a NUL."""
+    for option in _LOGIN_OPTIONS:
+        value = getattr(connection, option) or ""
+        if value[:1] in tuple(" \t\n\v\f\r") or "\0" in value:
+            raise InvalidInput(
+                f"{option} begins with a blank or a line break, or has a NUL character",
+                cluster=str(connection),
+                why="librdkafka, which reads the records, cannot send it",
+                remedy="correct it, or give the migration a login of its own",
+            )
 
 
 class Opened(t.NamedTuple):
@@ -143,16 +167,19 @@ def connection_failed(connection: Connection, errors: t.Sequence[KafkaError]) ->
     """The most telling of what librdkafka reported: a final reason, else anything but "all brokers are down"."""
     final = [error for error in errors if _is_final(error)]
     telling = [error for error in errors if error.code() != KafkaError._ALL_BROKERS_DOWN]
-    best = (final or telling or list(errors))[:1]
+    limited = [error for error in errors if is_limited(error.str())]
+    best = (limited or final or telling or list(errors))[:1]
     return ConnectionFailed(
         "cannot connect",
         cluster=str(connection),
         why=best[0].str() if best else "no answer",
-        remedy="check bootstrap_servers, security_protocol, the TLS options and the login",
+        remedy=LIMIT_REMEDY if limited else "check bootstrap_servers, security_protocol, the TLS options and the login",
     )
 
 
 def _is_final(error: KafkaError) -> bool:
+    if is_limited(error.str()):
+        return False
     return error.code() in _FINAL_CODES or any(text in error.str().lower() for text in _FINAL_TEXTS)
 
 

@@ -19,20 +19,17 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_prog
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import NO_TIMESTAMP, TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import refusals
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import (
-    TIMESTAMP_NOT_AVAILABLE,
-)
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import (
     TopicPartition as Position,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import Opened, open_consumer
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import fingerprint
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.record_copy import written_timestamp
 
 _READ = {"isolation.level": "read_committed", "fetch.wait.max.ms": 20, "fetch.error.backoff.ms": 20}
 _TAKEN = 2000  # messages at a time
-_NEARLY_0 = 1
 
 
 class CopiedSoFar(t.NamedTuple):
@@ -104,7 +101,7 @@ def compared(source: ClusterReader, destination: ClusterReader, each: BacklogRan
         progress.position, progress.next = original.offset() + 1, copy.offset() + 1
         progress.records += 1
         progress.bytes += len(original.key() or b"") + len(original.value() or b"")
-        progress.without_timestamp += _timestamp(original) == 0
+        progress.without_timestamp += original.timestamp()[1] == 0
     return CopiedSoFar(progress, None)
 
 
@@ -173,17 +170,12 @@ def _records(reader: ClusterReader, where: TopicPartition, start: int, end: int)
 
 def _content(message: t.Any, written: bool = False) -> tuple[t.Any, ...]:
     """What of a record is copied. written: with the timestamp that it is written with."""
-    timestamp = _timestamp(message)
-    if written and timestamp == 0:
-        timestamp = _NEARLY_0
+    kind, timestamp = message.timestamp()
+    if written:
+        timestamp = written_timestamp(kind, timestamp)
     return message.key(), message.value(), message.headers() or [], timestamp
 
 
 def _fingerprint(content: tuple[t.Any, ...]) -> bytes:
     key, value, headers, timestamp = content
     return fingerprint(key, value, [*headers, ("timestamp", b"%d" % timestamp)])[0]
-
-
-def _timestamp(message: t.Any) -> int:
-    kind, timestamp = message.timestamp()
-    return NO_TIMESTAMP if kind == TIMESTAMP_NOT_AVAILABLE or timestamp < 0 else int(timestamp)

@@ -211,7 +211,10 @@ class _Reader:
                     self.connection, TopicPartition(*where), task.position, task.spans[0][1], message
                 )
             else:
-                at_end = task.take(message, self.parts)
+                try:
+                    at_end = task.take(message, self.parts)
+                except SystemError as exc:
+                    refusals.raise_for_header(exc, self.connection, message)
             if at_end:
                 ended[where] = task
         if ended:
@@ -253,7 +256,8 @@ class _Reader:
 
 def _record(message: t.Any, parts: t.Collection[str]) -> Record:
     kind, timestamp = message.timestamp()
-    full, bare = fingerprint(message.key(), message.value(), message.headers(), parts)
+    headers = message.headers() if "headers" in parts else None
+    full, bare = fingerprint(message.key(), message.value(), headers, parts)
     return Record(
         message.offset(),
         NO_TIMESTAMP if kind == TIMESTAMP_NOT_AVAILABLE else timestamp,

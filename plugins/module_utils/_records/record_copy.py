@@ -18,7 +18,8 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogRange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import Progress
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, MigrationError
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import NO_TIMESTAMP, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import refusals
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import (
@@ -32,6 +33,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._records.conflue
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import Opened, open_consumer
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.jobs import Held, Job, hold_ids
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.send_window import SendWindow
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.transactions import CONSEQUENCES, Transactions
 
 _TAKEN = 2000  # messages at a time
@@ -47,6 +49,9 @@ _READ = {
     "fetch.error.backoff.ms": 20,
     "queued.max.messages.kbytes": 64 << 10,
 }
+_COMPRESSION = {"compression.type", "compression.codec"}
+# Every client reads gzip. What fits with zstd alone was written with zstd, so that its consumers read that.
+_CODECS: t.Sequence[t.Mapping[str, str]] = ({}, {"compression.type": "gzip"}, {"compression.type": "zstd"})
 _NEVER = 1 << 63
 _NEARLY_0 = 1
 _FULL_QUEUE_SECONDS = 0.02
@@ -57,19 +62,34 @@ def copy_jobs(source: Connection, destination: Connection, jobs: t.Sequence[Job]
     """Copy what is left of jobs of one run, one after the other. -> how many records and bytes this attempt has copied.
 
     All or nothing of every transaction: after an error, or a death, the next attempt goes on after the last one that was
-    committed. Raises Locked where another run has the copy, Refused where its progress is gone: no attempt may follow then.
-    Raises other MigrationErrors as well.
+    committed. Records are not compressed, unless client_config says so, until one comes that its topic takes only compressed;
+    from then on, all are. Raises Locked where another run has the copy, Refused where its progress is gone, or for a record
+    that is too large in any way: no attempt may follow then. Raises other MigrationErrors as well.
     """
+    codecs: t.Sequence[t.Mapping[str, str]] = ({},) if _COMPRESSION & destination.client_config.keys() else _CODECS
+    for codec in codecs[:-1]:
+        try:
+            return _copied(source, destination, jobs, codec)
+        except Refused as exc:
+            if exc.kind is not FailureKind.TOPIC_UNSUITABLE:
+                raise
+    return _copied(source, destination, jobs, codecs[-1])
+
+
+def _copied(
+    source: Connection, destination: Connection, jobs: t.Sequence[Job], codec: t.Mapping[str, str]
+) -> tuple[int, int]:
     records = size = 0
-    with hold_ids(destination, jobs, {"batch.size": _batch(jobs)}) as held:
+    with hold_ids(destination, jobs, {"batch.size": _batch(jobs), **codec}) as held:
         left = [(each, tasks) for each in held.held if (tasks := _tasks(each))]
         if not left:
             return 0, 0
         opened = open_consumer(source, _READ)
+        window = SendWindow()
         try:
             for each, tasks in left:
                 refusals.check_existence(source, tasks, opened.partitions)
-                copied = _Copy(source, destination, opened, each, tasks, _batch(jobs), held.renew).run()
+                copied = _Copy(source, destination, opened, each, tasks, _batch(jobs), held.renew, window).run()
                 records, size = records + copied[0], size + copied[1]
         finally:
             opened.consumer.close()
@@ -118,6 +138,7 @@ class _Copy:
     tasks: dict[TopicPartition, _CopyTask]
     batch: int
     renew: t.Callable[[], None]  # between transactions
+    window: SendWindow
     moved: dict[TopicPartition, _CopyTask] = dataclasses.field(default_factory=dict)
     lost: list[MigrationError | KafkaException] = dataclasses.field(default_factory=list)
     records: int = 0
@@ -177,14 +198,17 @@ class _Copy:
             if self.lost:
                 raise self.lost[0]
             time.sleep(max(0.0, min(self._ahead(begun), end - time.monotonic())))
+            while self.window.room <= 0 and not self.lost and time.monotonic() < end:
+                poll(_FULL_QUEUE_SECONDS)
             fresh = now = time.monotonic()  # a full queue and a limit are not the source's silence
 
     def _most(self) -> int:
-        """How many messages to take at a time: with a limit, what may be copied in a moment."""
-        if not self.job.bytes_per_second:
-            return _TAKEN
-        average = self.bytes / self.records if self.records else self.job.bytes_per_second
-        return max(1, min(_TAKEN, int(_MOMENT * self.job.bytes_per_second / max(1.0, average))))
+        """How many messages to take at a time: what may wait for answers, and with a limit, what may be copied in a moment."""
+        size = float(max(0, self.window.room))
+        if self.job.bytes_per_second:
+            size = min(size, _MOMENT * self.job.bytes_per_second)
+        average = self.bytes / self.records if self.records else size
+        return max(1, min(_TAKEN, int(size / max(1.0, average))))
 
     def _ahead(self, begun: float) -> float:
         """How many seconds the copy is ahead of its limit."""
@@ -223,19 +247,24 @@ class _Copy:
         """
         topic, partition = task.range.destination
         produce, progress, batch = self.transactions.producer.produce, task.progress, self.batch
-        due, last, size = task.next_due(), records[-1], 0
+        due, last, size, told = task.next_due(), records[-1], 0, 0
         for message in records:
-            offset, key, value, headers = message.offset(), message.key(), message.value(), message.headers()
+            try:
+                offset, key, value, headers = message.offset(), message.key(), message.value(), message.headers()
+                length = (len(value) if value is not None else 0) + (len(key) if key is not None else 0)
+            except SystemError as exc:
+                refusals.raise_for_header(
+                    exc, self.source, message, "leave the topic out, or copy it by a tool in Java"
+                )
             kind, timestamp = message.timestamp()
             if timestamp <= 0:
-                timestamp = _written_as(kind, timestamp)
+                timestamp = written_timestamp(kind, timestamp)
                 progress.without_timestamp += timestamp == _NEARLY_0
-            length = (len(value) if value is not None else 0) + (len(key) if key is not None else 0)
             size += length
             landed = None
             if message is last or offset >= due or length > batch:
-                landed = self._landing(task, offset, length)
-                due = task.next_due()
+                landed = self._landing(task, offset, length, size - told)
+                due, told = task.next_due(), size
             while True:
                 try:
                     if headers:
@@ -250,11 +279,15 @@ class _Copy:
         progress.bytes += size
         self.records += len(records)
         self.bytes += size
+        self.window.send(size, time.monotonic())
 
     def _landing(
-        self, task: _CopyTask, source_offset: int, length: int
+        self, task: _CopyTask, source_offset: int, length: int, since_last: int
     ) -> t.Callable[[KafkaError | None, t.Any], None]:
-        """What is done when a record of this source offset and length is written, or is not."""
+        """What is done when a record of this source offset and length is written, or is not.
+
+        since_last: bytes that were sent since the last such record, this one included, and are written before.
+        """
         progress, opened = task.progress, task.opened_by(source_offset)
 
         def landed(error: KafkaError | None, message: t.Any) -> None:
@@ -271,6 +304,7 @@ class _Copy:
             elif offset < (task.range.begin if progress.next is None else progress.next):
                 self.lost.append(refusals.another_log(self.destination, task.range, progress, offset))
             else:
+                self.window.answer(since_last, time.monotonic())
                 progress.places.update(dict.fromkeys(opened, offset))
                 progress.next = offset + 1
 
@@ -288,13 +322,13 @@ class _Copy:
 
     def _too_large(self, task: _CopyTask, offset: int, length: int) -> MigrationError:
         where = task.range.destination
-        return BrokerError(
+        return Refused(
             f"the record at source offset {offset} of {task.range.source} has {length} bytes, and max.message.bytes is "
-            f"{self.job.largest[where.topic]}",
+            f"{self.job.largest[where.topic]}: it does not fit when it is compressed, either",
             cluster=str(self.destination),
-            remedy="raise max.message.bytes of the topic there, or set compression.type in client_config, and run "
-            "again: the copy goes on where it has ended",
+            remedy="raise max.message.bytes of the topic there, and run again: the copy goes on where it has ended",
             **where._asdict(),
+            kind=FailureKind.TOPIC_UNSUITABLE,
         )
 
     def _stalled(self, seconds: float) -> MigrationError:
@@ -309,6 +343,9 @@ def _batch(jobs: t.Iterable[Job]) -> int:
     return max(1, min(_BATCH, min(size for job in jobs for size in job.largest.values()) * 9 // 10))
 
 
-def _written_as(kind: int, timestamp: int) -> int:
-    """What is written for a timestamp that is not positive. The client would take 0 for the time of writing."""
-    return NO_TIMESTAMP if kind == TIMESTAMP_NOT_AVAILABLE or timestamp < 0 else _NEARLY_0
+def written_timestamp(kind: int, timestamp: int) -> int:
+    """What a copy writes for a record's timestamp, which message.timestamp() tells as kind and milliseconds.
+
+    Times before 1970 stay. The client would take 0 for the time of writing.
+    """
+    return NO_TIMESTAMP if kind == TIMESTAMP_NOT_AVAILABLE else timestamp or _NEARLY_0

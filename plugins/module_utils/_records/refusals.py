@@ -20,6 +20,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
     Refused,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import KafkaError
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import connection_failed
@@ -136,6 +137,33 @@ def unwritten(
     return BrokerError(what, cluster=str(connection), why=error.str(), remedy=remedy, **its)
 
 
+def unacknowledged() -> str:
+    """What to do where brokers do not take records in time."""
+    return (
+        "see that the partitions have leaders, enough replicas in sync and space on their disks; where a quota "
+        "(producer_byte_rate) or a slow network holds records back, set max_bytes_per_second to less than it lets pass. Then "
+        "run again: the copy goes on where it has ended"
+    )
+
+
+def raise_for_header(exc: SystemError, connection: Connection, message: t.Any, remedy: str = "") -> t.NoReturn:
+    """Raise Refused where a header of a message has a name that is not UTF-8, which some clients can write; else exc.
+
+    confluent-kafka leaves its UnicodeDecodeError behind, and Python meets it at once or in one of the next calls.
+    """
+    if not isinstance(exc.__cause__, UnicodeDecodeError):
+        raise exc
+    raise Refused(
+        f"the record at offset {message.offset()} has a header whose name is not UTF-8",
+        cluster=str(connection),
+        topic=message.topic(),
+        partition=message.partition(),
+        why="confluent-kafka, which reads the records, cannot read it",
+        remedy=remedy or f"leave headers out of {option_name('match_on')}",
+        kind=FailureKind.RECORD_UNREADABLE,
+    ) from exc
+
+
 def another_log(connection: Connection, each: BacklogRange, progress: Progress, offset: int) -> Refused:
     """A record came to lie before others that were copied earlier: this is not the log that they were written to."""
     copied = each.begin if progress.next is None else progress.next
@@ -170,9 +198,7 @@ _ENOUGH_REPLICAS = "see that enough replicas are in sync (min.insync.replicas), 
 _REMEDIES = {
     KafkaError.NOT_ENOUGH_REPLICAS: _ENOUGH_REPLICAS,
     KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND: _ENOUGH_REPLICAS,
-    KafkaError._MSG_TIMED_OUT: (
-        "see that the partitions have leaders, enough replicas in sync and space on their disks, and run again"
-    ),
+    KafkaError._MSG_TIMED_OUT: unacknowledged(),
     KafkaError.INVALID_TIMESTAMP: "raise message.timestamp.after.max.ms of the topic, and run again",
     KafkaError.INVALID_RECORD: "see what the topic demands of its records: a compacted one takes none without a key",
 }

@@ -183,6 +183,7 @@ class _RangeScan:
         """Add messages of one partition to the rows; -> has its piece ended with them?"""
         _runs, offsets, timestamps, fingerprints, bares = rows
         end, parts = task.piece.end, self.parts
+        reads_headers = "headers" in parts
         kind, begin = None, len(offsets)
         if task.position >= end:
             return False  # it has ended before
@@ -201,11 +202,14 @@ class _RangeScan:
             if this_kind != kind:
                 _close(rows, task, kind, begin)
                 kind, begin = this_kind, len(offsets)
-            headers = message.headers()
-            if headers or parts is not FINGERPRINTED:
-                full, bare = fingerprint(message.key(), message.value(), headers, parts)
-            else:
-                full = bare = plain_fingerprint(message.key(), message.value())
+            try:
+                headers = message.headers() if reads_headers else None
+                if headers or parts is not FINGERPRINTED:
+                    full, bare = fingerprint(message.key(), message.value(), headers, parts)
+                else:
+                    full = bare = plain_fingerprint(message.key(), message.value())
+            except SystemError as exc:
+                refusals.raise_for_header(exc, self.connection, message)
             offsets.append(offset)
             timestamps.append(timestamp)
             fingerprints.append(full)

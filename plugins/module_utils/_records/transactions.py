@@ -102,7 +102,7 @@ class Transactions:
             raise BrokerError(
                 f"{left} records were not acknowledged within {_WAIT_SECONDS:.0f} s",
                 cluster=str(self._destination),
-                remedy="see whether the partitions have leaders and enough in-sync replicas, and run again",
+                remedy=refusals.unacknowledged(),
             )
 
     def commit(self, progress: t.Sequence[t.Sequence[tuple[TopicPartition, CommittedOffset]]]) -> None:

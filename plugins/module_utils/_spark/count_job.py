@@ -16,6 +16,7 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.counting import Answer
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Matching
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Absent
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import spark_library, worker_lost
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import worker_tallying as worker
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.slots import GroupPosition, Slots, cuts
@@ -134,7 +135,7 @@ def seen_edges(contents: DataFrame, layout: Layout, lossy: t.Collection[int]) ->
     def see(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
         return worker_lost.seen(batches, layout)
 
-    texts = [row["seen"] for row in contents.mapInArrow(see, worker_lost.SCHEMA).collect()]
+    texts = contents.mapInArrow(see, worker_lost.SCHEMA).toArrow().column(0).to_pylist()
     return worker_lost.edges_of(texts, layout, lossy)
 
 
@@ -233,6 +234,23 @@ class _Follow:
         intervals = self._intervals[self._slots.sources[self._slots.standings[standing].pair][position]]
         return sum(self.sum(worker.LACKING, at) for at in intervals if self._slots.cuts[at] < commit)
 
+    def absent(self, standing: int) -> Absent | None:
+        """That the first unconsumed record without a copy is before one that has arrived, with its own time.
+
+        None for several source partitions. How many there are is not known, because no such record leaves the workers.
+        """
+        commits = list(self._commits(standing))
+        if len(commits) != 1:
+            return None
+        intervals = [at for at in self._intervals[commits[0][0]] if self._slots.cuts[at] >= commits[0][1]]
+        destinations = range(len(self._slots.destinations[self._slots.standings[standing].pair]))
+        cells = [self._slots.cells[at] + destination for at in intervals for destination in destinations]
+        copies = [its for cell in cells if (its := self._sums.get((worker.BY_TIME, cell)))]
+        arrived = max((place[1] for its in copies for place in (its.low, its.high)), default=-1)
+        lacking = [its.low[0] for at in intervals if (its := self._sums.get((worker.LACKING, at)))]
+        first = min(lacking, default=arrived)
+        return Absent(1, self._slots.layout.source.at(first)[1], exactly=False) if first < arrived else None
+
     def first(self, standing: int, destination: int) -> _Place | None:
         """The lowest copy that has to follow in a destination partition, given by its position."""
         return self._lowest_of(standing, destination, worker.WANTED, worker.FOLLOWS)
@@ -317,6 +335,7 @@ def _counted(standing: int, paired: _Paired, first: FirstPass) -> GroupCount:
         for places in (its.last_at_source(standing), its.next_at_source(standing))
     ]
     last_at_source, next_at_source = (each[0] if len(each) == 1 else None for each in at_source)
+    absent = its.absent(standing)
     answers: list[Answer] = []
     befores: list[Copy | None] = []
     afters: list[Copy | None] = []
@@ -336,6 +355,7 @@ def _counted(standing: int, paired: _Paired, first: FirstPass) -> GroupCount:
                 last_at_source,
                 next_at_source,
                 to_come,
+                absent,
             )
         )
         befores.append(before)

@@ -46,7 +46,6 @@ QUICK: Settings = {
 
 SECURE: Settings = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-    "allow.everyone.if.no.acl.found": "false",
     # Whoever comes without a name comes by the plaintext listener: tests and the brokers themselves.
     "super.users": "User:ANONYMOUS;User:admin",
     "sasl.enabled.mechanisms": "SCRAM-SHA-512,SCRAM-SHA-256,PLAIN",

@@ -33,6 +33,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog i
     Done,
     Suspended,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import LogRange, Traits
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import NewTopic
@@ -125,18 +126,30 @@ ranges = st.builds(
 
 
 def removed_groups(
-    groups: list[str], cluster_id: str, restored: bool, partition: TopicPartition, committed: CommittedOffset
+    groups: list[str],
+    cluster_id: str,
+    restored: bool,
+    partition: TopicPartition,
+    committed: CommittedOffset,
+    traits: Traits,
 ) -> Removed:
     its = tuple(RemovedGroup(name, "classic", restored) for name in groups)
-    return Removed(cluster_id, its, tuple(SnapshotEntry(name, partition, committed) for name in groups))
+    return Removed(cluster_id, its, tuple(SnapshotEntry(name, partition, committed) for name in groups), traits)
 
 
+marks = st.lists(names, max_size=2, unique=True).map(lambda its: tuple(sorted(its)))
+ids = st.dictionaries(names, st.none() | names, max_size=2)
+logs = st.dictionaries(
+    names, st.lists(st.none() | st.builds(LogRange, offsets, offsets), max_size=2).map(tuple), max_size=2
+)
+traits = st.builds(Traits, marks, ids)
 documents = {
     "snapshot": st.builds(
         Snapshot,
         st.none() | texts,
         st.lists(st.builds(SnapshotGroup, names, names), max_size=2).map(tuple),
         st.lists(st.builds(SnapshotEntry, names, partitions, commits), max_size=2).map(tuple),
+        traits,
     ),
     "plan": st.builds(
         Plan,
@@ -144,6 +157,8 @@ documents = {
         texts,
         st.just(Snapshot(None, (), ()).digest()),
         st.lists(plan_entries(), max_size=2).map(tuple),
+        st.builds(Traits, marks, ids, logs),
+        st.builds(Traits, marks, ids, logs),
     ),
     "receipt": st.builds(
         Receipt,
@@ -155,13 +170,15 @@ documents = {
                 partitions,
                 *[st.none() | commits] * 3,
                 st.lists(st.builds(Origin, names, partitions), max_size=2).map(tuple),
+                st.none() | st.integers(0, (1 << 37) - 1),
             ),
             max_size=2,
         ).map(tuple),
         st.lists(st.builds(SnapshotEntry, names, partitions, commits), max_size=2).map(tuple),
+        traits,
     ),
     "removed": st.builds(
-        removed_groups, st.lists(names, max_size=2, unique=True), texts, st.booleans(), partitions, commits
+        removed_groups, st.lists(names, max_size=2, unique=True), texts, st.booleans(), partitions, commits, traits
     ),
     "copy": st.builds(
         Backlog,

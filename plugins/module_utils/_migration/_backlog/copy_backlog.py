@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import clusters
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import (
     copy_steps,
     entries,
@@ -16,11 +17,13 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._back
     obstacles,
     planning,
     takeover,
+    unconsumed,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.copy_steps import Save
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.entries import RangeSummary
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.planning import CopyOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.expected import with_expected
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.background import at_once
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
@@ -28,8 +31,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes imp
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnLostProgress
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, first_of
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted, first_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
 
@@ -101,11 +105,13 @@ def copy_backlog(
     planned = entries.copy_entries(backlog, wanted, options.on_uncommitted)
     plan = None
     if backlog.is_done:
-        made = Plan(backlog.source_id, backlog.destination_id, backlog.snapshot, tuple(planned))
+        made = _plan(backlog, planned, source, destination)
         plan = with_expected(made, destination, earlier.plan, earlier.receipt)
         backlog, kept = _settle_topics(backlog, planned, destination, options, save)
         notes += kept
     will_copy = save is None and not backlog.is_done
+    if will_copy:
+        notes += _zero_times(unconsumed.zero_times(source, backlog.ranges))
     ranges = entries.summaries(backlog, wanted, sizes, bounds, options.on_uncommitted)
     return CopyOutcome(
         before,
@@ -115,6 +121,22 @@ def copy_backlog(
         plan,
         backlog != before or will_copy,
         notes + _lost(ranges) + _uncommitted(ranges, planned) + _notes(backlog),
+    )
+
+
+def _plan(backlog: Backlog, planned: list[PlanEntry], source: Connection, destination: Connection) -> Plan:
+    """The plan of a finished copy, with the topics that it rests on as they are now."""
+    at_source, at_destination = at_once(
+        lambda: clusters.look_at(source, {topic.source for topic in backlog.topics}),
+        lambda: clusters.look_at(destination, {topic.name for topic in backlog.topics}),
+    )
+    return Plan(
+        backlog.source_id,
+        backlog.destination_id,
+        backlog.snapshot,
+        tuple(planned),
+        at_source.traits,
+        at_destination.traits,
     )
 
 
@@ -169,6 +191,16 @@ def _uncommitted(ranges: t.Iterable[RangeSummary], planned: t.Iterable[PlanEntry
             "their auto.offset.reset.",
         )
     ]
+
+
+def _zero_times(counts: t.Mapping[TopicPartition, int]) -> list[Note]:
+    """What the copy will not keep."""
+    named = [f"{where} (up to {counted(count, 'record')})" for where, count in sorted(counts.items())]
+    text = (
+        "Records with the timestamp 0 cannot be written so, and would have 1 (ms) at the destination: "
+        f"{first_of(named, _NAMED, 'more partitions')}."
+    )
+    return [Note(NoteKind.TIMESTAMP_CHANGED, text)] if named else []
 
 
 def _notes(backlog: Backlog) -> list[Note]:

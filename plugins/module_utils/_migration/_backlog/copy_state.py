@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import time
 import typing as t
 
@@ -47,7 +48,8 @@ def read_progress(backlog: Backlog, destination: Connection, stable: bool) -> di
     stable: wait for transactions that are open, instead of telling what was before them.
     """
     names = all_groups(backlog)
-    readings = groups.read_groups(destination, names, stable)
+    read = groups.read_settled_groups if stable else functools.partial(groups.read_groups, stable=False)
+    readings = read(destination, names)
     found: dict[TopicPartition, Progress | None] = {}
     for each in backlog.ranges:
         if each.copies:

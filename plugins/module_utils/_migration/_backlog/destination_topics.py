@@ -22,7 +22,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs
     topic_configs,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.storage import TopicLayout
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import own_topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import obstacles, own_topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogTopic, Suspended
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound, Refused
@@ -96,6 +96,8 @@ def plan_topics(source: Connection, destination: Connection, pairs: t.Sequence[T
     configs = topic_configs(source, source_topics)
     existing = topic_configs(destination, known)
     _check_replicas(destination, {name: existing[name] for name in known})
+    written = {pair.destination for pair in pairs if pair.copies}
+    obstacles.check_formats(destination, {name: existing[name] for name in written & existing.keys()})
     brokers = storage.broker_count(destination)
     layouts = storage.topic_layouts(source, [pair.source for pair in pairs if pair.destination not in known])
     planned = []
@@ -107,6 +109,7 @@ def plan_topics(source: Connection, destination: Connection, pairs: t.Sequence[T
         else:
             planned.append(_missing(pair, layouts[pair.source], brokers, its.own))
     accepted, limits = own_topics.as_brokers_take_them(destination, planned)
+    obstacles.check_formats(destination, {name: limits[name] for name in written & limits.keys()})
     return [_with_limits(topic, limits.get(topic.name)) for topic in accepted]
 
 

@@ -124,4 +124,6 @@ def _entry(draft: Draft, its: BacklogRange, on_uncommitted: OnUncommitted) -> Pl
         detail = f"{its.start - offset} offsets from {offset} on had left the source's log before the copy"
     parts = FINGERPRINTED if its.done is not None and its.done.without_timestamp else PARTS
     end = its.begin if its.done is None or its.done.next is None else its.done.next
-    return decided(draft, Decision.exact(OwnCopy(its.begin, place, end), place, reason, detail, matched_by=parts))
+    lost = max(0, its.start - offset)
+    proof = OwnCopy(its.begin, place, end)
+    return decided(draft, Decision.exact(proof, place, reason, detail, matched_by=parts, lost=lost))

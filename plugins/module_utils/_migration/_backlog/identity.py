@@ -16,6 +16,7 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions, topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import topic_making
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.file_clusters import check_cluster
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import (
     Backlog,
     BacklogRange,
@@ -46,14 +47,8 @@ def with_ids(
 
 def check_copy_cluster(backlog: Backlog, destination: Connection) -> None:
     """Raise Refused for another cluster than the one that the copy was planned for."""
-    found = topics.cluster_id(destination)
-    if found != backlog.destination_id:
-        raise Refused(
-            f"the copy was planned for destination cluster {backlog.destination_id}, and this is cluster {found}",
-            cluster=str(destination),
-            remedy="correct the destination, or the path of the copy file",
-            kind=FailureKind.OTHER_CLUSTER,
-        )
+    remedy = "correct the destination, or the path of the copy file"
+    check_cluster("copy file", backlog.destination_identity, destination, remedy)
 
 
 def is_same(topic: BacklogTopic, ids: t.Mapping[str, str | None]) -> bool:
@@ -99,8 +94,8 @@ def not_made(destination: Connection, existing: t.Iterable[BacklogTopic], ids: t
 
 def check_plan(backlog: Backlog, plan: Plan, connection: Connection) -> None:
     """Raise Refused for the plan of another copy, before it is overwritten, deleted or relied on."""
-    ours = (backlog.source_id, backlog.destination_id, backlog.snapshot)
-    if (plan.source_id, plan.destination_id, plan.snapshot) != ours:
+    pairs = (backlog.source_identity, plan.source_identity), (backlog.destination_identity, plan.destination_identity)
+    if plan.snapshot != backlog.snapshot or any(ours.difference(its) is not None for ours, its in pairs):
         raise Refused(
             f"the plan is not the one of this copy: it was made from snapshot {plan.snapshot} for clusters "
             f"{plan.source_id} and "

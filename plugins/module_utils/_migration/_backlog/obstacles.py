@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""What stands in the way of a backlog's copy: missing ACLs, lost files, full disks, no Spark."""
+"""What stands in the way of a backlog's copy: missing ACLs, lost files, old formats, full disks, no Spark."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control import 
     groups,
     permissions,
     storage,
+    topics,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import TopicConfigs
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
@@ -28,9 +30,13 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
     Refused,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import obstacle
+
+_FORMAT = "message.format.version"
+_WITH_TRANSACTIONS = (0, 11)  # the first message format that has transactions and headers: KIP-98
 
 
 def check_acls(backlog: Backlog, source: Connection, destination: Connection, members: t.Collection[str]) -> None:
@@ -51,6 +57,22 @@ def check_acls(backlog: Backlog, source: Connection, destination: Connection, me
                 f"missing ACL {', '.join(lacking)}",
                 cluster=str(connection),
                 remedy="grant it to the user of this cluster; for names that begin with streamshift- by one prefixed ACL",
+            )
+
+
+def check_formats(destination: Connection, configs: t.Mapping[str, TopicConfigs]) -> None:
+    """Raise Refused for a topic whose message format has no transactions, in which a copy writes."""
+    for name, its in sorted(configs.items()):
+        shown = its.effective.get(_FORMAT, "")
+        numbers = tuple(int(each) for each in shown.partition("-")[0].split(".")[:2] if each.isdigit())
+        if numbers and numbers < _WITH_TRANSACTIONS and topics.keeps_message_formats(destination):
+            raise Refused(
+                f"the topic is in the message format {shown} ({_FORMAT}), which has no transactions, and a copy "
+                "is written in transactions",
+                cluster=str(destination),
+                topic=name,
+                remedy=f"set its {_FORMAT} to 0.11.0 or later, or map it to another topic by {option_name('topic_map')}",
+                kind=FailureKind.TOPIC_UNSUITABLE,
             )
 
 

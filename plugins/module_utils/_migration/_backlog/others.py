@@ -16,7 +16,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import PREFIX, all_groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import IDLE_STATES, GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
@@ -50,7 +50,7 @@ def check_groups(backlog: Backlog, names: t.Collection[str], destination: Connec
                 **where._asdict(),
                 kind=FailureKind.COPY_IN_USE,
             )
-    occupied = [name for name, reading in found if reading.state not in IDLE_STATES]
+    occupied = [name for name, reading in found if reading.has_members]
     unknown = []
     for name, subscribed in sorted(groups.subscriptions(destination, occupied).items()):
         if subscribed is None:

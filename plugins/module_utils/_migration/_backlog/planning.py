@@ -10,7 +10,7 @@ import dataclasses
 import hashlib
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions, topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import clusters, positions, topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import (
     identity,
@@ -23,11 +23,13 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._back
     plan_topics,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.file_clusters import check_cluster
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.take_snapshot import check_snapshot_cluster
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import open_text
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
@@ -52,7 +54,18 @@ class CopyOptions:
 
 
 def entries_of(snapshot: Snapshot, mapping: Mapping, source: Connection) -> list[Draft]:
-    """What every group has committed, and the partitions of its topics for which it has not; raises as from_snapshot()."""
+    """What every group has committed, and the partitions of its topics for which it has not; raises as from_snapshot().
+
+    Raises Refused where a transaction was open that commits offsets, because a copy begins and ends at those.
+    """
+    for each in snapshot.open:
+        raise Refused(
+            open_text({each.partition: each.told}),
+            cluster=str(source),
+            group=each.group,
+            remedy="wait for its application, or for its transaction.timeout.ms, and run again; or leave the group out",
+            kind=FailureKind.GROUP_IN_USE,
+        )
     wanted = drafts.from_snapshot(snapshot, mapping)
     _check_names(wanted)
     return drafts.with_uncommitted(
@@ -70,9 +83,9 @@ def plan(
 
     Raises Refused, NotAuthorized, NotFound or InvalidInput for whatever stands in the way.
     """
-    source_id, destination_id = _clusters(snapshot, source, destination)
+    source_id, destination_id = check_snapshot_cluster(snapshot, source).cluster_id, topics.cluster_id(destination)
     names = {draft.source_partition.topic: draft.partition.topic for draft in wanted}
-    if source_id == destination_id and any(
+    if clusters.are_one(source, destination) and any(
         source_topic == destination_topic for source_topic, destination_topic in names.items()
     ):
         raise InvalidInput(
@@ -126,7 +139,10 @@ def check_known(
 
     -> the source's bounds now, and what the user should know.
     """
-    _check_same_clusters(known, *_clusters(snapshot, source, destination))
+    check_snapshot_cluster(snapshot, source)
+    remedy = "correct the addresses if they are wrong, or use another copy file (another directory)"
+    check_cluster("copy file", known.source_identity, source, remedy)
+    check_cluster("copy file", known.destination_identity, destination, remedy)
     identity.check_topics(known, source, destination)
     ranges_of = {each.source: each for each in known.ranges}
     if snapshot.digest() != known.snapshot:
@@ -143,19 +159,6 @@ def check_known(
         for each in known.ranges:
             identity.check_source_log(source, each, bounds[each.source])
     return bounds, _growth(known, bounds, source, options.live)
-
-
-def _check_same_clusters(known: Backlog, source_id: str, destination_id: str) -> None:
-    for kind, found, expected in (
-        ("source", source_id, known.source_id),
-        ("destination", destination_id, known.destination_id),
-    ):
-        if found != expected:
-            raise Refused(
-                f"the copy was planned for {kind} cluster {expected}, and this is cluster {found}",
-                remedy="correct the addresses if they are wrong, or use another copy file (another directory)",
-                kind=FailureKind.OTHER_CLUSTER,
-            )
 
 
 def _check_planned(
@@ -240,10 +243,3 @@ def _name(source_id: str, destination_id: str, snapshot: Snapshot, found: t.Iter
         [source_id, destination_id, snapshot.digest(), *(f"{each.source} {each.destination}" for each in found)]
     )
     return f"streamshift-copy-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
-
-
-def _clusters(snapshot: Snapshot, source: Connection, destination: Connection) -> tuple[str, str]:
-    """The ids of both clusters."""
-    source_id = topics.cluster_id(source)
-    check_snapshot_cluster(snapshot, source_id, source)
-    return source_id, topics.cluster_id(destination)

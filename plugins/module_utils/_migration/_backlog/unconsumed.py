@@ -14,7 +14,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.positio
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogRange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted
@@ -124,3 +124,23 @@ def ends(
                 kind=FailureKind.TOPIC_NOT_EMPTY,
             )
     return {each.destination: bounds[each.destination].end if each.destination in bounds else 0 for each in found}
+
+
+def zero_times(source: Connection, found: t.Iterable[BacklogRange]) -> dict[TopicPartition, int]:
+    """The partitions with unconsumed records of timestamp 0, which nobody can write, and about how many.
+
+    As far as look-ups tell: of records that are not in the order of their times, some are not found.
+    """
+    ranges = [each for each in found if each.copies]
+    asked = [(each.source, time) for each in ranges for time in (0, 1)]
+    try:
+        told = positions.lookup_all_times(source, asked)
+    except MigrationError:  # brokers cannot look up every log by time, and this is a hint
+        return {}
+    counts = {}
+    for each in ranges:
+        first, later = told[each.source, 0], told[each.source, 1]
+        end = each.end if later is None else min(later, each.end)
+        if first is not None and first < end and each.start < end:
+            counts[each.source] = end - max(first, each.start)
+    return counts

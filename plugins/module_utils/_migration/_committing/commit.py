@@ -11,19 +11,26 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import broker_number
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import renewal
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import (
     conflicts,
     coverage,
+    entry_decision,
     limits,
     rollback,
     writing,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.conflicts import Target, Writes
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.entry_decision import Ground
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.source_watch import SourceWatch
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.file_clusters import (
+    KEEPS_ROLLBACK,
+    changed_entries,
+    check_cluster,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import ClusterIdentity, Traits
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
     CommittedOffset,
@@ -31,6 +38,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
     commits_of,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.idle import idle_problem
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.left_out import left_out as not_done
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
@@ -41,9 +49,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies 
     OnMissingEntry,
     OnRewind,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key, Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason
 
 Save = t.Callable[[Receipt], None]
 
@@ -67,12 +77,13 @@ class CommitOutcome:
     """What was, or in check mode would be, done.
 
     before, after: the commits of every entry concerned; None for no commit. set: those of them that were written.
-    blocked: one line for each entry that the plan blocks. left_out: one for each other entry or group that a policy or an
-    earlier migration leaves alone.
+    blocked: one line for each entry that the plan blocks. left_out: one for what else was asked for and is not done: the
+    snapshot does not have it, nothing is committed, or a policy or an earlier migration leaves it alone.
     receipt: what the receipt file holds afterwards, None when there is none. notes: what the user should know besides, such as
     source groups that are still in use where a policy allows it, or groups whose commits expire by an old clock.
-    active_groups: groups that are left out because they are in use at the destination, and for which the plan has other offsets
-    than they have.
+    unmoved: one line for each group of which a rollback finds nothing to restore.
+    kept_groups: groups of which a policy or an earlier migration leaves an offset alone. active_groups: groups that are left
+    out because they are in use at the destination, and for which the plan has other offsets than they have.
     """
 
     before: dict[Key, Target]
@@ -83,6 +94,8 @@ class CommitOutcome:
     notes: list[Note] = dataclasses.field(default_factory=list)
     blocked: list[str] = dataclasses.field(default_factory=list)
     active_groups: list[str] = dataclasses.field(default_factory=list)
+    unmoved: list[str] = dataclasses.field(default_factory=list)
+    kept_groups: list[str] = dataclasses.field(default_factory=list)
 
 
 def commit(
@@ -94,6 +107,7 @@ def commit(
     snapshot: Snapshot | None = None,
     source: Connection | None = None,
     objections: t.Mapping[Key, str] | None = None,
+    now: int | None = None,
 ) -> CommitOutcome:
     """Commit the plan's offsets and read them back.
 
@@ -101,23 +115,33 @@ def commit(
     :param snapshot: what the source has committed now; the plan must have been made from exactly this, and cover it.
     :param source: where to look once more, before the first write and after the last, whether the groups are in use.
     :param objections: entries that a verification of the plan objects to, and why; they count as blocked.
+    :param now: Unix time in seconds, for the receipt; None notes none.
     Everything is checked before anything is written. Raises Refused, GroupBusy, BrokerError.
     """
     cluster = str(destination)
     missing = [] if snapshot is None else coverage.check_covers(plan, snapshot, options.on_missing_entry)
     _check_certificates(plan, cluster)
     watch = SourceWatch(source, plan, options.on_active_source)
-    watch.check_cluster()
-    known = _receipt_of(receipt, _same_cluster(plan.destination_id, "plan", destination))
+    changed = changed_entries(plan, source, destination)
+    topics = _topics_now(receipt, plan, destination)
+    known = Receipt(topics.cluster_id) if receipt is None else receipt.as_far_as_of(topics)
     entries, blocked, left_out = conflicts.without_blocked(
-        conflicts.objected(plan.entries, objections or {}), options.on_blocked, cluster
+        conflicts.objected(conflicts.objected(plan.entries, changed, Reason.CHANGED_SINCE_PLAN), objections or {}),
+        options.on_blocked,
+        cluster,
     )
     entries = [entry for entry in entries if entry.target is not None]
-    decided = _decide(entries, known, destination, options, watch, predicts=save is None)
-    left_out = [*missing, *left_out, *decided.left_out]
+    decided = _decide(entries, known, destination, options, watch, now, predicts=save is None)
+    left_out = [*not_done(snapshot.left_out if snapshot else (), plan), *missing, *left_out, *decided.left_out]
     outcome = _outcome(decided.concerned, commits_of(decided.found), decided.writes, left_out, receipt)
     notes = decided.source_notes + decided.expiry_notes
-    outcome = dataclasses.replace(outcome, blocked=blocked, active_groups=decided.active_groups, notes=notes)
+    outcome = dataclasses.replace(
+        outcome,
+        blocked=blocked,
+        active_groups=decided.active_groups,
+        kept_groups=sorted(decided.planned.alone),
+        notes=notes,
+    )
     if save is None:
         return outcome
     if not decided.writes.set:
@@ -126,7 +150,7 @@ def commit(
             save(finished)
             return dataclasses.replace(outcome, receipt=finished)
         return outcome
-    finished = _carry_out(destination, decided, save)
+    finished = _carry_out(destination, decided, topics.traits, save)
     notes = watch.after(decided.planned.set) or decided.source_notes
     return dataclasses.replace(outcome, receipt=finished, notes=notes + decided.expiry_notes)
 
@@ -160,6 +184,7 @@ def _decide(
     destination: Connection,
     options: CommitOptions,
     watch: SourceWatch,
+    now: int | None,
     *,
     predicts: bool,
 ) -> _Decision:
@@ -167,9 +192,10 @@ def _decide(
 
     Raises whatever commit() raises before its first write.
     """
-    cluster = str(destination)
     found = writing.read_named_groups(
-        destination, {entry.group for entry in entries} | {each.group for each in known.renewing}
+        destination,
+        {entry.group for entry in entries} | {each.group for each in known.renewing},
+        [entry.key for entry in entries],
     )
     lacking = renewal.missing_commits(known, found)
     readings = renewal.completed(found, lacking)
@@ -178,30 +204,38 @@ def _decide(
     concerned = {entry.key for entry in entries}
     busy = groups_with_members(entries, found, options)
     in_busy = [entry for entry in entries if entry.group in busy]
-    waiting = conflicts.entries_to_write(in_busy, current, known, options.on_rewind, options.on_advance) if busy else []
+    ground = ground_of(destination, readings, known, options)
+    waiting = entry_decision.entries_to_write(in_busy, ground)
     entries = [entry for entry in entries if entry.group not in busy]
-    writes = conflicts.commit_writes(entries, current, known, options.on_rewind, options.on_advance, cluster)
+    try:
+        writes = entry_decision.commit_writes(entries, _with_ends(ground, entries, destination))
+    except Refused:  # members come first: whoever is refused for anything else would have to stop them next
+        to_write = {entry.group for entry in entry_decision.entries_to_write(entries, ground)}
+        writing.check_members(destination, to_write, found, options.on_active_group)
+        raise
     absent = {entry.key for entry in entries if entry.predicted} if predicts else set()
     _check_bounds(destination, {key: target for key, target in writes.set.items() if key not in absent})
     expiring = renewal.expiring(found, {entry.group for entry in entries})
-    renewed = set(expiring) if options.on_expiring == OnExpiring.RENEW else set()
+    # A group that is made again has never had members: what it has consumed since would not be known as that any more.
+    renewed = set(expiring) - writes.consumed if options.on_expiring == OnExpiring.RENEW else set()
     again = {key: target for key, target in current.items() if key[0] in renewed}
-    limits.check_metadata(destination, {**again, **writes.set})
-    if renewed:
-        writing.check_write_acls(destination, {**again, **writes.set}, "the renewal", renewed)
+    limits.check_targets(destination, {**again, **writes.set})
+    granted = {key: target for key, target in {**again, **writes.set}.items() if key not in absent}
+    writing.check_write_acls(destination, granted, "the renewal" if renewed else "the commit", renewed)
     names = {group for group, _partition in {**lacking, **again, **writes.set}}
-    moving = writing.busy_groups(destination, sorted(names), found, options.on_active_group, options.idle_wait)
+    watched = {name for name in writes.consumed if not found[name].has_members}
+    moving = writing.busy_groups(destination, names, found, options.on_active_group, options.idle_wait, watched)
     writes = _without(writes, moving)
     allowed, in_use, source_notes = watch.before(writes)
     skipped = moving.keys() | ({group for group, _partition in writes.set.keys() - allowed.set.keys()})
     # A renewed group is made again with all that it had committed; one whose renewal was killed gets what it still lacks.
     remade = {key: target for key, target in {**lacking, **again}.items() if key[0] not in skipped}
-    warned = expiring if options.on_expiring == OnExpiring.WARN else []
+    warned = [name for name in expiring if name not in renewed]
     return _Decision(
         known=known,
         found=found,
         concerned={*concerned, *remade, *allowed.set},
-        receipt_entries=conflicts.receipt_entries(allowed, entries, current, known),
+        receipt_entries=conflicts.receipt_entries(allowed, entries, current, known, now),
         planned=allowed,
         writes=Writes({**remade, **allowed.set}, allowed.kept),
         renewed=renewed - skipped,
@@ -213,11 +247,15 @@ def _decide(
     )
 
 
-def _carry_out(destination: Connection, decided: _Decision, save: Save) -> Receipt:
-    """Write what is decided and read it back, between two savings of the receipt, which is the result."""
+def _carry_out(destination: Connection, decided: _Decision, topics: Traits, save: Save) -> Receipt:
+    """Write what is decided and read it back, between two savings of the receipt, which is the result.
+
+    topics: those that are written and those of the receipt so far, as they are now.
+    """
     remedy = "run the same again: what is right is left alone, the rest is written"
     writes = decided.writes.set
     prepared = renewal.begun(decided.known.merged(decided.receipt_entries), decided.found, decided.renewed)
+    prepared = prepared.noting(topics)
     save(prepared)
     writing.remove_groups(destination, decided.renewed, remedy)
     writing.write_commits(destination, writes)
@@ -227,9 +265,22 @@ def _carry_out(destination: Connection, decided: _Decision, save: Save) -> Recei
     )
     if not wrong:
         finished = renewal.ended(finished, decided.complete)
-    save(finished)
+    _save_last(finished, writes, save)
     writing.raise_if(wrong, str(destination), "the commit", remedy)
     return finished
+
+
+def _save_last(receipt: Receipt, done: t.Sized, save: Save) -> None:
+    """Save the receipt after the last write. Raises InvalidFile that says what was written, as the file does not yet."""
+    try:
+        save(receipt)
+    except InvalidFile as exc:
+        raise InvalidFile(
+            f"{counted(len(done), 'offset')} {'is' if len(done) == 1 else 'are'} written at the destination, and {exc.what}",
+            why=exc.why,
+            remedy=f"{exc.remedy}; then run the same again, which completes the file and writes nothing else",
+            kind=exc.kind,
+        ) from exc
 
 
 def _check_certificates(plan: Plan, cluster: str) -> None:
@@ -258,25 +309,36 @@ def roll_back(
     Nothing else is asked for, written or changed in the receipt. Raises InvalidInput, NotFound and NotAuthorized, too.
     """
     cluster = str(destination)
-    _same_cluster(receipt.cluster_id, "receipt", destination)
+    now = check_cluster("receipt", receipt.identity, destination, "connect to the cluster of the receipt")
     chosen = rollback.choose(receipt, selection, cluster)
     found = writing.read_named_groups(destination, {entry.group for entry in chosen.entries})
     lacking = renewal.missing_commits(receipt, found)
     readings = renewal.completed(found, lacking)
     current = commits_of(readings)
-    entries, kept = rollback.without_kept(chosen.entries, current, options.on_rewind, options.on_advance, cluster)
+    recreated = receipt.traits.recreated(now.traits)
+    rollback.check_recreated({**lacking, **rollback.targets(chosen.entries, readings)}, recreated, cluster)
+    try:
+        entries, kept = rollback.without_kept(chosen.entries, current, options.on_rewind, options.on_advance, cluster)
+    except Refused:  # as a commit does
+        moving = {entry.group for entry in chosen.entries if rollback.is_to_move(entry, current)}
+        writing.check_members(destination, moving, found, options.on_active_group)
+        raise
     wanted = {**lacking, **rollback.targets(entries, readings)}
     put_back = sorted({partition for (_group, partition), target in wanted.items() if target is not None})
     bounds = positions.partition_bounds(destination, put_back) if put_back else {}
     notes = [*chosen.notes, *rollback.check_bounds(wanted, bounds, cluster)]
     writing.check_write_acls(destination, wanted, "the rollback")
-    limits.check_metadata(destination, wanted)
+    limits.check_targets(destination, wanted)
     names = sorted({group for group, _partition in wanted})
     busy = writing.busy_groups(destination, names, found, options.on_active_group, options.idle_wait)
     writes = _without(Writes(wanted, kept), busy)
     concerned = {*(entry.key for entry in chosen.entries), *writes.set}
     left_out = [*writes.kept, *writing.left_out_lines(busy)]
-    outcome = dataclasses.replace(_outcome(concerned, commits_of(found), writes, left_out, receipt), notes=notes)
+    outcome = dataclasses.replace(
+        _outcome(concerned, commits_of(found), writes, left_out, receipt),
+        notes=notes,
+        unmoved=rollback.unmoved_lines(entries, current, {group for group, _partition in wanted}),
+    )
     if save is None:
         return outcome
     if writes.set:
@@ -293,33 +355,16 @@ def roll_back(
     finished = renewal.ended(finished, found.keys() - in_use)
     _remove_empty_groups(destination, writes.set, done)
     if finished != receipt:
-        save(finished)
+        _save_last(finished, writes.set, save)
     return dataclasses.replace(outcome, receipt=finished)
 
 
-def _same_cluster(expected: str, file: str, destination: Connection) -> str:
-    found = cluster_id(destination)
-    if found != expected:
-        raise Refused(
-            f"the {file} was made for cluster {expected}, and this is cluster {found}",
-            cluster=str(destination),
-            remedy=f"connect to the cluster of the {file}" + (", or plan again for this one" if file == "plan" else ""),
-            kind=FailureKind.OTHER_CLUSTER,
-        )
-    return found
-
-
-def _receipt_of(receipt: Receipt | None, cluster_id: str) -> Receipt:
-    if receipt is None:
-        return Receipt(cluster_id)
-    if receipt.cluster_id != cluster_id:
-        raise Refused(
-            f"the receipt is of cluster {receipt.cluster_id}, and this is cluster {cluster_id}",
-            remedy="correct the addresses if they are wrong, or use another receipt file for another cluster, "
-            "because the rollback of the earlier run needs this one",
-            kind=FailureKind.OTHER_CLUSTER,
-        )
-    return receipt
+def _topics_now(receipt: Receipt | None, plan: Plan, destination: Connection) -> ClusterIdentity:
+    """The destination with the topics of the plan and of the receipt. Raises Refused for the receipt of another cluster."""
+    noted = receipt.identity if receipt is not None else plan.destination_identity
+    return check_cluster(
+        "receipt", noted, destination, KEEPS_ROLLBACK, {entry.partition.topic for entry in plan.entries}
+    )
 
 
 def groups_with_members(
@@ -338,9 +383,24 @@ def groups_with_members(
     }
 
 
+def ground_of(
+    destination: Connection, readings: t.Mapping[str, GroupReading], receipt: Receipt, options: CommitOptions
+) -> Ground:
+    """What decisions rest on, of groups as they were read, without the ends of logs."""
+    joined = {name for name, reading in readings.items() if reading.had_members}
+    return Ground(str(destination), commits_of(readings), receipt, options.on_rewind, options.on_advance, joined)
+
+
+def _with_ends(ground: Ground, entries: list[PlanEntry], destination: Connection) -> Ground:
+    """The same with the ends of the logs of which a refusal says how much would be repeated."""
+    partitions = sorted({entry.partition for entry in entry_decision.vanished(entries, ground.current, ground.receipt)})
+    bounds = positions.partition_bounds(destination, partitions) if partitions else {}
+    return dataclasses.replace(ground, ends={partition: its.high_watermark for partition, its in bounds.items()})
+
+
 def _without(writes: Writes, groups: t.Container[str]) -> Writes:
     """The writes of all other groups."""
-    return Writes({key: target for key, target in writes.set.items() if key[0] not in groups}, writes.kept)
+    return dataclasses.replace(writes, set={key: target for key, target in writes.set.items() if key[0] not in groups})
 
 
 def _check_bounds(destination: Connection, targets: t.Mapping[Key, Target]) -> None:

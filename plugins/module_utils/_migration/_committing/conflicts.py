@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""What a commit does with every entry of a plan, given what stands at the destination. Pure."""
+"""Which entries of a plan a commit is about, what it notes of them, and what policies say of a move. Pure."""
 
 from __future__ import annotations
 
@@ -24,24 +24,32 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts 
 
 Target: t.TypeAlias = "CommittedOffset | None"
 Commits = t.Mapping[Key, CommittedOffset]
+_FOUND_LATER = (Reason.VERIFICATION_FAILED, Reason.CHANGED_SINCE_PLAN)  # what no plan says of its entries
 
 
 @dataclasses.dataclass(slots=True)
 class Writes:
-    """set: what is written, None where a commit is removed. kept: one line for each entry left alone on purpose."""
+    """set: what is written, None where a commit is removed. kept: one line for each entry left alone on purpose.
+
+    alone: the groups of these entries. consumed: those of them that have consumed since they were migrated.
+    """
 
     set: dict[Key, Target]
     kept: list[str]
+    alone: frozenset[str] = frozenset()
+    consumed: frozenset[str] = frozenset()
 
 
-def objected(entries: t.Iterable[PlanEntry], objections: t.Mapping[Key, str]) -> list[PlanEntry]:
-    """The entries, blocked where a verification of the plan objects to the offset; objections: why, by key."""
+def objected(
+    entries: t.Iterable[PlanEntry], objections: t.Mapping[Key, str], reason: Reason = Reason.VERIFICATION_FAILED
+) -> list[PlanEntry]:
+    """The entries, blocked for this reason where something objects to the offset; objections: what it is, by key."""
     return [
         dataclasses.replace(
             entry,
             offset=None,
             verdict=Verdict.BLOCKED,
-            reason=Reason.VERIFICATION_FAILED,
+            reason=reason,
             repeats=None,
             detail=objections[entry.key],
         )
@@ -51,9 +59,17 @@ def objected(entries: t.Iterable[PlanEntry], objections: t.Mapping[Key, str]) ->
     ]
 
 
+def absent_objections(entries: t.Iterable[PlanEntry]) -> dict[Key, str]:
+    """Why the offsets must not be written whose destination lacks unconsumed records, by key."""
+    remedy = (
+        "let the replication tool copy them and plan again, or set on_absent to warn if it leaves them out on purpose"
+    )
+    return {entry.key: f"{entry.absent}; {remedy}" for entry in entries if entry.absent}
+
+
 def _blocked(entries: t.Sized, first: PlanEntry, count: int, cluster: str) -> Refused:
     return Refused(
-        f"{count} of {len(entries)} entries of the plan are blocked, first {_name(first)} "
+        f"{count} of {len(entries)} entries of the plan are blocked, first {entry_name(first)} "
         f"({first.reason and first.reason.value}: {first.shown_detail})",
         cluster=cluster,
         remedy="remove the cause and plan again, "
@@ -84,8 +100,8 @@ def without_blocked(
             t.assert_never(on_blocked)
     lines: dict[bool, list[str]] = {True: [], False: []}
     for entry in blocked:
-        by_plan = entry.reason is not Reason.VERIFICATION_FAILED
-        lines[by_plan].append(f"{_name(entry)}: blocked, {_reason(entry)}: left out")
+        by_plan = entry.reason not in _FOUND_LATER
+        lines[by_plan].append(f"{entry_name(entry)}: blocked, {_reason(entry)}: left out")
     whole = [f"{group}: left out as a whole ({option_name('on_blocked')}: skip_group)" for group in sorted(groups)]
     remaining = [entry for entry in entries if entry.group not in groups and entry.verdict is not Verdict.BLOCKED]
     return remaining, lines[True], lines[False] + whole
@@ -103,94 +119,12 @@ def confirmed(receipt: Receipt, current: Commits) -> Receipt:
     )
 
 
-def commit_writes(
-    entries: t.Iterable[PlanEntry],
-    current: Commits,
-    receipt: Receipt,
-    on_rewind: OnRewind,
-    on_advance: OnAdvance,
-    cluster: str,
-) -> Writes:
-    """What to commit so that every entry stands where the plan says.
-
-    Nothing for an entry that stands there, or that was migrated and has consumed since (the receipt tells).
-    Raises Refused when the destination's commit is not what the plan expects, or a policy says fail.
-    """
-    writes = Writes({}, [])
-    receipts = receipt.by_key()
-    for entry in entries:
-        target, found = entry.target, current.get(entry.key)
-        if target is None or same_commit(found, target):
-            continue
-        earlier = receipts.get(entry.key)
-        if earlier is not None and earlier.written == target and earlier.explains(found):
-            writes.kept.append(f"{_name(entry)}: migrated earlier, has consumed since: left at {commit_text(found)}")
-            continue
-        if earlier is not None and _moved_back(earlier, found, target):
-            if on_advance == OnAdvance.KEEP:
-                writes.kept.append(f"{_name(entry)}: migrated earlier, moved back since: left at {commit_text(found)}")
-                continue
-            raise entry_refusal(
-                entry.key,
-                f"the group was migrated to {commit_text(target)} earlier, and somebody has moved it back to "
-                f"{commit_text(found)} since",
-                cluster,
-                remedy=f"set {option_name('on_advance')} to keep to leave such entries alone, "
-                "or roll back and migrate again to set it anew",
-                kind=FailureKind.DESTINATION_CHANGED,
-            )
-        if found != entry.expected and not (earlier is not None and same_commit(found, earlier.written)):
-            raise entry_refusal(
-                entry.key,
-                f"the destination's commit has changed since the plan was made: expected {commit_text(entry.expected)}, "
-                f"found {commit_text(found)}",
-                cluster,
-                remedy="find out who commits there, then plan again",
-                kind=FailureKind.DESTINATION_CHANGED,
-            )
-        if allowed(entry.key, found, target, on_rewind, on_advance, cluster, writes.kept):
-            writes.set[entry.key] = target
-    return writes
-
-
-def would_write(
-    entry: PlanEntry,
-    found: CommittedOffset | None,
-    earlier: ReceiptEntry | None,
-    on_rewind: OnRewind,
-    on_advance: OnAdvance,
-) -> bool:
-    """Would commit_writes() write this entry, or refuse to?"""
-    target = entry.target
-    if target is None or same_commit(found, target):
-        return False
-    if earlier is not None and earlier.written == target and earlier.explains(found):
-        return False
-    if found is None:
-        return True
-    if earlier is not None and _moved_back(earlier, found, target):
-        return on_advance != OnAdvance.KEEP
-    return (on_rewind if target.offset < found.offset else on_advance) != "keep"
-
-
-def entries_to_write(
-    entries: t.Iterable[PlanEntry], current: Commits, receipt: Receipt, on_rewind: OnRewind, on_advance: OnAdvance
-) -> list[PlanEntry]:
-    """Those of the entries that commit_writes() would write, or refuse to."""
-    earlier = receipt.by_key()
-    return [
-        entry
-        for entry in entries
-        if would_write(entry, current.get(entry.key), earlier.get(entry.key), on_rewind, on_advance)
-    ]
-
-
 def receipt_entries(
-    writes: Writes, entries: t.Iterable[PlanEntry], current: Commits, receipt: Receipt
+    writes: Writes, entries: t.Iterable[PlanEntry], current: Commits, receipt: Receipt, now: int | None
 ) -> list[ReceiptEntry]:
     """The receipt's entries before a commit: the earliest `before` of what is still written, nothing read back.
 
-    entries: the plan's, which say what each was made from.
+    entries: the plan's, which say what each was made from. now: Unix time in seconds.
     """
     known = receipt.by_key()
     result = []
@@ -200,48 +134,46 @@ def receipt_entries(
         earlier = known.get(entry.key)
         before = earlier.before if earlier is not None and earlier.written is not None else current.get(entry.key)
         source = tuple(Origin(position.group, position.partition) for position in entry.source)
-        result.append(ReceiptEntry(*entry.key, before, writes.set[entry.key], after=None, source=source))
+        result.append(ReceiptEntry(*entry.key, before, writes.set[entry.key], None, source, now))
     return result
 
 
-def allowed(
+def kept_by_policy(
     key: Key,
     found: Target,
     target: Target,
     on_rewind: OnRewind,
     on_advance: OnAdvance,
     cluster: str,
-    kept: list[str],
     unit: str = "entries",
-) -> bool:
-    """May a commit be replaced by another, or removed? Adds a line to kept where a policy says keep.
+    why: str | None = None,
+) -> str | None:
+    """Why a commit is not replaced by another, or removed: a line where a policy says keep, None where it is.
 
-    unit: what keep leaves alone. Raises Refused where a policy says fail.
+    unit: what keep leaves alone. why: what the move means, for the refusal. Raises Refused where a policy says fail.
     """
     if found is None:
-        return True
+        return None
     rewind = target is None or target.offset < found.offset
     option, policy = ("on_rewind", on_rewind) if rewind else ("on_advance", on_advance)
     direction = "back" if rewind else "forward"
+    to = "removed" if target is None else f"moved {direction} to {commit_text(target)}"
+    does = "; this would remove it" if target is None else f"; this would move it {direction} to {commit_text(target)}"
     match policy:
         case OnRewind.REWIND | OnAdvance.ADVANCE:
-            return True
+            return None
         case OnRewind.KEEP | OnAdvance.KEEP:
             group, partition = key
-            kept.append(
-                f"{group} {partition}: kept at {commit_text(found)} instead of moved {direction} to "
-                f"{commit_text(target)} ({option_name(option)}: keep)"
-            )
-            return False
+            return f"{group} {partition}: kept at {commit_text(found)} instead of {to} ({option_name(option)}: keep)"
         case OnRewind.FAIL | OnAdvance.FAIL:
             raise entry_refusal(
                 key,
-                f"the group has the committed offset {commit_text(found)}; this would move it {direction} to "
-                f"{commit_text(target)}",
+                f"the group has the committed offset {commit_text(found)}{does}",
                 cluster,
                 remedy=f"set {option_name(option)} to {'rewind' if rewind else 'advance'} to allow it, "
                 f"or to keep to leave such {unit} alone",
                 kind=FailureKind.WOULD_MOVE_BACK if rewind else FailureKind.WOULD_MOVE_FORWARD,
+                why=why,
             )
         case _:
             t.assert_never(policy)
@@ -262,19 +194,13 @@ def entry_refusal(key: Key, what: str, cluster: str, remedy: str, kind: FailureK
     )
 
 
-def _moved_back(earlier: ReceiptEntry, found: Target, target: CommittedOffset) -> bool:
-    """Does a group stand before what was set here once, and not where it stood before that?"""
-    if found is None or not earlier.is_confirmed or earlier.written != target:
-        return False
-    return found.offset < target.offset and not same_commit(found, earlier.before)
-
-
 def _reason(entry: PlanEntry) -> str:
     """Why an entry is blocked; in words, too, where the plan, which is shown before, does not say it."""
-    if entry.reason is Reason.VERIFICATION_FAILED:
+    if entry.reason in _FOUND_LATER:
         return f"{entry.reason.value} ({entry.shown_detail})"
     return str(entry.reason and entry.reason.value)
 
 
-def _name(entry: PlanEntry) -> str:
+def entry_name(entry: PlanEntry) -> str:
+    """An entry of a plan in a message."""
     return f"{entry.group} {entry.partition}"

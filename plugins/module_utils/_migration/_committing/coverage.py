@@ -28,9 +28,10 @@ def check_covers(plan: Plan, snapshot: Snapshot, on_missing_entry: OnMissingEntr
     :param on_missing_entry: fail, or skip, which leaves out what the plan has no entry for.
     Returns a line for each commit of the snapshot that is left out so.
     """
-    if snapshot.cluster_id not in (None, plan.source_id):
+    difference = plan.source_identity.difference(snapshot.identity)
+    if difference is not None:
         raise Refused(
-            f"the plan was made for source cluster {plan.source_id}, and the snapshot is of {snapshot.cluster_id}",
+            f"the plan was made for another source cluster: that of the snapshot {difference}",
             remedy="plan again",
             kind=FailureKind.OTHER_CLUSTER,
         )

@@ -9,8 +9,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import clusters, positions
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import (
     conflicts,
     removable,
@@ -18,10 +17,17 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._comm
     writing,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.conflicts import Target
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.file_clusters import (
+    KEEPS_ROLLBACK,
+    check_cluster,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError, Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import commits_of, same_commit
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
+    GroupReading,
+    commits_of,
+    same_commit,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
@@ -78,8 +84,10 @@ def remove_old_groups(
     Everything is checked before anything is removed. Raises Refused, GroupBusy, NotAuthorized, BrokerError.
     """
     name = str(cluster)
-    this_cluster = _check_cluster(cluster, plan.destination_id, "plan")
-    known = _known(removed, this_cluster)
+    check_cluster("plan", plan.destination_identity, cluster, "connect to the cluster of the plan")
+    noted = Removed(plan.destination_id) if removed is None else removed
+    found = check_cluster("file of removed groups", noted.identity, cluster, KEEPS_ROLLBACK)
+    known = dataclasses.replace(noted, cluster_id=found.cluster_id)
     removable.check_names(plan, name)
     sources = removable.source_groups(plan)
     readings = {group: each for group, each in writing.read_named_groups(cluster, sources).items() if each.exists}
@@ -101,18 +109,23 @@ def remove_old_groups(
         *(f"{each}: is gone already" for each in sources if each not in readings | kept | gone),
     ]
     before: dict[Key, Target] = dict(sorted(commits_of(wanted).items()))
-    done = known.with_removed(wanted.values()) if wanted else removed
+    topics = clusters.identify(cluster, {partition.topic for _group, partition in commits_of(wanted)}).traits
+
+    def with_removed(readings: t.Iterable[GroupReading]) -> Removed:
+        return known.with_removed(readings).noting(topics)
+
+    done = with_removed(wanted.values()) if wanted else removed
     outcome = RemovalOutcome(sorted(wanted), before, dict.fromkeys(before), left_out, [], done)
     if save is None or not wanted:
         return outcome
     targets = {entry.group for entry in plan.entries}
     removable.check_given(plan, receipt, wanted, commits_of(writing.read_named_groups(cluster, targets)), name)
-    save(known.with_removed(wanted.values()))
+    save(with_removed(wanted.values()))
     try:
         writing.remove_groups(cluster, wanted, "stop its consumers, and run the same again")
     except MigrationError:  # the file tells of no group that is still there
         remaining = {group for group, each in writing.read_named_groups(cluster, wanted).items() if each.exists}
-        save(known.with_removed(each for group, each in wanted.items() if group not in remaining))
+        save(with_removed(each for group, each in wanted.items() if group not in remaining))
         raise
     return outcome
 
@@ -131,7 +144,8 @@ def restore_old_groups(
     :param receipt: which new groups they became. Where these were renamed as well, the later rename is rolled back first.
     """
     name = str(cluster)
-    _check_cluster(cluster, removed.cluster_id, "file of removed groups")
+    remedy = "connect to the cluster of the file of removed groups"
+    found = check_cluster("file of removed groups", removed.identity, cluster, remedy)
     gone = removed.gone()
     names = set(gone) if selection is None else set(gone) & set(selection.select_groups(gone).names)
     all_readings = writing.read_named_groups(cluster, gone)
@@ -142,15 +156,15 @@ def restore_old_groups(
         (group, partition): each for group in sorted(names) for partition, each in sorted(gone[group].items())
     }
     wanted = {key: target for key, target in was.items() if not same_commit(current.get(key), target)}
-    kept: list[str] = []
-    staying = {
-        key[0]
+    policies = options.on_rewind, options.on_advance
+    lines = {
+        key: conflicts.kept_by_policy(key, current.get(key), target, *policies, name, "groups")
         for key, target in wanted.items()
-        if not conflicts.allowed(
-            key, current.get(key), target, options.on_rewind, options.on_advance, name, kept, unit="groups"
-        )
     }
+    kept = [line for line in lines.values() if line is not None]
+    staying = {key[0] for key, line in lines.items() if line is not None}
     wanted = {key: target for key, target in wanted.items() if key[0] not in staying}
+    rollback.check_recreated(wanted, removed.traits.recreated(found.traits), name)
     bounds = positions.partition_bounds(cluster, sorted({partition for _group, partition in wanted})) if wanted else {}
     notes = rollback.check_bounds(wanted, bounds, name)
     writing.check_write_acls(cluster, wanted, "making the groups again")
@@ -169,6 +183,8 @@ def restore_old_groups(
     )
     if save is None:
         return outcome
+    if wanted:
+        save(removed)
     writing.write_commits(cluster, wanted)
     _done, wrong = writing.read_back(cluster, wanted)
     writing.raise_if(
@@ -177,26 +193,3 @@ def restore_old_groups(
     if back:
         save(removed.with_restored(back))
     return outcome
-
-
-def _check_cluster(cluster: Connection, expected: str, file: str) -> str:
-    found = cluster_id(cluster)
-    if found != expected:
-        raise Refused(
-            f"the {file} was made for cluster {expected}, and this is cluster {found}",
-            cluster=str(cluster),
-            remedy=f"connect to the cluster of the {file}",
-            kind=FailureKind.OTHER_CLUSTER,
-        )
-    return found
-
-
-def _known(removed: Removed | None, this_cluster: str) -> Removed:
-    if removed is not None and removed.cluster_id != this_cluster:
-        raise Refused(
-            f"the file of removed groups is of cluster {removed.cluster_id}, and this is cluster {this_cluster}",
-            remedy="correct the addresses if they are wrong, or use another directory for another cluster, "
-            "because the rollback of the earlier run needs this file",
-            kind=FailureKind.OTHER_CLUSTER,
-        )
-    return removed or Removed(this_cluster)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.commit_limits import (
     METADATA_LIMIT,
     metadata_limit,
@@ -15,17 +16,23 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.commit_
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import Commits, CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key
 
 DEFAULT_METADATA_LIMIT = 4096  # of offset.metadata.max.bytes
 
 
-def check_metadata(destination: Connection, targets: t.Mapping[Key, CommittedOffset | None]) -> None:
-    """Raise Refused that names the first entry whose metadata is longer than the brokers take.
+def check_targets(destination: Connection, targets: t.Mapping[Key, CommittedOffset | None]) -> None:
+    """Raise InvalidInput for what no cluster would take, and Refused for metadata that is longer than the brokers take.
 
-    Where their limit may not be read, it is Kafka's default. A cluster is asked only where an entry has metadata.
+    Each names the first entry that it is about. Where their limit may not be read, it is Kafka's default. A cluster is asked
+    only where an entry has metadata.
     """
+    wanted: dict[str, Commits] = {}
+    for (group, partition), target in sorted(targets.items()):
+        if target is not None:
+            wanted.setdefault(group, {})[partition] = target
+    commits.check_possible(destination, wanted)
     lengths = {key: _length(target.metadata) for key, target in sorted(targets.items()) if target and target.metadata}
     if not lengths:
         return

@@ -10,7 +10,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control import 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import conflicts
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.commit import (
     CommitOptions,
+    ground_of,
     groups_with_members,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.entry_decision import (
+    entries_to_write,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import commits_of
@@ -37,8 +41,8 @@ def entries_to_commit(
     busy = groups_with_members(entries, readings, options)
     entries = [entry for entry in entries if entry.group not in busy]
     current = commits_of(readings)
-    known = receipt if receipt and receipt.cluster_id == plan.destination_id else Receipt(plan.destination_id)
-    known = conflicts.confirmed(known, current)
-    to_write = conflicts.entries_to_write(entries, current, known, options.on_rewind, options.on_advance)
+    known = receipt.as_far_as_of(plan.destination_identity) if receipt else Receipt(plan.destination_id)
+    ground = ground_of(destination, readings, conflicts.confirmed(known, current), options)
+    to_write = entries_to_write(entries, ground)
     written = {(entry.group, entry.source) for entry in to_write}
     return [entry for entry in entries if (entry.group, entry.source) in written]

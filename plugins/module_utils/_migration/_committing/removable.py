@@ -32,9 +32,10 @@ def source_groups(plan: Plan) -> list[str]:
 
 def check_names(plan: Plan, cluster: str) -> None:
     """Raise Refused where a group is to be removed that a connector needs or that is a new one as well, or for two clusters."""
-    if plan.source_id != plan.destination_id:
+    difference = plan.source_identity.difference(plan.destination_identity)
+    if difference is not None:
         raise Refused(
-            f"the plan is from cluster {plan.source_id} to cluster {plan.destination_id}",
+            f"the plan is from one cluster to another: the destination {difference}",
             cluster=cluster,
             why="only groups that got another name inside one cluster are removed",
             remedy="leave the groups at the source: they are the way back",

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import collections
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
@@ -22,12 +23,13 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind, excluded
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnAdvance, OnRewind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted, first_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key, Origin, Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selected, Selection, name_hint
 
 _NAMES_SHOWN = 20
+_GROUPS_SHOWN = 3
 
 
 class Chosen(t.NamedTuple):
@@ -50,13 +52,20 @@ def choose(receipt: Receipt, selection: Selection | None, cluster: str) -> Chose
     known_groups = {origin.group for origin in origins}
     groups = selection.select_groups(known_groups)
     _check_names("group", selection.groups, selection.group_patterns, groups, known_groups, cluster)
-    known_topics = {origin.partition.topic for origin in origins if origin.group in groups.names}
-    topics = selection.select_topics(known_topics)
-    _check_names("topic", selection.topics, selection.topic_patterns, topics, known_topics, cluster)
-    group_names, topic_names = set(groups.names), set(topics.names)
+    known_topics: dict[str, set[str]] = {name: set() for name in groups.names}
+    for origin in origins:
+        if origin.group in known_topics:
+            known_topics[origin.group].add(origin.partition.topic)
+    topics = {name: selection.select_topics(known, name) for name, known in known_topics.items()}
+    every_topic = Selected(
+        tuple(sorted({topic for each in topics.values() for topic in each.names})),
+        tuple(sorted({topic for each in topics.values() for topic in each.left_out})),
+    )
+    all_known = {topic for known in known_topics.values() for topic in known}
+    _check_names("topic", selection.topics, selection.topic_patterns, every_topic, all_known, cluster)
 
     def is_meant(origin: Origin) -> bool:
-        return origin.group in group_names and origin.partition.topic in topic_names
+        return origin.group in topics and origin.partition.topic in topics[origin.group].names
 
     entries = []
     for entry in receipt.entries:
@@ -65,7 +74,7 @@ def choose(receipt: Receipt, selection: Selection | None, cluster: str) -> Chose
             entries.append(entry)
         elif len(others) < len(entry.origins):
             raise _partly_selected(entry, others[0], cluster)
-    return Chosen(tuple(entries), tuple(excluded([*groups.left_out, *topics.left_out])))
+    return Chosen(tuple(entries), tuple(excluded(groups.left_out, every_topic.left_out)))
 
 
 def without_kept(
@@ -78,14 +87,19 @@ def without_kept(
     leaves all of the group's entries alone, so that no group is split. Raises Refused where a policy says fail.
     """
     entries = list(entries)
+    why = _repeats(entries, current)
     kept: dict[str, list[str]] = {}
     for entry in entries:
-        line = _kept(entry, current.get(entry.key), on_rewind, on_advance, cluster) if _moves(entry, current) else None
+        line = (
+            _kept(entry, current.get(entry.key), on_rewind, on_advance, cluster, why)
+            if is_to_move(entry, current)
+            else None
+        )
         if line is not None:
             kept.setdefault(entry.group, []).append(line)
     lines = []
     for group, reasons in sorted(kept.items()):
-        moving = sum(entry.group == group and _moves(entry, current) for entry in entries)
+        moving = sum(entry.group == group and is_to_move(entry, current) for entry in entries)
         lines += reasons
         if moving > len(reasons):
             lines.append(f"{group}: left as a whole, because keep does not split a group")
@@ -98,7 +112,48 @@ def targets(entries: t.Iterable[ReceiptEntry], readings: t.Mapping[str, GroupRea
     A group that was not there and holds nothing, but exists, is in it too: a rollback was killed before it removed it.
     """
     current = commits_of(readings)
-    return {entry.key: entry.before for entry in entries if _moves(entry, current) or _is_left_out(entry, readings)}
+    return {entry.key: entry.before for entry in entries if is_to_move(entry, current) or _is_left_out(entry, readings)}
+
+
+def check_recreated(wanted: t.Iterable[Key], recreated: t.Mapping[str, str], cluster: str) -> None:
+    """Raise Refused where an offset would go into another log than the one that the group stood in.
+
+    recreated: topics that were deleted and created again since the commit, and how that shows.
+    """
+    for group, partition in sorted(wanted):
+        if partition.topic in recreated:
+            raise Refused(
+                f"the topic was deleted and created again since the commit: {recreated[partition.topic]}",
+                cluster=cluster,
+                group=group,
+                topic=partition.topic,
+                partition=partition.partition,
+                why="what was committed before is an offset of the old topic",
+                remedy=f"leave the topic out by {option_name('exclude_topic_patterns')}",
+                kind=FailureKind.TOPIC_RECREATED,
+            )
+
+
+def unmoved_lines(entries: t.Iterable[ReceiptEntry], current: Commits, moved: t.Container[str]) -> list[str]:
+    """Why nothing of a group goes back, a line for each group but those that are moved, or that a policy or members keep.
+
+    moved: groups of which something is to be restored, or of which something else says why not.
+    """
+    of_group: dict[str, list[ReceiptEntry]] = {}
+    for entry in entries:
+        of_group.setdefault(entry.group, []).append(entry)
+    lines = []
+    for group, its in sorted(of_group.items()):
+        if group in moved:
+            continue
+        if all(entry.written is None for entry in its):
+            why = "no run has written its offsets, or they are rolled back already"
+        elif any(current.get(entry.key) for entry in its):
+            why = "it has committed what it had committed before"
+        else:
+            why = "it has no committed offset, as before; if it was renamed since, the group with the new name stays as it is"
+        lines.append(f"{group}: {why}")
+    return lines
 
 
 def check_bounds(wanted: t.Mapping[Key, Target], bounds: t.Mapping[TopicPartition, Bounds], cluster: str) -> list[Note]:
@@ -120,7 +175,8 @@ def check_bounds(wanted: t.Mapping[Key, Target], bounds: t.Mapping[TopicPartitio
                 topic=partition.topic,
                 partition=partition.partition,
                 why="the topic was recreated or has lost records since, or the receipt was changed",
-                remedy=f"restore the receipt from a backup, or leave the topic out by {option_name('exclude_topic_patterns')}",
+                remedy="restore the receipt from history/ or from a backup, "
+                f"or leave the topic out by {option_name('exclude_topic_patterns')}",
                 kind=FailureKind.TOPIC_RECREATED,
             )
         if target.offset < log.log_start:
@@ -132,7 +188,8 @@ def check_bounds(wanted: t.Mapping[Key, Target], bounds: t.Mapping[TopicPartitio
     return notes
 
 
-def _moves(entry: ReceiptEntry, current: Commits) -> bool:
+def is_to_move(entry: ReceiptEntry, current: Commits) -> bool:
+    """Is the entry not where it was before the migration?"""
     return entry.written is not None and current.get(entry.key) != entry.before
 
 
@@ -141,8 +198,26 @@ def _is_left_out(entry: ReceiptEntry, readings: t.Mapping[str, GroupReading]) ->
     return entry.written is not None and entry.before is None and reading.exists and not reading.offsets
 
 
-def _kept(entry: ReceiptEntry, found: Target, on_rewind: OnRewind, on_advance: OnAdvance, cluster: str) -> str | None:
-    """Why the entry, and so its group, stays where it is, or None where it may go back."""
+def _repeats(entries: t.Iterable[ReceiptEntry], current: Commits) -> str | None:
+    """What a rollback of these entries repeats, as a sentence, None where none of their groups has consumed since."""
+    consumed: collections.Counter[str] = collections.Counter()
+    for entry in entries:
+        found = current.get(entry.key)
+        if entry.written is not None and found is not None and found.offset > entry.written.offset:
+            consumed[entry.group] += found.offset - entry.written.offset
+    if not consumed:
+        return None
+    return (
+        f"{first_of(sorted(consumed), _GROUPS_SHOWN)} {'has' if len(consumed) == 1 else 'have'} consumed up to "
+        f"{counted(consumed.total(), 'record')} at the destination since the migration; after the rollback, consumers at the "
+        "source consume them again"
+    )
+
+
+def _kept(
+    entry: ReceiptEntry, found: Target, on_rewind: OnRewind, on_advance: OnAdvance, cluster: str, repeats: str | None
+) -> str | None:
+    """Why the entry, and so its group, stays where it is, or None where it may go back. repeats: see _repeats()."""
     if entry.written is None or same_commit(found, entry.written):
         return None
     if (found is None or found.offset < entry.written.offset) and on_rewind != OnRewind.REWIND:
@@ -161,9 +236,7 @@ def _kept(entry: ReceiptEntry, found: Target, on_rewind: OnRewind, on_advance: O
             "or to keep to leave such groups alone",
             kind=FailureKind.DESTINATION_CHANGED,
         )
-    lines: list[str] = []
-    conflicts.allowed(entry.key, found, entry.before, on_rewind, on_advance, cluster, lines, unit="groups")
-    return lines[0] if lines else None
+    return conflicts.kept_by_policy(entry.key, found, entry.before, on_rewind, on_advance, cluster, "groups", repeats)
 
 
 def _check_names(
@@ -187,7 +260,7 @@ def _check_names(
             "the names are those at the source, or at the destination where the receipt has no others",
         )
     if not selected.names:
-        why = f"excluded were {', '.join(selected.left_out)}" if selected.left_out else holds
+        why = " ".join(note.text for note in excluded(**{f"{kind}s": selected.left_out})).rstrip(".") or holds
         raise InvalidInput(
             f"no {kind}{whose} in the receipt is matched by {option_name(f'{kind}_patterns')} {list(patterns)}",
             cluster=cluster,

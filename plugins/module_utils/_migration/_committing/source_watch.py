@@ -11,17 +11,16 @@ between. Both looks are requests only; the time between snapshot and commit is w
 
 from __future__ import annotations
 
+import dataclasses
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.conflicts import Writes
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
     BrokerError,
     GroupBusy,
     MigrationError,
-    Refused,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
@@ -83,19 +82,6 @@ class SourceWatch:
         self._plan = plan
         self._policy = on_active_source
 
-    def check_cluster(self) -> None:
-        """Raise Refused when the source is another cluster than the plan's."""
-        if self._source is None:
-            return
-        found = cluster_id(self._source)
-        if found != self._plan.source_id:
-            raise Refused(
-                f"the plan was made for source cluster {self._plan.source_id}, and this is cluster {found}",
-                cluster=str(self._source),
-                remedy="set source to the cluster that the plan was made for, or plan again",
-                kind=FailureKind.OTHER_CLUSTER,
-            )
-
     def before(self, writes: Writes) -> tuple[Writes, list[str], list[Note]]:
         """The writes that remain, a line for each destination group that is left out, and a note for each use."""
         uses = self._uses(writes.set)
@@ -117,7 +103,7 @@ class SourceWatch:
             case _:
                 t.assert_never(self._policy)
 
-    def after(self, written: t.Iterable[Key]) -> list[Note]:
+    def after(self, written: t.Collection[Key]) -> list[Note]:
         """A note for each source group that is in use after its offsets were committed; raises unless they are notes."""
         try:
             uses = self._uses(written)
@@ -147,9 +133,9 @@ class SourceWatch:
             if any(group == written for written, _partition in writes.set)
         }
         left = {key: target for key, target in writes.set.items() if key[0] not in lines}
-        return Writes(left, writes.kept), [lines[group] for group in sorted(lines)]
+        return dataclasses.replace(writes, set=left), [lines[group] for group in sorted(lines)]
 
-    def _uses(self, keys: t.Iterable[Key]) -> dict[str, Use]:
+    def _uses(self, keys: t.Collection[Key]) -> dict[str, Use]:
         """The uses of the source groups that became the destination groups of these keys, by the name at the source."""
         if self._source is None:
             return {}
@@ -160,7 +146,8 @@ class SourceWatch:
                 if entry.group in wanted:
                     stood.setdefault(at.group, {})[at.partition] = at.offset
         readings = groups.read_groups(self._source, sorted(stood)) if stood else {}
-        uses = {name: _use(readings[name], offsets) for name, offsets in sorted(stood.items())}
+        written = {(at.group, at.partition) for entry in self._plan.entries if entry.key in keys for at in entry.source}
+        uses = {name: _use(_of_written(readings[name], written), offsets) for name, offsets in sorted(stood.items())}
         return {name: use for name, use in uses.items() if use is not None}
 
     def _destinations(self, source_group: str) -> set[str]:
@@ -185,9 +172,15 @@ def _notes(when: str, uses: t.Mapping[str, Use]) -> list[Note]:
     return [Note(NoteKind.SOURCE_IN_USE, f"{when}: {use}.") for use in uses.values()]
 
 
+def _of_written(reading: GroupReading, written: t.Collection[tuple[str, TopicPartition]]) -> GroupReading:
+    """The reading without open transactions on partitions of which nothing is written: the plan blocks those."""
+    its = {where: told for where, told in reading.open.items() if (reading.group, where) in written}
+    return dataclasses.replace(reading, open=its)
+
+
 def _use(reading: GroupReading, stood: dict[TopicPartition, int | None]) -> Use | None:
     """How a group is in use whose offsets the plan was made from; its commits on other partitions are no matter."""
     stands = {where: commit.offset for where, commit in reading.offsets.items() if where in stood}
-    members = members_problem(reading) if reading.exists else None
+    members = members_problem(reading)
     moved = moves(stood, stands)
     return Use(reading.group, members, moved) if members or moved else None

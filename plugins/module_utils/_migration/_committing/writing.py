@@ -23,6 +23,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
     GroupReading,
     commit_text,
     commits_of,
+    open_text,
     same_commit,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.idle import idle_problem
@@ -33,9 +34,18 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
 
-def read_named_groups(destination: Connection, names: t.Collection[str]) -> dict[str, GroupReading]:
-    """State, type and committed offsets of these groups; no request for none."""
-    return groups.read_groups(destination, sorted(names)) if names else {}
+def read_named_groups(
+    destination: Connection, names: t.Collection[str], written: t.Iterable[Key] = ()
+) -> dict[str, GroupReading]:
+    """State, type and committed offsets of these groups; no request for none.
+
+    written: what may be written, for which it is asked whether a transaction that is open does so, too.
+    """
+    beside: dict[str, list[TopicPartition]] = {}
+    for group, partition in written:
+        beside.setdefault(group, []).append(partition)
+    more: dict[str, t.Any] = {"beside": beside} if beside else {}
+    return groups.read_groups(destination, sorted(names), **more) if names else {}
 
 
 def busy_groups(
@@ -44,21 +54,46 @@ def busy_groups(
     first: t.Mapping[str, GroupReading],
     on_active_group: OnActiveGroup,
     idle_wait: float,
+    watched: t.Collection[str] = (),
 ) -> dict[str, str]:
     """Why these groups are in use, for each that is, or GroupBusy where on_active_group is fail.
+
+    watched: groups without members that are not written, and may get members, but whose commits must not move without any.
 
     Two readings, idle_wait apart and once for all groups together, because consumers that use assign() never show as
     members: only their commits move. The whole wait comes after whatever was done since the first reading, so that a consumer
     whose auto.commit.interval.ms is as long is seen, too.
     """
-    if not names:
-        return {}
-    problems = {name: problem for name in names if (problem := idle_problem(first[name], first[name]))}
-    quiet = [name for name in names if name not in problems]
-    if quiet and not (problems and on_active_group == OnActiveGroup.FAIL):
+    check_members(destination, names, first, on_active_group)
+    problems = _problems(names, first, first)
+    quiet = [name for name in sorted({*names, *watched}) if name not in problems]
+    if quiet:
         time.sleep(idle_wait)
         second = read_named_groups(destination, quiet)
-        problems |= {name: problem for name in quiet if (problem := idle_problem(first[name], second[name]))}
+        joined = {name for name in watched if name not in names and second[name].has_members}
+        problems |= _problems([name for name in quiet if name not in joined], first, second)
+    _refuse_in_use(problems, destination, on_active_group)
+    return problems
+
+
+def check_members(
+    destination: Connection,
+    names: t.Collection[str],
+    found: t.Mapping[str, GroupReading],
+    on_active_group: OnActiveGroup,
+) -> None:
+    """Raise GroupBusy where one of these groups has members, unless on_active_group leaves such groups out."""
+    _refuse_in_use(_problems(names, found, found), destination, on_active_group)
+
+
+def _problems(
+    names: t.Iterable[str], first: t.Mapping[str, GroupReading], second: t.Mapping[str, GroupReading]
+) -> dict[str, str]:
+    """Why groups are in use, for each that is, in the order of their names."""
+    return {name: problem for name in sorted(names) if (problem := idle_problem(first[name], second[name]))}
+
+
+def _refuse_in_use(problems: t.Mapping[str, str], destination: Connection, on_active_group: OnActiveGroup) -> None:
     if problems and on_active_group == OnActiveGroup.FAIL:
         name, problem = next(iter(sorted(problems.items())))
         raise GroupBusy(
@@ -69,7 +104,6 @@ def busy_groups(
             remedy="stop what uses it and wait for the session timeout, "
             f"or leave it out by {option_name('on_active_group')}: skip_group",
         )
-    return problems
 
 
 def left_out_lines(problems: t.Mapping[str, str]) -> list[str]:
@@ -109,8 +143,15 @@ def write_commits(destination: Connection, targets: t.Mapping[Key, Target]) -> N
 
 def read_back(destination: Connection, targets: t.Mapping[Key, Target]) -> tuple[dict[Key, CommittedOffset], list[str]]:
     """What the groups of these targets have committed now, and a line for each target that is not committed."""
-    done = commits_of(read_named_groups(destination, {group for group, _partition in targets}))
+    readings = read_named_groups(destination, {group for group, _partition in targets})
+    done = commits_of(readings)
     wrong = [
+        f"{group} {partition}: {open_text({partition: told})}, and will replace what was written"
+        for group, reading in sorted(readings.items())
+        for partition, told in sorted(reading.open.items())
+        if (group, partition) in targets
+    ]
+    wrong += [
         f"{group} {partition}: wanted {commit_text(target)}, read back {commit_text(done.get((group, partition)))}"
         for (group, partition), target in sorted(targets.items())
         if not same_commit(done.get((group, partition)), target)
@@ -135,7 +176,7 @@ def check_write_acls(
 ) -> None:
     """Raise NotAuthorized before anything is written, because what stops half-way leaves groups split.
 
-    deletes: groups that are removed as a whole.
+    deletes: groups that are removed as a whole. No cluster is asked where nothing is written.
     """
     missing = permissions.missing_acls(
         destination,

@@ -23,6 +23,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._conn
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect.topic import TopicStore
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect.worker import RestStore
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.file_clusters import (
+    KEEPS_ROLLBACK,
+    check_cluster,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import ClusterIdentity
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connect_receipt import (
     ConnectEntry,
     ConnectReceipt,
@@ -30,7 +35,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connect_r
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, excluded
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.left_out import partitions_text
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind, excluded
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnMisplaced, OnRewind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
@@ -92,10 +98,10 @@ def receipt_of(store: Store, destination: Connection, known: ConnectReceipt | No
     blank = ConnectReceipt(topics.cluster_id(destination), str(store), store.connector, store.source_alias)
     if known is None:
         return blank
-    if dataclasses.replace(known, entries=()) != blank:
+    check_cluster("receipt", ClusterIdentity(known.cluster_id), destination, KEEPS_ROLLBACK)
+    if dataclasses.replace(known, cluster_id=blank.cluster_id, entries=()) != blank:
         raise Refused(
-            f"the receipt is of {known.connector} in {known.store} of cluster {known.cluster_id}, and this is "
-            f"{blank.connector} in {blank.store} of cluster {blank.cluster_id}",
+            f"the receipt is of {known.connector} in {known.store}, and this is {blank.connector} in {blank.store}",
             remedy="correct the addresses if they are wrong, or use another receipt file, "
             "because the rollback of the earlier run needs this one",
             kind=FailureKind.OTHER_CLUSTER,
@@ -197,7 +203,20 @@ def _chosen(task: Handover, offsets: Offsets, notes: list[Note]) -> Offsets:
             cluster=str(task.replicator.connection),
             remedy=f"correct {option_name('topics')}",
         )
-    notes += excluded(chosen.left_out)
+    notes += excluded(topics=chosen.left_out)
+    counts = topics.partition_counts(task.source, set(chosen.names))
+    unknown = [
+        TopicPartition(name, number)
+        for name in chosen.names
+        for number in range(counts.get(name, 0))
+        if TopicPartition(name, number) not in offsets
+    ]
+    if unknown:
+        text = (
+            f"No position is known of {partitions_text(unknown)}: MirrorMaker 2 copies them from their start, and again what "
+            "is copied of them already."
+        )
+        notes.append(Note(NoteKind.POSITION_MISSING, text))
     return {where: offset for where, offset in sorted(offsets.items()) if where.topic in chosen.names}
 
 

@@ -140,7 +140,7 @@ def stored_by(connection: Connection, topic: str, connector: str) -> Stored:
 
 def consumed_by(source: Connection, group: str) -> Offsets:
     """The last record that a replication tool's group at the source has consumed, where it has consumed any."""
-    offsets = groups.read_groups(source, [group])[group].offsets
+    offsets = groups.read_settled_groups(source, [group])[group].offsets
     return {where: each.offset - 1 for where, each in offsets.items() if each.offset > 0}
 
 

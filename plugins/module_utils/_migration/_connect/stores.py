@@ -55,7 +55,7 @@ class Store(t.Protocol):
 def check_stopped(connection: Connection, worker_groups: t.Collection[str]) -> None:
     """Raise GroupBusy where a worker of Connect, or a replication tool, is a member of one of these groups."""
     for name, its in sorted(groups.read_groups(connection, sorted(worker_groups)).items()):
-        if its.state not in IDLE_STATES:
+        if its.has_members:
             raise GroupBusy(
                 f"it has members (its state is {its.state})",
                 cluster=str(connection),

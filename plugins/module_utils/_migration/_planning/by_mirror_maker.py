@@ -28,7 +28,7 @@ def by_mirror_maker(given: StrategyInput) -> StrategyOutput:
     if given.options.mirror is None:
         raise ValueError("strategy mirror_maker needs to know how MirrorMaker 2 calls its topics")
     index = read_index(given.source.connection, given.destination.connection, given.options.mirror)
-    return dataclasses.replace(by_records(given, index), index=index.counts())
+    return dataclasses.replace(by_records(given, index), index=index.counts(), notes=index.notes)
 
 
 def no_copies(wanted: t.Sequence[Draft], destination: Connection, mapping: Mapping) -> NotFound:

@@ -14,7 +14,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration impor
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import repartitioned
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.kept import part_kept
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.other_partitions import (
-    blocked_entries,
+    corrected_entries,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.settling import (
     PAUSE,
@@ -49,8 +49,8 @@ def by_records(given: StrategyInput, hints: OffsetHints | None = None) -> Strate
     """
     kept, moved = part_kept(given)
     decided = _one_to_one(given, moved, hints)
-    blocked = blocked_entries(given, moved)
-    return StrategyOutput(kept | decided | blocked | _repartitioned(given), len(kept.keys() - blocked.keys()))
+    corrected = corrected_entries(given, moved, kept | decided)
+    return StrategyOutput(kept | decided | corrected | _repartitioned(given), len(kept.keys() - corrected.keys()))
 
 
 def _repartitioned(given: StrategyInput) -> dict[DraftKey, PlanEntry]:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions, topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import clusters, positions
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts, not_taken
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.mirror_index import (
     read_checkpoints,
 )
@@ -44,15 +44,15 @@ def plan_from_checkpoints(
     on_uncommitted: OnUncommitted = OnUncommitted.IGNORE,
     previous: Plan | None = None,
     receipt: Receipt | None = None,
-) -> tuple[Plan, int, list[Note]]:
-    """The plan, how many checkpoints there are, and what the user should know.
+) -> tuple[Plan, int, list[Note], tuple[str, ...]]:
+    """The plan, how many checkpoints there are, what the user should know, and lines of what is not taken.
 
     on_uncommitted: what to do for partitions of a topic of which the group has checkpoints of others only.
     Raises NotFound for a group that has no checkpoint, InvalidInput for patterns that match none.
     """
     selection.check()
     found = read_checkpoints(destination, policy.checkpoints.name)
-    chosen, left_out = _selected(found, destination, policy, selection, mapping)
+    chosen, left_out, lines = _selected(found, destination, policy, selection, mapping)
     snapshot = Snapshot(
         None,
         (),
@@ -63,7 +63,8 @@ def plan_from_checkpoints(
     )
     wanted = drafts.from_snapshot(snapshot, mapping)
     targets = {(key.group, where): checkpoint.target for key, (where, checkpoint) in chosen.items()}
-    counts = topics.partition_counts(destination, {draft.partition.topic for draft in wanted})
+    at_destination = clusters.look_at(destination, {draft.partition.topic for draft in wanted})
+    counts = {topic: len(logs) for topic, logs in at_destination.traits.logs.items()}
     of_source = {draft.source_partition.topic: counts.get(draft.partition.topic, 0) for draft in wanted}
     wanted = drafts.with_uncommitted(wanted, of_source)
     existing = {draft.partition for draft in wanted if draft.partition.partition < counts.get(draft.partition.topic, 0)}
@@ -76,12 +77,14 @@ def plan_from_checkpoints(
         )
         for draft in wanted
     )
-    plan = Plan(_UNKNOWN, topics.cluster_id(destination), snapshot.digest(), entries)
-    return with_expected(plan, destination, previous, receipt), len(found), _notes(entries, left_out, previous)
+    plan = Plan(
+        _UNKNOWN, at_destination.cluster_id, snapshot.digest(), entries, destination_traits=at_destination.traits
+    )
+    return with_expected(plan, destination, previous, receipt), len(found), _notes(entries, left_out, previous), lines
 
 
-def _notes(entries: t.Sequence[PlanEntry], left_out: t.Sequence[str], previous: Plan | None) -> list[Note]:
-    notes = excluded(left_out)
+def _notes(entries: t.Sequence[PlanEntry], left_out: t.Sequence[Note], previous: Plan | None) -> list[Note]:
+    notes = [*left_out]
     alone = [f"{entry.group} {entry.partition}" for entry in entries if entry.verdict is Verdict.UNCOMMITTED]
     if alone:
         text = (
@@ -106,8 +109,8 @@ def _selected(
     policy: ReplicationPolicy,
     selection: Selection,
     mapping: Mapping,
-) -> tuple[_Chosen, tuple[str, ...]]:
-    """The checkpoints of the selected groups and topics, with the source's partition; and what was left out."""
+) -> tuple[_Chosen, list[Note], tuple[str, ...]]:
+    """The checkpoints of the selected groups and topics, with the source's partition; notes and lines of what was left out."""
     groups = selection.select_groups({key.group for key in found})
     copied_topics = {key.partition.topic for key in found}
     # A topic_map beside the policy alone says what the copied topics are called.
@@ -140,7 +143,10 @@ def _selected(
             topic=topic,
             kind=FailureKind.NOTHING_SELECTED,
         )
-    topics_chosen = selection.select_topics({source.topic for source, _checkpoint in of_flow.values()})
+    consumed: dict[str, list[TopicPartition]] = {}
+    for key, (source, _checkpoint) in of_flow.items():
+        consumed.setdefault(key.group, []).append(source)
+    topics_chosen = selection.topics_of(consumed)
     absent = sorted(set(selection.topics) - {source.topic for source, _checkpoint in of_flow.values()})
     if absent:
         raise NotFound(
@@ -149,8 +155,10 @@ def _selected(
             topic=topic,
             remedy=f"correct {option_name('topics')}",
         )
-    chosen = {key: its for key, its in of_flow.items() if its[0].topic in topics_chosen.names}
-    return chosen, (*groups.left_out, *topics_chosen.left_out)
+    chosen = {key: its for key, its in of_flow.items() if its[0].topic in topics_chosen[key.group].names}
+    topics_left_out = sorted({topic for each in topics_chosen.values() for topic in each.left_out})
+    lines = not_taken.topic_lines(consumed, topics_chosen, selection)
+    return chosen, excluded(groups.left_out, topics_left_out), tuple(lines)
 
 
 def _entry(draft: Draft, target: int, bounds: Bounds | None) -> PlanEntry:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.absent import with_absent
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certificates import NothingConsumed, SameLog
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
     Decision,
@@ -17,8 +18,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
     Policy,
     Question,
     blocked,
+    internal_error,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import NotRead, Reader
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.lossless import NoRecordBefore
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.lost_records import lost_text
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.shifted import keeps_offsets
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.kept import part_kept
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.settling import Case, answer_all
@@ -51,7 +55,7 @@ def identical(given: StrategyInput) -> StrategyOutput:
         moved,
         given.source,
         given.destination,
-        given.is_one_cluster,
+        given.same_topics,
         options.match_on,
         options.policy.on_expired,
     )
@@ -62,21 +66,22 @@ def identical_entries(
     searched: t.Mapping[DraftKey, Draft],
     source: ClusterLogs,
     destination: ClusterLogs,
-    is_one_cluster: bool,
+    same_topics: t.Mapping[str, tuple[str, str]],
     match_on: MatchOn = EVERYTHING,
     on_expired: OnExpired = OnExpired.COUNT_BACK,
 ) -> dict[DraftKey, PlanEntry]:
     """Every draft's own offset, leader epoch included inside one log, or blocked with the reason.
 
     In another log the records around every commit and at both ends of the destination are compared first: the offsets are
-    the same only where a replication tool has kept them. The edges of both logs must be known. on_expired: fail blocks
-    offsets that have expired; no other value can find an earlier record.
+    the same only where a replication tool has kept them. The edges of both logs must be known. same_topics: of
+    StrategyInput. on_expired: fail blocks offsets that have expired; no other value can find an earlier record.
     """
     result: dict[DraftKey, PlanEntry] = {}
     compared: dict[DraftKey, Draft] = {}
     for key, draft in searched.items():
-        if is_one_cluster and draft.source_partition == draft.partition:
-            result[key] = _in_one_log(draft, destination.logs[draft.partition].facts, on_expired)
+        ids = same_topics.get(draft.partition.topic)
+        if ids is not None and draft.source_partition == draft.partition:
+            result[key] = _in_one_log(draft, ids, destination.logs[draft.partition].facts, on_expired)
         else:
             compared[key] = draft
     cases = {key: Case(draft.offset, draft.source_partition, draft.partition) for key, draft in compared.items()}
@@ -84,17 +89,17 @@ def identical_entries(
     def rule(_key: DraftKey, question: Question) -> Decision | Need:
         return _compared(question, match_on.timestamp and not question.destination.facts.log_append_time)
 
-    decisions = answer_all(cases, source, destination, Policy(on_expired), rule)
+    decisions = answer_all(cases, source, destination, Policy(on_expired), rule, internal_error)
     return result | {key: decided(draft, decisions[key], match_on) for key, draft in compared.items()}
 
 
-def _in_one_log(draft: Draft, facts: LogFacts, on_expired: OnExpired) -> PlanEntry:
+def _in_one_log(draft: Draft, ids: tuple[str, str], facts: LogFacts, on_expired: OnExpired) -> PlanEntry:
     """Inside one log an offset means the same record, whoever has committed it."""
     outside = _outside(draft.offset, facts, on_expired)
     if outside is not None:
-        return decided(draft, outside)
+        return decided(draft, _with_lost(outside, draft.offset, facts.log_start, "lost"))
     epoch = draft.committed.leader_epoch if draft.committed else None
-    proof = SameLog(one_cluster=True, source=draft.source_partition, destination=draft.partition)
+    proof = SameLog(one_cluster=True, topic_ids=ids, source=draft.source_partition, destination=draft.partition)
     return dataclasses.replace(decided(draft, Decision.exact(proof, draft.offset)), leader_epoch=epoch)
 
 
@@ -105,6 +110,14 @@ def _outside(offset: int, facts: LogFacts, on_expired: OnExpired) -> Decision | 
     if offset > facts.high_watermark:
         return blocked(Reason.BEYOND_END, f"offset {offset} is after the destination's end {facts.high_watermark}")
     return None
+
+
+def _with_lost(decision: Decision, offset: int, start: int, where: str) -> Decision:
+    """The decision for an offset, with how many records are lost because no log starts before `start`."""
+    lost = max(0, start - offset)
+    if decision.offset is None or not lost:
+        return decision
+    return dataclasses.replace(decision, lost=lost, detail=decision.detail + lost_text(lost, lost, False, where))
 
 
 def _expired(offset: int, facts: LogFacts, on_expired: OnExpired) -> Decision:
@@ -122,12 +135,25 @@ def _expired(offset: int, facts: LogFacts, on_expired: OnExpired) -> Decision:
 
 
 def _compared(question: Question, timestamp: bool) -> Decision | Need:
+    answer = _by_edges_or_records(question, timestamp)
+    if isinstance(answer, Need):
+        return answer
+    reader = Reader(question)
+    try:
+        return with_absent(reader, question, answer)
+    except NotRead:
+        return reader.need()
+
+
+def _by_edges_or_records(question: Question, timestamp: bool) -> Decision | Need:
     facts, committed = question.destination.facts, question.committed
     outside = _outside(committed, facts, question.policy.on_expired)
     if outside is not None and outside.verdict is Verdict.BLOCKED:
         return outside
+    both_start, where = min(facts.log_start, question.source.facts.log_start), "lost on both clusters"
     if committed == 0:
-        return Decision.exact(NothingConsumed(0), facts.log_start, detail="nothing was ever consumed")
+        found = Decision.exact(NothingConsumed(0), facts.log_start, detail="nothing was ever consumed")
+        return _with_lost(found, committed, both_start, where)
     answer = keeps_offsets(question, timestamp)
     if answer is None:
         detail = (
@@ -136,5 +162,6 @@ def _compared(question: Question, timestamp: bool) -> Decision | Need:
         )
         return blocked(Reason.OFFSETS_DIFFER, detail)
     if outside is not None and isinstance(answer, Decision):
+        outside = _with_lost(outside, committed, both_start, where)
         return dataclasses.replace(outside, matched_by=answer.matched_by)
     return answer

@@ -70,13 +70,18 @@ def kept_entries(
         copied, timestamp = last[pair]
         return goes_on(question, copied, timestamp)
 
-    holds = answer_all({pair: Case(0, *pair) for pair in last}, source, destination, Policy(), rule)
+    def unknown(_error: Exception, _question: Question) -> bool:
+        return False  # they are decided anew
+
+    holds = answer_all({pair: Case(0, *pair) for pair in last}, source, destination, Policy(), rule, unknown)
     return {key: entry for key, entry in same.items() if holds[searched[key].source_partition, entry.partition]}
 
 
 def _anchor(entry: PlanEntry, draft: Draft, match_on: MatchOn) -> Anchor | None:
-    """A record and its copy of an exact entry about this very commit; None for any other entry."""
+    """A record and its copy of an exact entry about this very commit, which lacked nothing; None for any other entry."""
     if entry.verdict is not Verdict.EXACT or entry.lacks_certificate or entry.source != (draft.position,):
+        return None
+    if entry.absent:
         return None
     if entry.metadata != (draft.committed.metadata if draft.committed else ""):
         return None

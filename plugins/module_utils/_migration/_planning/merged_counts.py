@@ -159,5 +159,5 @@ def found_in(sources: Sources, counts: GroupCount, number: int, log: Log, policy
     elif span is not None:
         between = _between(log.between(*span), counts.matching.timestamp)
     young = young_from(sources, policy.now)
-    first_young = None if young is None else log.lookups.get(young)
+    first_young = log.first_at(young) if young is not None and log.knows(young) else None
     return PartitionCount(answer, between, counts.destination_only[number], counts.surplus[number], first_young, unread)

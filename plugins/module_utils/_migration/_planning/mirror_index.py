@@ -24,6 +24,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.mirror_re
     CheckpointKey,
     OffsetSync,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
@@ -37,10 +38,14 @@ _source = operator.attrgetter("source")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MirrorIndex:
-    """Offset-syncs by the source's partition, checkpoints of all groups by the target's; each by the source's offset."""
+    """Offset-syncs by the source's partition, checkpoints of all groups by the target's; each by the source's offset.
+
+    notes: where there are no offset-syncs at all.
+    """
 
     syncs: dict[TopicPartition, list[OffsetSync]]
     checkpoints: dict[TopicPartition, list[Checkpoint]]
+    notes: tuple[Note, ...] = ()
 
     def counts(self) -> dict[str, int]:
         """How many of both there are."""
@@ -61,13 +66,31 @@ class MirrorIndex:
 
 def read_index(source: Connection, target: Connection, policy: ReplicationPolicy) -> MirrorIndex:
     """Read both internal topics to their ends. Raises as read_checkpoints(); there may be none of them."""
-    syncs = _read_offset_syncs(source if policy.offset_syncs.cluster == "source" else target, policy.offset_syncs.name)
+    syncs: dict[TopicPartition, list[OffsetSync]] = {}
+    notes: tuple[Note, ...] = ()
+    where, topic = source if policy.offset_syncs.cluster == "source" else target, policy.offset_syncs.name
+    if topics.partition_counts(where, [topic]):
+        syncs = _read_offset_syncs(where, topic)
+    else:
+        notes = (_without_syncs(where, topic),)
     found: dict[TopicPartition, list[Checkpoint]] = collections.defaultdict(list)
     name = policy.checkpoints.name
     if topics.partition_counts(target, [name]):  # MirrorMaker 2 may run without MirrorCheckpointConnector
         for key, checkpoint in read_checkpoints(target, name).items():
             found[key.partition].append(checkpoint)
-    return MirrorIndex(syncs, {where: sorted(each) for where, each in found.items()})
+    return MirrorIndex(syncs, {partition: sorted(each) for partition, each in found.items()}, notes)
+
+
+def _without_syncs(connection: Connection, topic: str) -> Note:
+    """Offset-syncs are only an aid, and MirrorMaker 2 may run without them."""
+    like = _like(connection, "mm2-offset-syncs")
+    text = (
+        f"{connection}: there is no topic {topic}{', but ' + ', '.join(like) if like else ''}. With "
+        "emit.offset-syncs.enabled=false, MirrorMaker 2 makes none, and the offsets are found by the records alone. "
+        "Otherwise, both aliases, separator, internal_topic_separator_enabled and offset_syncs_location of "
+        f"{option_name('replication_policy')} are those of MirrorMaker 2."
+    )
+    return Note(NoteKind.OFFSET_SYNCS_MISSING, text)
 
 
 def read_checkpoints(connection: Connection, topic: str) -> dict[CheckpointKey, Checkpoint]:

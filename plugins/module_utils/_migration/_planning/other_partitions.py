@@ -12,15 +12,31 @@ stands before an offset that is exact for another one.
 from __future__ import annotations
 
 import collections
+import dataclasses
 import itertools
+import operator
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Span, united
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.neighbours import neighbours
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import (
     DraftKey,
     StrategyInput,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strays import (
+    Entries,
+    Pair,
+    Sought,
+    Topic,
+    by_partition,
+    equal_at,
+    holds_its_own,
+    is_read,
+    precedes_all_copies,
+    read_missing,
+    read_places,
+    read_where_times_lead,
+    was_aborted,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
@@ -28,7 +44,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts 
 
 _FIRST = 5  # of the records of a partition that a group has not consumed, so many should have a copy in it
 _SAMPLE = 8  # so many of a topic that have none are looked for in its other partitions
-_WINDOW = 100  # records after the place that a time leads to: where source partitions mix, times run back and forth
+_MANY = 1000  # so many of a partition where times do not lead to them, and so whole logs are read
 
 
 class Stray(t.NamedTuple):
@@ -43,154 +59,239 @@ class Stray(t.NamedTuple):
         return f"{self.partition} offset {self.offset} is {self.copy_partition} offset {self.copy_offset} there"
 
 
-class _Topic(t.NamedTuple):
-    """Its name on both sides, how many partitions it has, and whether copies keep the times of their records."""
+class Found(t.NamedTuple):
+    """strays: one of each topic that has any, by the topic's names on both sides.
 
-    source: str
-    destination: str
-    partitions: int
-    keeps_times: bool
+    unseen: partitions of the destination that are too long to be searched, and hold records of other source partitions, as it
+    seems.
+    """
 
-    def pairs(self) -> list[tuple[TopicPartition, TopicPartition]]:
-        """Each partition on both sides."""
-        return [
-            (TopicPartition(self.source, at), TopicPartition(self.destination, at)) for at in range(self.partitions)
-        ]
+    strays: dict[tuple[str, str], Stray]
+    unseen: set[TopicPartition]
 
 
-def blocked_entries(given: StrategyInput, decided: t.Mapping[DraftKey, Draft]) -> dict[DraftKey, PlanEntry]:
+class _Without(t.NamedTuple):
+    """An unconsumed record that has no copy where it should be. pair: its partition on both sides."""
+
+    topic: Topic
+    pair: Pair
+    record: Record
+
+
+def corrected_entries(
+    given: StrategyInput, decided: t.Mapping[DraftKey, Draft], entries: t.Mapping[DraftKey, PlanEntry]
+) -> dict[DraftKey, PlanEntry]:
     """A blocked entry for every draft of a topic of which such a copy is found, also for those that are exact by themselves.
 
-    decided: the drafts that are not kept from the previous plan. Only their records are looked for.
+    Where a partition is too long to be searched, its entries are not exact. decided: the drafts that are not kept from the
+    previous plan. Only their records are looked for. entries: of all drafts.
     """
-    strays = find_strays(given, decided)
-    entries = {}
+    found = find_strays(given, decided, entries)
+    corrected = {}
     for key, draft in given.searched.items():
-        source_topic, destination_topic = draft.source_partition.topic, draft.partition.topic
-        if (source_topic, destination_topic) in strays:
+        topics = draft.source_partition.topic, draft.partition.topic
+        if topics in found.strays:
             detail = (
-                f"records of {source_topic} were copied to other partitions of {destination_topic}: "
-                f"{strays[source_topic, destination_topic]}; "
-                f"name {source_topic} in repartitioned, so that each record is looked for in all partitions"
+                f"records of {topics[0]} were copied to other partitions of {topics[1]}: {found.strays[topics]}; "
+                f"name {topics[0]} in repartitioned, so that each record is looked for in all partitions"
             )
-            entries[key] = draft.entry(Verdict.BLOCKED, reason=Reason.OTHER_PARTITIONS, detail=detail)
-    return entries
+            corrected[key] = draft.entry(Verdict.BLOCKED, reason=Reason.OTHER_PARTITIONS, detail=detail)
+        elif draft.partition in found.unseen and _can_skip(given, entries[key]):
+            corrected[key] = _unsure(entries[key])
+    return corrected
 
 
-def find_strays(given: StrategyInput, decided: t.Mapping[DraftKey, Draft]) -> dict[tuple[str, str], Stray]:
-    """One of each topic that has any among the first unconsumed records of its partitions, by the topic's names on both sides.
+def _can_skip(given: StrategyInput, entry: PlanEntry) -> bool:
+    """Does anything stand before the offset?"""
+    log_start = given.destination.logs[entry.partition].facts.log_start
+    return entry.verdict in (Verdict.EXACT, Verdict.SAFE) and entry.offset is not None and entry.offset > log_start
 
-    Where copies do not keep their records' times, whole logs are compared, if they are no longer than search_limit; of longer
-    ones only a verification that counts the records tells.
+
+def _unsure(entry: PlanEntry) -> PlanEntry:
+    topic = entry.source[0].partition.topic
+    detail = (
+        f"it is not known whether records of other partitions of {topic} were copied to {entry.partition} before the offset, "
+        "because the replication tool writes timestamps of its own, and the log is longer than search_limit: raise "
+        f"search_limit, or name {topic} in repartitioned if the tool has a partitioner of its own"
+    )
+    detail = "; ".join(each for each in (entry.detail, detail) if each)
+    if entry.verdict is Verdict.SAFE:
+        return dataclasses.replace(entry, detail=detail)
+    evidence = entry.evidence._replace(certificate=None)
+    return dataclasses.replace(
+        entry, verdict=Verdict.SAFE, reason=Reason.OTHER_PARTITIONS, repeats=None, detail=detail, evidence=evidence
+    )
+
+
+def find_strays(
+    given: StrategyInput, decided: t.Mapping[DraftKey, Draft], all_entries: t.Mapping[DraftKey, PlanEntry]
+) -> Found:
+    """What is found of the first unconsumed records of each partition that have no copy in it, and next to the offsets.
+
+    Where copies do not keep their records' times, whole logs are compared, if they are no longer than search_limit. Of longer
+    ones, what stands around the entries' offsets says whether the tool keeps partitions.
     """
-    budget = given.options.policy.budget
-    sought = [(topic, *each) for topic, records in _without_copy(given, decided).items() for each in _sample(records)]
-    places = [(topic, destination, record) for topic, _at, record in sought for _source, destination in topic.pairs()]
-    _read_around(given.destination, places, budget)
-    found = []
-    for topic, where, record in sought:
-        offsets = [_offset_of(given.destination, destination, record, topic) for _source, destination in topic.pairs()]
-        if offsets[where.partition] is None:
-            found += [(topic, where, record, at, offset) for at, offset in enumerate(offsets) if offset is not None]
+    entries = by_partition(all_entries.values())
+    without = _without_copy(given, decided, entries)
+    sought = [each for its in without.items() for each in _sample(given, *its)]
+    sought += _neighbours(given, without, entries, by_partition(all_entries[key] for key in decided))
+    found = _in_other_partitions(given, sought)
     # The other partition may have an equal record of its own, whose copy this is.
-    origins = [(topic, where._replace(partition=at), record) for topic, where, record, at, _offset in found]
-    _read_around(given.source, origins, budget)
+    origins = [Sought(each.topic, each.topic.pairs()[at][0], each.record) for each, at, _offset in found]
+    read_where_times_lead(given.source, origins, given.options.policy.budget)
     strays: dict[tuple[str, str], Stray] = {}
-    for topic, where, record, at, offset in found:
-        other = where._replace(partition=at)
-        is_known = topic.keeps_times or _is_read(given.source, other)
-        if is_known and _offset_of(given.source, other, record, topic) is None:
-            stray = Stray(where, record.offset, TopicPartition(topic.destination, at), offset)
-            strays.setdefault((topic.source, topic.destination), stray)
-    return strays
+    for (each, at, offset), origin in zip(found, origins, strict=True):
+        if not _has_origin(given, each, origin, offset, entries):
+            stray = Stray(each.pair[0], each.record.offset, TopicPartition(each.topic.destination, at), offset)
+            strays.setdefault((each.topic.source, each.topic.destination), stray)
+    return Found(strays, _unseen(given, without, entries))
+
+
+def _neighbours(given: StrategyInput, topics: t.Iterable[Topic], entries: Entries, decided: Entries) -> list[_Without]:
+    """The unconsumed records whose copies are next to the offsets of other partitions, and not where they should be."""
+    budget = given.options.policy.budget
+    found = [
+        _Without(topic, pair, record)
+        for topic, at, record in neighbours(given.source, given.destination, topics, decided, budget)
+        for pair in topic.pairs()[at : at + 1]
+        if record.offset >= min((entry.source[0].offset or 0 for entry in entries.get(pair[1], ())), default=0)
+    ]
+    read_where_times_lead(given.destination, [Sought(each.topic, each.pair[1], each.record) for each in found], budget)
+    return [each for each in found if _own_copy(given, each) is None]
+
+
+def _in_other_partitions(given: StrategyInput, sought: t.Sequence[_Without]) -> list[tuple[_Without, int, int]]:
+    """The records of which a copy is there, with its partition and offset."""
+    copies = [
+        (each, at, Sought(each.topic, pair[1], each.record))
+        for each in sought
+        for at, pair in enumerate(each.topic.pairs())
+        if pair != each.pair
+    ]
+    read_where_times_lead(given.destination, [its for _each, _at, its in copies], given.options.policy.budget)
+    offsets = [(each, at, equal_at(given.destination, its)) for each, at, its in copies]
+    return [(each, at, offset) for each, at, offset in offsets if offset is not None]
+
+
+def _unseen(
+    given: StrategyInput, without: t.Mapping[Topic, t.Sequence[_Without]], entries: Entries
+) -> set[TopicPartition]:
+    """The partitions of these topics that were not read whole, and do not seem to hold what their source partitions hold."""
+    long = sorted(
+        pair
+        for topic, its in without.items()
+        if its and not topic.keeps_times
+        for pair in topic.pairs()
+        if not _are_read(given, pair)
+    )
+    read_places(given.source, given.destination, long, entries)
+    return {pair[1] for pair in long if not holds_its_own(given.source, given.destination, pair, entries)}
+
+
+def _has_origin(given: StrategyInput, each: _Without, origin: Sought, offset: int, entries: Entries) -> bool:
+    """May what stands at this offset be the copy of a record of its own partition, which is, was aborted, or has expired?
+
+    Of an expired one only if the record that is looked for is still to come to its own partition, as far as that shows.
+    """
+    topic, where, _record = origin
+    if not topic.keeps_times and not is_read(given.source, where):
+        return True
+    if equal_at(given.source, origin) is not None or was_aborted(given.source, origin):
+        return True
+    its = [entry.evidence for entry in entries.get(each.pair[1], ()) if entry.offset is not None]
+    is_to_come = bool(its) and all(evidence.before and not evidence.after for evidence in its)
+    budget = given.options.policy.budget
+    return is_to_come and precedes_all_copies(given.source, given.destination, topic, where.partition, offset, budget)
 
 
 def _without_copy(
-    given: StrategyInput, decided: t.Mapping[DraftKey, Draft]
-) -> dict[_Topic, list[tuple[TopicPartition, Record]]]:
+    given: StrategyInput, decided: t.Mapping[DraftKey, Draft], entries: Entries
+) -> dict[Topic, list[_Without]]:
     """The first unconsumed records of each partition of these drafts' topics that have no copy where it should be.
 
     Where no group has committed an offset, all records count.
     """
-    topics: set[_Topic] = set()
-    lowest: dict[tuple[TopicPartition, TopicPartition], int] = {}
+    lowest: dict[Pair, int] = {}
     for draft in decided.values():
-        source, destination = draft.source_partition, draft.partition
-        lowest[source, destination] = min(draft.offset, lowest.get((source, destination), draft.offset))
-        is_stamped = given.destination.logs[destination].facts.log_append_time
-        keeps_times = given.options.policy.with_timestamp and not is_stamped
-        topics.add(_Topic(source.topic, destination.topic, given.source_counts[source.topic], keeps_times))
+        pair = draft.source_partition, draft.partition
+        lowest[pair] = min(draft.offset, lowest.get(pair, draft.offset))
     kept = {(draft.source_partition, draft.partition) for draft in given.searched.values()} - lowest.keys()
+    names = sorted({(pair[0].topic, pair[1].topic) for pair in lowest})
+    topics = [
+        Topic(*its, given.source_counts[its[0]], keeps_times=True) for its in names if given.source_counts[its[0]] > 1
+    ]
+    keep_times = {topic: _keeps_times(given, topic, entries) for topic in topics}
+    by_times = [topic for topic in topics if keep_times[topic] is not False]
+    found, result = _looked_up(given, by_times, lowest, kept, entries)
+    # Where no record tells, but some time has led to a copy, times are kept.
+    changing = [topic for topic in topics if not keep_times[topic] and topic not in found]
+    by_contents = [topic._replace(keeps_times=False) for topic in changing]
+    _found, more = _looked_up(given, by_contents, lowest, kept, entries)
+    return {topic: its for topic, its in result.items() if topic not in changing} | more
+
+
+def _keeps_times(given: StrategyInput, topic: Topic, entries: Entries) -> bool | None:
+    """Do copies have the times of their records? As the records say that were compared; None where none tell."""
+    pairs = topic.pairs()
+    if not given.options.policy.with_timestamp or given.destination.logs[pairs[0][1]].facts.log_append_time:
+        return False
+    its = [entry for _source, where in pairs for entry in entries.get(where, ())]
+    matched = [entry.evidence.matched_by for entry in its if entry.evidence.before or entry.evidence.after]
+    if matched:
+        return all("timestamp" in parts for parts in matched)
+    # Nothing can be skipped before the start of a log.
+    return None if any(_can_skip(given, entry) for entry in its) else True
+
+
+def _looked_up(
+    given: StrategyInput,
+    topics: t.Sequence[Topic],
+    lowest: t.Mapping[Pair, int],
+    kept: t.Collection[Pair],
+    entries: Entries,
+) -> tuple[set[Topic], dict[Topic, list[_Without]]]:
+    """The topics of which a copy was found where it should be, and of each topic the records that have none there."""
     begins = [
-        (topic, source, destination, lowest.get((source, destination), given.source.logs[source].facts.log_start))
-        for topic in sorted(topics)
-        if topic.partitions > 1
-        for source, destination in topic.pairs()
-        if (source, destination) not in kept
+        (topic, pair, lowest.get(pair, given.source.logs[pair[0]].facts.log_start))
+        for topic in topics
+        for pair in topic.pairs()
+        if pair not in kept
     ]
-    _read(given.source, ((source, (begin, begin + _FIRST)) for _topic, source, _destination, begin in begins))
-    firsts = [
-        (topic, source, destination, record)
-        for topic, source, destination, begin in begins
-        for record in itertools.islice(given.source.logs[source].between(begin, given.source.logs[source].end), _FIRST)
-    ]
+    read_missing(given.source, ((pair[0], (begin, begin + _FIRST)) for _topic, pair, begin in begins))
+    firsts = [_Without(topic, pair, record) for topic, pair, begin in begins for record in _firsts(given, pair, begin)]
     # Most copies have been read already, or are where they should be: the other partitions are not asked about those.
-    unread = [each for each in firsts if _offset_of(given.destination, each[2], each[3], each[0]) is None]
-    _read_around(
-        given.destination,
-        [(topic, destination, record) for topic, _source, destination, record in unread],
-        given.options.policy.budget,
-    )
-    absent = collections.defaultdict(list)
-    for topic, source, destination, record in unread:
-        if _offset_of(given.destination, destination, record, topic) is None:
-            absent[topic].append((source, record))
-    return absent
+    unread = [each for each in firsts if _own_copy(given, each) is None]
+    long = {each.pair for each in unread if not each.topic.keeps_times and not _are_read(given, each.pair)}
+    read_places(given.source, given.destination, sorted(long), entries)
+    unread = [each for each in unread if _own_copy(given, each) is None]
+    sought = [Sought(topic, pair[1], record) for topic, pair, record in unread]
+    read_where_times_lead(given.destination, sought, given.options.policy.budget)
+    without: dict[Topic, list[_Without]] = {topic: [] for topic in topics}
+    for each in unread:
+        if _own_copy(given, each) is None:
+            without[each.topic].append(each)
+    numbers = collections.Counter(each.topic for each in firsts)
+    return {topic for topic, number in numbers.items() if number > len(without[topic])}, without
 
 
-def _sample(records: list[tuple[TopicPartition, Record]]) -> list[tuple[TopicPartition, Record]]:
-    """A few of them, from all of their time."""
-    return sorted(records, key=lambda each: each[1].timestamp)[:: -(-len(records) // _SAMPLE)]
+def _are_read(given: StrategyInput, pair: Pair) -> bool:
+    return is_read(given.source, pair[0]) and is_read(given.destination, pair[1])
 
 
-def _read_around(logs: ClusterLogs, wanted: t.Sequence[tuple[_Topic, TopicPartition, Record]], budget: int) -> None:
-    """Read where the time of a record leads to in a partition; without times all of the partition, if it is not too long."""
-    times = collections.defaultdict(set)
-    for topic, where, record in wanted:
-        if topic.keeps_times and record.timestamp not in logs.logs[where].lookups:
-            times[where].add(record.timestamp)
-    logs.look_up(times)
-    spans = []
-    for topic, where, record in wanted:
-        log = logs.logs[where]
-        begin = log.lookups[record.timestamp] if topic.keeps_times else log.facts.log_start
-        length = _WINDOW if topic.keeps_times else log.end - log.facts.log_start
-        if begin is not None and length <= max(_WINDOW, budget):
-            spans.append((where, (begin, begin + length)))
-    _read(logs, spans)
+def _firsts(given: StrategyInput, pair: Pair, begin: int) -> t.Iterable[Record]:
+    """The first unconsumed records of a partition; all of them where both logs were read whole."""
+    log = given.source.logs[pair[0]]
+    records = log.between(begin, log.end)
+    return records if _are_read(given, pair) else itertools.islice(records, _FIRST)
 
 
-def _read(logs: ClusterLogs, wanted: t.Iterable[tuple[TopicPartition, Span]]) -> None:
-    """Read what is missing of these spans."""
-    spans: dict[TopicPartition, list[Span]] = {}
-    for where, span in wanted:
-        spans[where] = united(spans.get(where, []), span)
-    unread = {where: {part for each in its for part in logs.logs[where].unread(*each)} for where, its in spans.items()}
-    logs.read({where: each for where, each in unread.items() if each})
+def _own_copy(given: StrategyInput, each: _Without) -> int | None:
+    return equal_at(given.destination, Sought(each.topic, each.pair[1], each.record))
 
 
-def _is_read(logs: ClusterLogs, where: TopicPartition) -> bool:
-    log = logs.logs[where]
-    return not log.unread(log.facts.log_start, log.end)
-
-
-def _offset_of(logs: ClusterLogs, where: TopicPartition, record: Record, topic: _Topic) -> int | None:
-    """Where in this partition a record of this content, and of this time if copies keep it, was read."""
-    log = logs.logs[where]
-    made = _offset_of, topic.keeps_times
-    if made not in log.made:
-        log.made[made] = {
-            (each.timestamp if topic.keeps_times else None, each.bare): each.offset for each in log.records
-        }
-    offsets: dict[tuple[int | None, bytes], int] = log.made[made]
-    return offsets.get((record.timestamp if topic.keeps_times else None, record.bare))
+def _sample(given: StrategyInput, topic: Topic, records: list[_Without]) -> list[_Without]:
+    """A few of them, from all of their time; many of each partition where no look-up is needed for them."""
+    if topic.keeps_times and not all(_are_read(given, pair) for pair in topic.pairs()):
+        return sorted(records, key=lambda each: each.record.timestamp)[:: -(-len(records) // _SAMPLE) or 1]
+    each_pair = [list(its) for _pair, its in itertools.groupby(records, operator.attrgetter("pair"))]
+    return [each for its in each_pair for each in its[:: -(-len(its) // _MANY)]]

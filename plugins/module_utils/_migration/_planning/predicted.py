@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import ClusterIdentity
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -32,10 +33,13 @@ def predict(
     """
     if promotion is None:
         return Prediction(dict(counts))
-    planned_for = promotion.source_id, promotion.destination_id
-    if planned_for != cluster_ids:
+    pairs = zip((promotion.source_id, promotion.destination_id), cluster_ids, strict=True)
+    difference = next(
+        (how for was, now in pairs if (how := ClusterIdentity(was).difference(ClusterIdentity(now))) is not None), None
+    )
+    if difference is not None:
         raise Refused(
-            f"the promotion was planned for clusters {' and '.join(planned_for)}, and these are {' and '.join(cluster_ids)}",
+            f"the promotion was planned for another cluster: this one {difference}",
             remedy="plan the promotion again for these clusters",
             kind=FailureKind.OTHER_CLUSTER,
         )

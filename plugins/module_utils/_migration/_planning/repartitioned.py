@@ -10,7 +10,11 @@ import dataclasses
 import time
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision, Policy
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
+    Decision,
+    Policy,
+    failed,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged import (
     Sources,
     blocked_by_one,
@@ -175,8 +179,12 @@ def _decided(
     result: _Decisions = []
     for number, partition in enumerate(its.targets):
         log = destination.logs[partition]
-        found = found_in(sources, counts, number, log, wanted.policy)
-        decision = decide_merged(sources, found, log.facts, wanted.policy)
+        try:
+            found = found_in(sources, counts, number, log, wanted.policy)
+            decision = decide_merged(sources, found, log.facts, wanted.policy)
+        except Exception as error:  # noqa: BLE001 - a fault of this code, at one partition, must not stop all others
+            its_facts = [at.facts for at in sources.positions]
+            decision = failed(error, [at.committed for at in sources.positions], its_facts, log.facts)
         decision = _with_uncommitted(decision, sources, wanted.on_uncommitted)
         copies = counts.last_consumed[number], counts.first_wanted[number]
         before, after = (None if copy is None else _copied(its, copy) for copy in copies)
@@ -234,6 +242,7 @@ def _entries(its: Merged, group: str, decisions: _Decisions) -> dict[_Key, PlanE
             detail=decision.detail,
             lossless=decision.lossless_offset,
             to_come=decision.to_come,
+            lost=decision.lost,
             evidence=evidence,
         )
         for partition, (decision, evidence) in zip(its.targets, decisions, strict=True)

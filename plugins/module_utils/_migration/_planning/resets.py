@@ -9,10 +9,10 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups, positions, topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import clusters, groups, positions, topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reset_offsets import ResetLog, reset_decision
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import renewal
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import not_taken, renewal
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft, decided
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.expected import with_expected
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.selected_groups import (
@@ -26,6 +26,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
     CommittedOffset,
     GroupReading,
     commits_of,
+    partitions_of,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind, excluded
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
@@ -40,11 +41,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts 
 
 
 class PlannedResets(t.NamedTuple):
-    """The plan, what the user should know, and the groups and partitions that no rule fits."""
+    """The plan, what the user should know, the groups and partitions that no rule fits, and lines of what is not taken."""
 
     plan: Plan
     notes: list[Note]
     unruled: list[Key]
+    not_taken: tuple[str, ...]
 
 
 def plan_resets(
@@ -62,13 +64,16 @@ def plan_resets(
     Raises NotFound and InvalidInput for names, patterns and rules that are about nothing.
     """
     selection.check()
-    cluster_id = topics.cluster_id(cluster)
-    written = receipt if receipt and receipt.cluster_id == cluster_id else Receipt(cluster_id)
+    found = clusters.identify(cluster, receipt.traits.topic_ids if receipt else ())
+    written = receipt.as_far_as_of(found) if receipt else Receipt(found.cluster_id)
     selected, readings = _read_groups(cluster, selection, written)
-    topic_names = selection.select_topics({where.topic for each in readings.values() for where in each.offsets})
-    counts = topics.partition_counts(cluster, set(topic_names.names))
+    chosen = selection.topics_of(partitions_of(readings))
+    counts = topics.partition_counts(
+        cluster, {*selection.topics, *(name for each in chosen.values() for name in each.names)}
+    )
     _check_topics(cluster, selection, counts)
-    wanted = _wanted(selection, readings, set(topic_names.names), counts)
+    rests_on = clusters.look_at(cluster, counts).traits
+    wanted = _wanted(selection, readings, chosen, counts)
     ruled = {key: rule for key in wanted if (rule := first_fit(rules, key[1])) is not None}
     _check_rules(rules, ruled)
     commits = commits_of(readings)
@@ -88,11 +93,13 @@ def plan_resets(
     snapshot = Snapshot(
         None, (), tuple(sorted(_base(entry) for entry in entries if entry.source[0].offset is not None))
     )
-    plan = Plan(cluster_id, cluster_id, snapshot.digest(), tuple(entries))
+    cluster_id = found.cluster_id
+    plan = Plan(cluster_id, cluster_id, snapshot.digest(), tuple(entries), destination_traits=rests_on)
     return PlannedResets(
         with_expected(plan, cluster, previous, receipt),
-        _notes(readings, selected.left_out + topic_names.left_out),
+        _notes(readings, selected.left_out, sorted({topic for each in chosen.values() for topic in each.left_out})),
         [key for key in wanted if key not in ruled],
+        tuple(not_taken.topic_lines(partitions_of(readings), chosen, selection)),
     )
 
 
@@ -137,7 +144,7 @@ def _check_topics(cluster: Connection, selection: Selection, counts: t.Mapping[s
 def _wanted(
     selection: Selection,
     readings: t.Mapping[str, GroupReading],
-    topic_names: t.Collection[str],
+    chosen: t.Mapping[str, Selected],
     counts: t.Mapping[str, int],
 ) -> dict[Key, bool]:
     """Every group and partition that may be reset, and whether it is without a commit as well, sorted.
@@ -146,7 +153,7 @@ def _wanted(
     """
     found: dict[Key, bool] = {}
     for name, reading in sorted(readings.items()):
-        consumed = {where.topic for where in reading.offsets} & set(topic_names)
+        consumed = {where.topic for where in reading.offsets} & set(chosen[name].names)
         named = {topic for topic in selection.topics if name in selection.groups or topic in consumed}
         partitions = {where for where in reading.offsets if where.topic in consumed}
         for topic in consumed | named:
@@ -184,13 +191,22 @@ def _logs(cluster: Connection, reset: t.Mapping[Key, ResetRule]) -> dict[Key, Re
         if rule.by_time
         for time in (0, rule.value, rule.value + 1)
     }
-    found = positions.lookup_all_times(cluster, asked)
+    refused: set[TopicPartition] = set()
+    found = positions.lookup_all_times(cluster, asked, refused)
     logs = {}
     for key, rule in reset.items():
         partition, its = key[1], bounds[key[1]]
-        at = found[partition, rule.value] if rule.by_time else None
-        first_is_younger = at is not None and at == found[partition, 0] == found[partition, rule.value + 1]
-        logs[key] = ResetLog(its.log_start, its.end, its.high_watermark, at, first_is_younger)
+        log = ResetLog(its.log_start, its.end, its.high_watermark)
+        if partition in refused:
+            log = log._replace(untimed="brokers look up no time in a topic whose message.format.version is before 0.10")
+        elif rule.by_time:
+            at, first = found[partition, rule.value], found[partition, 0]
+            log = log._replace(
+                at=at,
+                begins_later=at is not None and at == first == found[partition, rule.value + 1],
+                untimed="none of its records has a time" if first is None and its.log_start < its.end else None,
+            )
+        logs[key] = log
     return logs
 
 
@@ -246,8 +262,8 @@ def _base(entry: PlanEntry) -> SnapshotEntry:
     return SnapshotEntry(position.group, position.partition, CommittedOffset(position.offset or 0))
 
 
-def _notes(readings: t.Mapping[str, GroupReading], left_out: t.Sequence[str]) -> list[Note]:
-    notes = excluded(left_out)
+def _notes(readings: t.Mapping[str, GroupReading], groups: t.Sequence[str], topics: t.Sequence[str]) -> list[Note]:
+    notes = excluded(groups, topics)
     made = sorted(name for name, each in readings.items() if not each.exists and not each.offsets)
     if made:
         text = f"These groups do not exist yet, and the commit makes them: {', '.join(made)}."

@@ -15,11 +15,14 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.decide
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
     Decision,
     Need,
+    NoProgress,
     Policy,
     Question,
+    internal_error,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.background import at_once
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, MigrationError
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted, paced, silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
@@ -48,7 +51,7 @@ def settle(
     def rule(_its: _Key, question: Question) -> Decision | Need:
         return decide(question)
 
-    return answer_all(cases, source, destination, policy, rule, say)
+    return answer_all(cases, source, destination, policy, rule, internal_error, say)
 
 
 def answer_all(
@@ -57,10 +60,16 @@ def answer_all(
     destination: ClusterLogs,
     policy: Policy,
     rule: t.Callable[[_Key, Question], _Answer | Need],
+    failed: t.Callable[[Exception, Question], _Answer],
     say: Say = silent,
 ) -> dict[_Key, _Answer]:
-    """The same with another rule: what is answered of a case, or what has to be read before that."""
+    """The same with another rule: what is answered of a case, or what has to be read before that.
+
+    failed: what is answered of a case where the rule itself fails, so that the others do not fail with it. It ends because each
+    round reads something that was not known: raises BrokerError where a case needs again just what it has needed before.
+    """
     answers: dict[_Key, _Answer] = {}
+    asked: dict[_Key, Need] = {}
     say = paced(say)
     ordered = sorted(cases.items(), key=_partitions)
     while True:
@@ -69,8 +78,13 @@ def answer_all(
         for (source_partition, destination_partition), several in itertools.groupby(left, _partitions):
             logs = source.logs[source_partition], destination.logs[destination_partition]
             for key, case in several:
-                answer = rule(key, Question(case.committed, *logs, policy, case.shifts))
+                question = Question(case.committed, *logs, policy, case.shifts)
+                try:
+                    answer = _answer(functools.partial(rule, key), question, failed, asked.get(key))
+                except NoProgress as error:
+                    raise _gets_no_further(case, question, source, destination) from error
                 if isinstance(answer, Need):
+                    asked[key] = answer
                     needs.append((case, answer))
                 else:
                     answers[key] = answer
@@ -83,6 +97,39 @@ def answer_all(
         at_once(
             functools.partial(_read_source, source, needs), functools.partial(_read_destination, destination, needs)
         )
+
+
+def _answer(
+    rule: t.Callable[[Question], _Answer | Need],
+    question: Question,
+    failed: t.Callable[[Exception, Question], _Answer],
+    asked: Need | None,
+) -> _Answer | Need:
+    """What the rule says, or failed(). asked: what was read for it last. Raises NoProgress where it would go on for ever."""
+    try:
+        answer = rule(question)
+    except (NoProgress, MigrationError):
+        raise
+    except Exception as error:  # noqa: BLE001 - a fault of this code, at one partition, must not stop all others
+        return failed(error, question)
+    if isinstance(answer, Need) and answer == asked:
+        raise NoProgress("the same is needed again")
+    return answer
+
+
+def _gets_no_further(case: Case, question: Question, source: ClusterLogs, destination: ClusterLogs) -> BrokerError:
+    """What was read contradicts what was read before, so that reading on would never end."""
+    edges = question.source.facts, question.destination.facts
+    (start, end), (copy_start, copy_end) = ((its.log_start, its.high_watermark) for its in edges)
+    return BrokerError(
+        f"the search for the offset that belongs to {case.committed} gets no further",
+        cluster=str(destination.connection),
+        **case.destination._asdict(),
+        why=f"what was read of {case.source} on the {source.connection} (offsets {start} to {end}), or of the copy (offsets "
+        f"{copy_start} to {copy_end}), contradicts what was read before: the logs change in ways that no log should",
+        remedy="run again when nobody recreates these topics, truncates them or deletes their records; if it fails again, "
+        "leave the topic out, and report this text as a bug",
+    )
 
 
 def _read_source(source: ClusterLogs, needs: t.Sequence[tuple[Case, Need]]) -> None:

@@ -13,6 +13,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import EVERYTHING, MatchOn
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
     OnConflict,
@@ -57,7 +58,8 @@ class StrategyInput:
 
     searched: committed offsets on partitions that both clusters have, with the edges of both logs known. merged: those on
     topics that are repartitioned or merged, of which nothing is known yet. The counts are partitions by topic; a missing
-    topic is not in them. previous: the last plan, if it is about the same two clusters. spark opens a session, once.
+    topic is not in them. same_topics: those that are the same at both, in one cluster, and their ids as either connection
+    tells them. previous: what still holds of the last plan, if it is about the same two clusters. spark opens a session, once.
     """
 
     searched: t.Mapping[DraftKey, Draft]
@@ -66,7 +68,7 @@ class StrategyInput:
     destination: ClusterLogs
     source_counts: t.Mapping[str, int]
     destination_counts: t.Mapping[str, int]
-    is_one_cluster: bool
+    same_topics: t.Mapping[str, tuple[str, str]]
     previous: Plan | None
     options: TranslateOptions
     spark: t.Callable[[], SparkSession]
@@ -75,8 +77,12 @@ class StrategyInput:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StrategyOutput:
-    """An entry for each draft. kept: how many are the previous plan's. index: how much MirrorMaker 2 has noted."""
+    """An entry for each draft. kept: how many are the previous plan's. index: how much MirrorMaker 2 has noted.
+
+    notes: what the user should know of how they were found.
+    """
 
     entries: dict[DraftKey, PlanEntry]
     kept: int = 0
     index: dict[str, int] | None = None
+    notes: tuple[Note, ...] = ()

@@ -13,7 +13,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import clusters
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import merged_groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.by_mirror_maker import (
@@ -34,20 +34,23 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._plan
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.expected import with_expected
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.expected import still_true, with_expected
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.file_clusters import equal_ids
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.one_cluster import (
     check_nothing_stays,
     check_rules_fit,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.take_snapshot import check_snapshot_cluster
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.unknown_rules import unknown_rules
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.background import at_once
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import ClusterIdentity
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted, Strategy
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, silent
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted, first_of, silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
@@ -59,6 +62,7 @@ STRATEGIES: t.Mapping[Strategy, t.Callable[[StrategyInput], StrategyOutput]] = {
     Strategy.IDENTICAL: identical,
     Strategy.MIRROR_MAKER: by_mirror_maker,
 }
+_NAMED = 10  # group-partitions in a note
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -67,6 +71,7 @@ class Translation:
 
     index: how much MirrorMaker 2 has noted, for strategy mirror_maker. Records that Spark has read are not counted.
     ends: the ends of the logs that were read, for a plan inside one cluster. notes: what the user should know of the options.
+    not_taken: lines about what was selected and is not planned, with the names of options.
     """
 
     plan: Plan
@@ -75,6 +80,7 @@ class Translation:
     index: dict[str, int] | None = None
     ends: dict[TopicPartition, int] | None = None
     notes: tuple[Note, ...] = ()
+    not_taken: tuple[str, ...] = ()
 
 
 def translate(
@@ -93,34 +99,55 @@ def translate(
     to find at the destination, where the receipt explains what is there now.
     """
     wanted = drafts.from_snapshot(snapshot, mapping, options.on_conflict)
-    cluster_ids = _checked_clusters(snapshot, wanted, mapping, source, destination)
-    notes = tuple(unknown_rules(wanted, mapping, source))
+    one_cluster = clusters.are_one(source, destination)
+    # Before anything is decided by it: what changes from now on is seen by the commit.
+    at_source, at_destination = _checked_clusters(snapshot, wanted, mapping, one_cluster, source, destination)
+    cluster_ids = at_source.cluster_id, at_destination.cluster_id
+    notes = (*equal_ids(*cluster_ids, one_cluster), *unknown_rules(wanted, mapping, source))
     merged = [draft for draft in wanted if mapping.is_repartitioned(draft.source_partition.topic)]
     plain = [draft for draft in wanted if not mapping.is_repartitioned(draft.source_partition.topic)]
-    source_counts = topics.partition_counts(source, {draft.source_partition.topic for draft in wanted})
-    prediction = _predicted(plain, merged, destination, cluster_ids, options.promotion)
+    source_counts = at_source.traits.counts
+    prediction = _predicted(plain, merged, at_destination.traits.counts, cluster_ids, options.promotion)
     if options.mirror is not None and wanted and not prediction.counts:
         raise no_copies(wanted, destination, mapping)
     together = merged_groups.merge_drafts(drafts.with_uncommitted(plain, source_counts), options.on_conflict)
-    entries, searched = _by_topics(together, source_counts, prediction.counts)
+    entries, searched = _by_topics(together, source_counts, prediction.counts, mapping)
     logs = _learned_logs(searched, source, destination, options.match_on, prediction)
     entries |= _by_edges(searched, logs.destination, options.on_uncommitted)
     undecided = {draft.key: draft for draft in searched if draft.key not in entries}
-    one_cluster = cluster_ids[0] == cluster_ids[1]
-    earlier = _of_clusters(previous, cluster_ids)
+    begun = Plan(
+        *cluster_ids,
+        snapshot.digest(),
+        (),
+        at_source.traits,
+        at_destination.traits.with_counts(prediction.counts),
+        options.match_on.parts,
+    )
+    earlier = still_true(previous, begun) if previous is not None else None
+    same_topics = begun.same_topics if one_cluster else {}
     with session_on_demand(options.spark, say) as spark:
         found = STRATEGIES[options.strategy](
             StrategyInput(
-                undecided, merged, *logs, source_counts, prediction.counts, one_cluster, earlier, options, spark, say
+                undecided, merged, *logs, source_counts, prediction.counts, same_topics, earlier, options, spark, say
             )
         )
     entries |= found.entries
     _complete(entries, searched, logs.destination, prediction, options)
-    made = Plan(*cluster_ids, snapshot.digest(), tuple(entries.values()), options.match_on.parts)
-    plan = with_expected(made, destination, previous, receipt)
+    made = tuple(drafts.without_open(entries.values(), snapshot, mapping))
+    plan = with_expected(dataclasses.replace(begun, entries=made), destination, previous, receipt)
+    notes += tuple(_lost(plan))
     records_read = logs.source.records_read + logs.destination.records_read
     ends = logs.destination_ends(searched) if one_cluster else None
-    return Translation(plan, found.kept, records_read, found.index, ends, notes)
+    return Translation(plan, found.kept, records_read, found.index, ends, (*notes, *found.notes, *_absent_notes(plan)))
+
+
+def _absent_notes(plan: Plan) -> list[Note]:
+    """What the destination lacks, in a line: the plan has each of these entries."""
+    lacking = sorted((entry for entry in plan.entries if entry.absent), key=lambda entry: entry.key)
+    if not lacking:
+        return []
+    more = f" (and {counted(len(lacking) - 1, 'more group-partition')})" if lacking[1:] else ""
+    return [Note(NoteKind.ABSENT, f"{lacking[0].group} {lacking[0].partition}: {lacking[0].absent}{more}")]
 
 
 class _Logs(t.NamedTuple):
@@ -136,44 +163,48 @@ class _Logs(t.NamedTuple):
 
 
 def _checked_clusters(
-    snapshot: Snapshot, wanted: list[Draft], mapping: Mapping, source: Connection, destination: Connection
-) -> tuple[str, str]:
-    """The ids of source and destination. Raises Refused where the snapshot or the mapping is not made for them."""
-    source_id, destination_id = topics.cluster_id(source), topics.cluster_id(destination)
-    check_snapshot_cluster(snapshot, source_id, source)
+    snapshot: Snapshot,
+    wanted: list[Draft],
+    mapping: Mapping,
+    one_cluster: bool,
+    source: Connection,
+    destination: Connection,
+) -> tuple[ClusterIdentity, ClusterIdentity]:
+    """Source and destination, with all topics. Raises Refused where the snapshot or the mapping is not made for them."""
+    check_snapshot_cluster(snapshot, source)
     # A misspelt rule is why something stays, and says so more plainly.
-    check_rules_fit(wanted, mapping, source_id, destination_id, destination)
-    check_nothing_stays(wanted, source_id, destination_id, source, destination)
-    return source_id, destination_id
-
-
-def _of_clusters(previous: Plan | None, cluster_ids: tuple[str, str]) -> Plan | None:
-    """The previous plan, if it is about the same two clusters."""
-    return previous if previous is not None and (previous.source_id, previous.destination_id) == cluster_ids else None
+    check_rules_fit(wanted, mapping, one_cluster, destination)
+    check_nothing_stays(wanted, one_cluster, source, destination)
+    return at_once(
+        lambda: clusters.look_at(source, {draft.source_partition.topic for draft in wanted}),
+        lambda: clusters.look_at(destination, {draft.partition.topic for draft in wanted}),
+    )
 
 
 def _predicted(
     plain: list[Draft],
     merged: list[Draft],
-    destination: Connection,
+    counts: t.Mapping[str, int],
     cluster_ids: tuple[str, str],
     promotion: TopicPlan | None,
 ) -> Prediction:
-    """The partitions that the destination has, once topics are promoted."""
+    """The partitions that the destination has, once topics are promoted. counts: those that it has now."""
     plain_topics, merged_topics = ({draft.partition.topic for draft in its} for its in (plain, merged))
-    counts = topics.partition_counts(destination, plain_topics | merged_topics)
     # A repartitioned topic has other partitions than the source's, and no promotion makes it.
     return predict(promotion, cluster_ids, plain_topics - merged_topics, counts)
 
 
 def _by_topics(
-    wanted: list[Draft], source_counts: t.Mapping[str, int], destination_counts: t.Mapping[str, int]
+    wanted: list[Draft],
+    source_counts: t.Mapping[str, int],
+    destination_counts: t.Mapping[str, int],
+    mapping: Mapping,
 ) -> tuple[dict[DraftKey, PlanEntry], list[Draft]]:
     """The entries that topics alone decide, and the drafts that they do not."""
     entries: dict[DraftKey, PlanEntry] = {}
     searched: list[Draft] = []
     for draft in wanted:
-        entry = drafts.without_records(draft, source_counts, destination_counts)
+        entry = drafts.without_records(draft, source_counts, destination_counts, mapping)
         if entry is None:
             searched.append(draft)
         else:
@@ -204,6 +235,16 @@ def _by_edges(
             why = "no commit at the source"
             entries[draft.key] = draft.uncommitted(on_uncommitted, facts.log_start, facts.end, why)
     return entries
+
+
+def _lost(plan: Plan) -> list[Note]:
+    """What groups have not consumed, and no cluster has any more."""
+    lost = [entry for entry in sorted(plan.entries, key=lambda entry: entry.key) if entry.lost]
+    named = [f"{entry.group} {entry.partition} ({entry.lost})" for entry in lost]
+    text = (
+        f"These groups have not consumed records that have expired, and that no cluster has: {first_of(named, _NAMED)}."
+    )
+    return [Note(NoteKind.RECORDS_EXPIRED, text)] if lost else []
 
 
 def _complete(

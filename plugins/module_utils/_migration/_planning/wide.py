@@ -21,6 +21,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
     Need,
     Policy,
     Question,
+    internal_error,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.whole import Counted, decide_counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.settling import Case, answer_all
@@ -169,8 +170,8 @@ class _Wide:
 
     def _is_not_before(self, case: Case, decision: Decision, oldest: int) -> bool:
         """Does a time look-up say that no missing record stands before the offset? The tool has kept times."""
-        found = self.destination.logs[case.destination].lookups[oldest]
-        return self.policy.with_timestamp and oldest >= 0 and (found is None or found >= (decision.offset or 0))
+        found = self.destination.logs[case.destination].first_at(oldest)
+        return self.policy.with_timestamp and (found is None or found >= (decision.offset or 0))
 
     def _follows_the_last_consumed(self, case: Case, decision: Decision) -> bool:
         """Is the record before the offset the last consumed one?"""
@@ -212,7 +213,7 @@ class _Wide:
         def rule(key: _Key, question: Question) -> Decision | Need:
             return decide_counted(question, found[count_job.GroupPosition(number_of[key], (question.committed,))])
 
-        return answer_all(cases, self.source, self.destination, self.policy, rule)
+        return answer_all(cases, self.source, self.destination, self.policy, rule, internal_error)
 
     def _by_pair(
         self, cases: t.Mapping[_Key, Case], offsets: t.Mapping[_Key, int | None]
@@ -242,6 +243,7 @@ def _certified(decision: Decision, certificate: FromTheEnd) -> Decision:
         before=decision.before,
         after=decision.after,
         matched_by=decision.matched_by,
+        absent=decision.absent,
     )
 
 

@@ -7,26 +7,29 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
 import re
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind, excluded
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import (
     EXCLUDED_TOPICS,
     CommittedTopics,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection, matches
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import (
+    Selection,
+    all_excluded,
+    matches,
+)
 
 LONGEST_NAME = 249  # characters: org.apache.kafka.common.internals.Topic, as all rules for names here
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 # What belongs to the brokers themselves.
 _INTERNAL = frozenset({"__cluster_metadata", "__consumer_offsets", "__share_group_state", "__transaction_state"})
-_NAMED = 10  # topics that a line names
 
 
 class Pairs(t.NamedTuple):
@@ -45,11 +48,10 @@ def pairs(selection: Selection | CommittedTopics, mapping: Mapping, existing: t.
     if isinstance(selection, CommittedTopics):
         left = selection.topics & set(existing) - _INTERNAL
         names = sorted(topic for topic in left if not matches(topic, selection.exclude_topic_patterns))
-        return Pairs({topic: _name(topic, mapping, source) for topic in names}, ())
-    if selection.exclude_topic_patterns is None:
-        selection = Selection(
-            topics=selection.topics, topic_patterns=selection.topic_patterns, exclude_topic_patterns=EXCLUDED_TOPICS
-        )
+        return _pairs(names, (), mapping, source)
+    selection = dataclasses.replace(
+        selection, exclude_topic_patterns=all_excluded(selection.exclude_topic_patterns, EXCLUDED_TOPICS)
+    )
     for topic in selection.topics:
         if topic in _INTERNAL:
             remedy = f"remove it from {option_name('topics')}"
@@ -62,15 +64,25 @@ def pairs(selection: Selection | CommittedTopics, mapping: Mapping, existing: t.
                 remedy=f"correct {option_name('topics')}, or let the user describe it",
             )
     selected = selection.select_topics(set(existing) - _INTERNAL)
+    notes = tuple(excluded(topics=selected.left_out))
     if not selected.names:
         raise NotFound(
-            "no topic is selected" + (f", because {_left_out(selected.left_out)}" if selected.left_out else ""),
+            "no topic is selected",
+            why=" ".join(note.text for note in notes).rstrip(".") or None,
             cluster=source,
             remedy=f"correct {option_name('topic_patterns')} or {option_name('exclude_topic_patterns')}",
             kind=FailureKind.NOTHING_SELECTED,
         )
-    notes = (Note(NoteKind.EXCLUDED, f"{_left_out(selected.left_out)}."),) if selected.left_out else ()
-    return Pairs({topic: _name(topic, mapping, source) for topic in selected.names}, notes)
+    return _pairs(selected.names, notes, mapping, source)
+
+
+def _pairs(names: t.Sequence[str], notes: tuple[Note, ...], mapping: Mapping, source: str) -> Pairs:
+    """The pairs of these topics but copies of the destination's own, which are there and follow nobody."""
+    own = [topic for topic in names if mapping.is_own(topic)]
+    if own:
+        text = f"Left out, because they are copies of the destination's own topics: {', '.join(own)}."
+        notes = (*notes, Note(NoteKind.EXCLUDED, text))
+    return Pairs({topic: _name(topic, mapping, source) for topic in names if topic not in own}, notes)
 
 
 def check_topic_names(
@@ -131,9 +143,9 @@ def _check_collisions(names: set[str], existing: t.Collection[str], destination:
 
 
 def _name(topic: str, mapping: Mapping, source: str) -> str:
-    if mapping.topic_prefix and topic.startswith(mapping.topic_prefix):
+    if mapping.prefixes.of_source and topic.startswith(mapping.prefixes.of_source):
         raise InvalidInput(
-            f"the topic has the prefix {mapping.topic_prefix} already, "
+            f"the topic has the prefix {mapping.prefixes.of_source} already, "
             f"which {option_name('replication_policy')} would give it again",
             cluster=source,
             topic=topic,
@@ -142,7 +154,3 @@ def _name(topic: str, mapping: Mapping, source: str) -> str:
             remedy=f"leave the topic out, or correct {option_name('replication_policy')}",
         )
     return mapping.topic(topic)
-
-
-def _left_out(names: t.Sequence[str]) -> str:
-    return f"an exclude pattern leaves out {first_of(names, _NAMED)}"

@@ -25,6 +25,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._prom
     trial,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.survey import TopicState
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.file_clusters import (
+    KEEPS_ROLLBACK,
+    check_cluster,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import ClusterIdentity
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
@@ -74,16 +79,10 @@ def plan_promotion(
 
 def promotion_receipt(destination: Connection, known: PromotionReceipt | None) -> PromotionReceipt:
     """The receipt of earlier runs, or an empty one. Raises Refused for the receipt of another cluster."""
-    destination_id = topics.cluster_id(destination)
-    if known is not None and known.cluster_id != destination_id:
-        raise Refused(
-            f"the receipt is of cluster {known.cluster_id}, and the destination is cluster {destination_id}",
-            cluster=str(destination),
-            remedy="correct the addresses if they are wrong, or use another directory, "
-            "because the rollback of the earlier run needs this receipt",
-            kind=FailureKind.OTHER_CLUSTER,
-        )
-    return known or PromotionReceipt(destination_id)
+    if known is None:
+        return PromotionReceipt(topics.cluster_id(destination))
+    check_cluster("receipt", known.identity, destination, KEEPS_ROLLBACK)
+    return known
 
 
 def check_expected(
@@ -93,13 +92,9 @@ def check_expected(
 
     receipt: of earlier runs; what a run that was killed has done of this plan already is what it has noted there.
     """
-    ids = survey.both(source, destination, topics.cluster_id)
-    if ids != (plan.source_id, plan.destination_id):
-        raise Refused(
-            f"the plan is for clusters {plan.source_id} and {plan.destination_id}, and these are {ids[0]} and {ids[1]}",
-            remedy="correct bootstrap_servers, or plan the promotion again",
-            kind=FailureKind.OTHER_CLUSTER,
-        )
+    remedy = "correct bootstrap_servers, or plan the promotion again"
+    check_cluster("plan", ClusterIdentity(plan.source_id), source, remedy)
+    check_cluster("plan", plan.destination_identity, destination, remedy)
     states = survey.topic_states(destination, [change.topic for change in plan.topics])
     left = [
         _left(destination, change, states.get(change.topic), receipt.topics.get(change.topic)) for change in plan.topics
@@ -171,8 +166,8 @@ def readers_of(connection: Connection, names: t.Collection[str]) -> dict[str, tu
     """The groups that have committed offsets on each of these topics, as far as the user may describe them."""
     listed = [each.group for each in groups.list_groups(connection)]
     found: dict[str, set[str]] = {name: set() for name in names}
-    for name, reading in (groups.read_groups(connection, listed) if listed else {}).items():
-        for where in reading.offsets:
+    for name, reading in (groups.read_groups(connection, listed, skip_denied=True) if listed else {}).items():
+        for where in (*reading.offsets, *reading.open):
             if where.topic in found:
                 found[where.topic].add(name)
     return {name: tuple(sorted(each)) for name, each in found.items()}

@@ -16,7 +16,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topic
     is_same_value,
     takes_no_records,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name, ways
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted, first_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import (
     OnUnknownSetting,
@@ -74,8 +74,12 @@ def check_known_settings(wanted: t.Mapping[str, Wanted], options: PromotionOptio
             f"the brokers do not know the setting {first_of(unknown, _NAMED)}",
             cluster=destination,
             why="it is misspelt, or they run another version of Kafka than the source's",
-            remedy=f"correct {option_name('overrides')}, add it to {option_name('exclude_settings')}, "
-            f"or set {option_name('on_unknown_setting')} to leave",
+            remedy=ways(
+                ("overrides", f"correct {option_name('overrides')}"),
+                ("exclude_settings", f"add it to {option_name('exclude_settings')}"),
+                ("on_unknown_setting", f"set {option_name('on_unknown_setting')} to leave"),
+                ("", "create the topic yourself"),
+            ),
             kind=FailureKind.TOPIC_UNSUITABLE,
         )
 
@@ -123,8 +127,12 @@ def replicas_problem(topic: str, in_sync: str | None, replicas: int, is_new: boo
         cluster=destination,
         topic=topic,
         why="producers with acks=all could write nothing",
-        remedy=f"give a lower number in {option_name('overrides')}"
-        + (f"; or set {option_name('replication_factor')} to at least that" if is_new else ""),
+        remedy=ways(
+            ("overrides", f"give a lower number in {option_name('overrides')}"),
+            *([("replication_factor", f"set {option_name('replication_factor')} to at least that")] if is_new else []),
+            *([("", "create the topic yourself")] if is_new else []),
+            ("", "leave the topic out"),
+        ),
         kind=FailureKind.INVALID_OPTION,
     )
 

@@ -9,11 +9,23 @@ from __future__ import annotations
 import dataclasses
 import functools
 import typing as t
+import uuid
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import acl_requests, storage, topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import TopicConfigs, topic_configs
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import (
+    acl_requests,
+    clusters,
+    permissions,
+    storage,
+    topics,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import (
+    TopicConfigs,
+    shows_setting,
+    topic_configs,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topic_changes import try_creation
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion import naming
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.file_clusters import equal_ids
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.background import at_once
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
@@ -23,6 +35,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes imp
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import Acls, CommittedTopics
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 
+_OPEN = "allow.everyone.if.no.acl.found"
 _PROBE = "streamshift-probe"  # a topic that is never made, and whose settings show what the brokers know
 
 
@@ -42,7 +55,7 @@ class Survey:
 
     names: what each selected topic of the source is called at the destination. known: the settings that the destination's
     version knows, empty where nobody may tell. brokers: how many the destination has. topics, destination_topics: every topic
-    of either cluster.
+    of either cluster. open_without_acls: whether the destination may let everybody in where there is no ACL.
     """
 
     source_id: str
@@ -57,6 +70,7 @@ class Survey:
     source_acls: frozenset[Acl] = frozenset()
     destination_acls: frozenset[Acl] = frozenset()
     notes: tuple[Note, ...] = ()
+    open_without_acls: bool = False
 
 
 def take_survey(
@@ -70,7 +84,8 @@ def take_survey(
     source_id, destination_id = both(source, destination, topics.cluster_id)
     source_topics, destination_topics = both(source, destination, topics.list_topics)
     found = naming.pairs(selection, mapping, source_topics, str(source))
-    naming.check_topic_names(found.names, destination_topics, source_id == destination_id, str(destination))
+    one_cluster = clusters.are_one(source, destination)
+    naming.check_topic_names(found.names, destination_topics, one_cluster, str(destination))
     source_states, destination_states = at_once(
         functools.partial(topic_states, source, list(found.names)),
         functools.partial(topic_states, destination, list(found.names.values())),
@@ -90,7 +105,21 @@ def take_survey(
         _known(destination, destination_states),
         storage.broker_count(destination),
         *(both(source, destination, _acls) if which is not Acls.NONE else (frozenset(), frozenset())),
-        found.notes,
+        (*equal_ids(source_id, destination_id, one_cluster), *found.notes),
+        which is not Acls.NONE and may_be_open(destination),
+    )
+
+
+def may_be_open(connection: Connection) -> bool:
+    """Whether brokers may let everybody in where there is no ACL. They hide the value of the authorizer's setting.
+
+    Not where this user may not do what nothing grants, or where no broker shows the setting, whose default is false. A super
+    user may do everything, so of him the answer may be yes although it is no.
+    """
+    nobody_s = f"{_PROBE}-{uuid.uuid4()}"  # a group that nothing but an ACL on all groups can grant
+    return (
+        not permissions.missing_acls(connection, reads_groups=[nobody_s])
+        and shows_setting(connection, _OPEN) is not False
     )
 
 

@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion import access, settings
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion import (
+    access,
+    lockout,
+    settings,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.survey import Survey, TopicState
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
@@ -25,6 +29,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion
     Settings,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_plan import (
+    ADD,
     SettingChange,
     TopicChange,
     TopicPlan,
@@ -108,6 +113,9 @@ def decide_topics(
             mapping,
             options,
         )
+        added = [each.acl for each in found.changes if each.action == ADD]
+        is_open = survey.open_without_acls
+        notes += lockout.check_lockout(added, survey.destination_acls, is_open, options.on_lockout, destination)
     made = TopicPlan(
         survey.source_id, survey.destination_id, tuple(sorted(topics, key=lambda each: each.topic)), found.changes
     )

@@ -15,7 +15,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration impor
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.settings import replicas_problem
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import NewTopic
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name, ways
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_plan import EXTRA, TopicChange, TopicPlan
 
 
@@ -30,8 +30,12 @@ def check(destination: Connection, plan: TopicPlan) -> None:
         objections.missing.extend(missing_cluster_acls(destination, "ALTER"))
     objections.check(
         destination,
-        f"correct {option_name('overrides')}, leave a setting out with {option_name('exclude_settings')}, "
-        "or leave the topic out",
+        ways(
+            ("overrides", f"correct {option_name('overrides')}"),
+            ("exclude_settings", f"leave a setting out with {option_name('exclude_settings')}"),
+            ("", "create the topic yourself"),
+            ("", "leave the topic out"),
+        ),
     )
     for topic, each in topic_making.unwritable(wanted, trial).items():
         problem = replicas_problem(topic, each.in_sync, each.replicas, True, str(destination))

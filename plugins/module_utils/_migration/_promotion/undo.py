@@ -20,6 +20,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._prom
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.survey import TopicState
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import is_same_value
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
@@ -36,7 +37,8 @@ class Undo:
     """What a rollback does. settings: by topic, what they are and become. deleted: topics that go, with their ids.
 
     partitions: of every topic in settings or deleted.
-    receipt: what is left to know afterwards. notes: what stays, and why.
+    receipt: what is left to know afterwards. notes: what stays, and why. is_partial: the topics can only be seen once the
+    ACLs are as they were before.
     """
 
     settings: dict[str, dict[str, SettingChange]]
@@ -46,6 +48,7 @@ class Undo:
     partitions: dict[str, int]
     receipt: PromotionReceipt
     notes: tuple[Note, ...]
+    is_partial: bool = False
 
     @property
     def changes(self) -> bool:
@@ -54,9 +57,24 @@ class Undo:
 
 
 def plan_undo(destination: Connection, receipt: PromotionReceipt, remove_created: bool) -> Undo:
-    """What would be done. Nothing is written."""
+    """What would be done. Nothing is written.
+
+    Where a promoted ACL has locked this user out of the topics, only ACLs go back at first: those need CLUSTER ALTER alone.
+    """
     notes: list[Note] = []
-    states = survey.topic_states(destination, list(receipt.topics))
+    now = list_acls(destination) if receipt.acls else frozenset()
+    created_acls = tuple(sorted(acl for acl, before in receipt.acls.items() if before and acl not in now))
+    deleted_acls = tuple(sorted(acl for acl, before in receipt.acls.items() if not before and acl in now))
+    try:
+        states = survey.topic_states(destination, list(receipt.topics))
+    except NotAuthorized:
+        if not (created_acls or deleted_acls):
+            raise
+        text = "The topics go back after the ACLs, without which this user may not see them."
+        known_topics = dataclasses.replace(receipt, acls={})
+        return Undo(
+            {}, created_acls, deleted_acls, {}, {}, known_topics, (Note(NoteKind.TOPIC_STAYS, text),), is_partial=True
+        )
     settings, left = {}, {}
     for name, known in receipt.topics.items():
         state = states.get(name)
@@ -87,11 +105,10 @@ def plan_undo(destination: Connection, receipt: PromotionReceipt, remove_created
         notes.append(
             Note(NoteKind.TOPIC_STAYS, f"Topics that a promotion has created stay, {why}: {first_of(made, 10)}.")
         )
-    now = list_acls(destination) if receipt.acls else frozenset()
     return Undo(
         settings,
-        tuple(sorted(acl for acl, before in receipt.acls.items() if before and acl not in now)),
-        tuple(sorted(acl for acl, before in receipt.acls.items() if not before and acl in now)),
+        created_acls,
+        deleted_acls,
         deleted,
         {name: states[name].partitions for name in (*settings, *deleted)},
         PromotionReceipt(receipt.cluster_id, {name: each for name, each in left.items() if name not in deleted}),
@@ -107,6 +124,18 @@ def undo_promotion(destination: Connection, undo: Undo, save: t.Callable[[Promot
     alter_topic_configs(destination, back)
     delete_topics(destination, undo.deleted)
     save(undo.receipt)
+
+
+def undo_whole(
+    destination: Connection, undo: Undo, remove_created: bool, save: t.Callable[[PromotionReceipt], None]
+) -> Undo:
+    """Do it, and then what could only be planned once the ACLs were back; the result is all that was done."""
+    undo_promotion(destination, undo, save)
+    if not undo.is_partial:
+        return undo
+    rest = plan_undo(destination, undo.receipt, remove_created)
+    undo_promotion(destination, rest, save)
+    return dataclasses.replace(rest, created_acls=undo.created_acls, deleted_acls=undo.deleted_acls)
 
 
 def _settings_back(name: str, known: TopicReceipt, state: TopicState, notes: list[Note]) -> dict[str, SettingChange]:

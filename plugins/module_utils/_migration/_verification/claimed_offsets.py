@@ -14,9 +14,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control import 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts, take_snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification.comparison import ClaimCase
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.file_clusters import changed_entries
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
     commit_text,
     commits_of,
@@ -46,17 +45,25 @@ class Claims(t.NamedTuple):
     notes: list[Note]
 
 
-def check_clusters(plan: Plan, source: Connection, destination: Connection) -> None:
-    """Raise Refused where the plan was made for other clusters."""
-    for expected, connection in ((plan.source_id, source), (plan.destination_id, destination)):
-        found = topics.cluster_id(connection)
-        if found != expected:
-            raise Refused(
-                f"the plan was made for cluster {expected}, and this is {found}",
-                cluster=str(connection),
-                remedy="connect to the plan's clusters, or plan again",
-                kind=FailureKind.OTHER_CLUSTER,
-            )
+def entries_to_compare(
+    plan: Plan,
+    receipt: Receipt | None,
+    source: Connection,
+    destination: Connection,
+    chosen: list[PlanEntry] | None,
+) -> tuple[list[PlanEntry], list[Problem]]:
+    """Those of entries_to_prove(), or of the chosen ones, whose topics are what the plan rests on, and all problems.
+
+    Raises Refused for a plan of other clusters.
+    """
+    changed = changed_entries(plan, source, destination)
+    entries, problems = (chosen, []) if chosen is not None else entries_to_prove(plan, receipt, destination)
+    problems += [
+        entry_problem(entry, ProblemKind.CHANGED_SINCE_PLAN, changed[entry.key])
+        for entry in entries
+        if entry.key in changed
+    ]
+    return [entry for entry in entries if entry.key not in changed], problems
 
 
 def entries_to_prove(
@@ -105,8 +112,7 @@ def of_plan(
 
     chosen: of these entries instead.
     """
-    check_clusters(plan, source, destination)
-    entries, problems = (chosen, []) if chosen is not None else entries_to_prove(plan, receipt, destination)
+    entries, problems = entries_to_compare(plan, receipt, source, destination, chosen)
     existing = _existing(entries, destination)
     entries, without_records = existing, len(entries) - len(existing)
     planned = collections.Counter((entry.group, entry.source) for entry in plan.entries)

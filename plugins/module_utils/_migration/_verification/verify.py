@@ -10,11 +10,15 @@ import functools
 import itertools
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Span
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification.absent_records import (
+    absent_beside,
+    unseen,
+    with_absent_flaw,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification.claimed_offsets import (
     Claims,
-    check_clusters,
-    entries_to_prove,
-    entry_problem,
+    entries_to_compare,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification.comparison import findings
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
@@ -87,7 +91,7 @@ def records(
                 *(problem for each in found for problem in problems_of(each)),
             ]
         ),
-        _in_order(Note(note.kind, f"{each.name}: {note.text}") for each in found for note in each.notes),
+        _notes(found),
         sum(len(each.destination) for each in seen if not each.complete),
     )
     its = iter(found)
@@ -104,40 +108,41 @@ def anchors(
     source: Connection,
     destination: Connection,
     chosen: list[PlanEntry] | None = None,
+    on_absent: OnAbsent = OnAbsent.FAIL,
 ) -> tuple[Verified, Report]:
     """Read the records beside every offset again, on both clusters, and compare them with those of the plan.
 
     For each entry of the plan that was written, or stood right already: the group stands there or further; the last
     consumed record's copy lies before the offset, the first unconsumed one's at or after it, and both are equal to their
     originals. What a policy has left alone is not looked at. Without a receipt, for each entry that has an offset,
-    wherever the group stands. chosen: for these entries instead.
+    wherever the group stands. chosen: for these entries instead. on_absent: see records().
+
+    Unconsumed records that the plan says to be absent, or that are missing before the first one that has a copy, are a
+    problem.
     """
-    check_clusters(plan, source, destination)
-    entries, problems = (chosen, []) if chosen is not None else entries_to_prove(plan, receipt, destination)
-    looked_at = [entry for entry in entries if _anchors(entry)]
-    wrong: list[Problem] = []
+    entries, problems = entries_to_compare(plan, receipt, source, destination, chosen)
+    looked_at = [entry for entry in entries if _anchors(entry) or entry.absent]
     found = []
     for parts in sorted({entry.evidence.matched_by for entry in looked_at}):
         alike = [entry for entry in looked_at if entry.evidence.matched_by == parts]
         source_logs = ClusterLogs(source, MatchOn.of(parts))
         destination_logs = ClusterLogs(destination, MatchOn.of(parts))
-        anchors_at = [(entry, at) for entry in alike for at in _anchors(entry)]
         at_once(
-            functools.partial(
-                _read, source_logs, {(_source_partition(entry, at), at.source) for entry, at in anchors_at}
-            ),
-            functools.partial(_read, destination_logs, {(entry.partition, at.destination) for entry, at in anchors_at}),
+            functools.partial(_read, source_logs, {its for entry in alike for its in _source_spans(entry)}),
+            functools.partial(_read, destination_logs, {its for entry in alike for its in _destination_spans(entry)}),
         )
         for entry in alike:
-            its = list(_record_problems(entry, source_logs, destination_logs))
-            wrong += its
-            found.append(_finding(entry, its))
+            its = _finding(entry, _record_problems(entry, source_logs, destination_logs))
+            absent = absent_beside(entry, source_logs, destination_logs)
+            found.append(with_absent_flaw(its, absent, destination_logs.logs[entry.partition].facts.compacted))
+    if on_absent == OnAbsent.WARN:
+        found = [tolerating_absent(each, "on_absent: warn") for each in found]
     verified = Verified(
         sum(not each.problems for each in found),
         len(entries) - len(looked_at),
         sum(each.compared for each in found),
-        by_gravity([*problems, *wrong]),
-        [],
+        by_gravity([*problems, *(problem for each in found for problem in problems_of(each))]),
+        _notes(found),
     )
     return verified, Report(plan.source_id, plan.destination_id, None, tuple(found), method="anchors")
 
@@ -155,12 +160,16 @@ def together(verified: t.Iterable[Verified]) -> Verified:
     )
 
 
+def _notes(found: t.Iterable[Finding]) -> list[Note]:
+    return _in_order(Note(note.kind, f"{each.name}: {note.text}") for each in found for note in each.notes)
+
+
 def _in_order(notes: t.Iterable[Note]) -> list[Note]:
     """By what they are about, with which each of them begins."""
     return sorted(notes, key=lambda note: note.text)
 
 
-def _finding(entry: PlanEntry, problems: t.Iterable[Problem]) -> Finding:
+def _finding(entry: PlanEntry, problems: t.Iterable[Flaw]) -> Finding:
     return Finding(
         entry.group,
         tuple((at.partition, at.offset) for at in entry.source if at.offset is not None),
@@ -168,7 +177,7 @@ def _finding(entry: PlanEntry, problems: t.Iterable[Problem]) -> Finding:
         compared=len(_anchors(entry)),
         complete=False,
         matched_by=entry.evidence.matched_by,
-        problems=tuple(Flaw(problem.kind, problem.detail) for problem in problems),
+        problems=tuple(problems),
     )
 
 
@@ -180,30 +189,47 @@ def _source_partition(entry: PlanEntry, anchor: Copied) -> TopicPartition:
     return anchor.partition or entry.source[0].partition
 
 
-def _read(side: ClusterLogs, wanted: set[tuple[TopicPartition, int]]) -> None:
+def _source_spans(entry: PlanEntry) -> t.Iterator[tuple[TopicPartition, Span]]:
+    for at in _anchors(entry):
+        yield _source_partition(entry, at), (at.source, at.source + 1)
+    if (spans := unseen(entry)) is not None:
+        yield entry.source[0].partition, spans[0]
+
+
+def _destination_spans(entry: PlanEntry) -> t.Iterator[tuple[TopicPartition, Span]]:
+    for at in _anchors(entry):
+        yield entry.partition, (at.destination, at.destination + 1)
+    if (spans := unseen(entry)) is not None:
+        yield entry.partition, spans[1]
+    elif entry.absent:
+        yield entry.partition, (0, 0)
+
+
+def _read(side: ClusterLogs, wanted: set[tuple[TopicPartition, Span]]) -> None:
     if not wanted:
         return
-    side.learn({partition for partition, _offset in wanted})
-    spans: dict[TopicPartition, set[tuple[int, int]]] = {}
-    for partition, offset in wanted:
+    side.learn({partition for partition, _span in wanted})
+    spans: dict[TopicPartition, set[Span]] = {}
+    for partition, (start, end) in wanted:
         facts = side.logs[partition].facts
-        if facts.log_start <= offset < facts.end:
-            spans.setdefault(partition, set()).add((offset, offset + 1))
+        span = max(start, facts.log_start), min(end, facts.end)
+        if span[0] < span[1]:
+            spans.setdefault(partition, set()).add(span)
     side.read(spans)
 
 
-def _record_problems(entry: PlanEntry, source_logs: ClusterLogs, destination_logs: ClusterLogs) -> t.Iterator[Problem]:
+def _record_problems(entry: PlanEntry, source_logs: ClusterLogs, destination_logs: ClusterLogs) -> t.Iterator[Flaw]:
     if entry.offset is None:
         return
     before, after = entry.evidence.before, entry.evidence.after
     if before is not None and before.destination >= entry.offset:
         what = f"offset {before.destination}, the copy of the last consumed record, is not before the offset {entry.offset}"
-        yield entry_problem(entry, ProblemKind.REPEATED, f"{what}: the group would read it again")
+        yield Flaw(ProblemKind.REPEATED, f"{what}: the group would read it again")
     if after is not None and after.destination < entry.offset:
         what = (
             f"offset {after.destination}, the copy of the first unconsumed record, is before the offset {entry.offset}"
         )
-        yield entry_problem(entry, ProblemKind.SKIPPED, f"{what}: the group would skip it")
+        yield Flaw(ProblemKind.SKIPPED, f"{what}: the group would skip it")
     for at in _anchors(entry):
         original = _record(source_logs, _source_partition(entry, at), at.source)
         copy = _record(destination_logs, entry.partition, at.destination)
@@ -212,7 +238,7 @@ def _record_problems(entry: PlanEntry, source_logs: ClusterLogs, destination_log
             offset = at.source if side == "source" else at.destination
             if record is not None and record.fingerprint.hex() != at.fingerprint:
                 why = f"the {side}'s record at {offset} is not the one that was matched"
-                yield entry_problem(entry, ProblemKind.RECORD_DIFFERS, why)
+                yield Flaw(ProblemKind.RECORD_DIFFERS, why)
 
 
 def _record(side: ClusterLogs, partition: TopicPartition, offset: int) -> Record | None:

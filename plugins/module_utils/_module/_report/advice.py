@@ -7,11 +7,11 @@
 from __future__ import annotations
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import ProblemKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 
 REASONS = {
     Reason.CAUGHT_UP: "Check retention.ms of the source topic, or decide yourself with on_no_anchor.",
-    Reason.EXPIRED: "Accept the repeats, or choose another offset with on_expired.",
+    Reason.EXPIRED: "Tell the group's owner how many records are lost. If repeats matter, set on_expired.",
     Reason.TAIL_NOT_COUNTED: "None is needed if the consumers are idempotent; otherwise do what the detail says.",
     Reason.EQUAL_RECORDS: "Let the replication tool catch up and plan again, or accept the repeats.",
     Reason.RECOPIED: "Let the replication tool finish and plan again, or accept the repeats.",
@@ -30,7 +30,16 @@ REASONS = {
     Reason.POLICY_FAIL: "Set the option that the detail names to another value than fail.",
     Reason.OFFSETS_DIFFER: "Set strategy to records.",
     Reason.OUT_OF_RANGE: "Correct resets, or set on_out_of_range to clamp.",
+    Reason.INTERNAL_ERROR: "Report the detail as a bug, and leave the topic out.",
+    Reason.NO_TIMESTAMPS: "Reset to earliest, latest, an offset, or by shift instead of a time.",
     Reason.VERIFICATION_FAILED: "Follow the remedy of the verification's problem.",
+    Reason.CHANGED_SINCE_PLAN: "Plan again; roll back first what was committed already.",
+}
+
+# Of entries without a reason.
+VERDICTS = {
+    Verdict.REQUESTED: "None, if the offsets are what you have asked for: the details say by which option.",
+    Verdict.UNCOMMITTED: "Set on_uncommitted to start to skip no record: consumers start there by their auto.offset.reset.",
 }
 
 PROBLEMS = {
@@ -43,5 +52,6 @@ PROBLEMS = {
     ProblemKind.RECORD_DIFFERS: "Roll back if the offset is committed, and plan again.",
     ProblemKind.NOT_COMMITTED: "Migrate the group, or leave it out of the selection.",
     ProblemKind.NOT_COMPARABLE: "Create the topic with the number of partitions of the source, or name it in repartitioned.",
+    ProblemKind.CHANGED_SINCE_PLAN: "Plan again; roll back first what was committed already.",
     ProblemKind.NOT_EXAMINED: "Raise the limit of the verification, or set it to 0 to read the whole logs.",
 }

@@ -97,7 +97,8 @@ def way_back(occasion: Occasion, total: Totals) -> tuple[str, str]:
             f"{occasion.at_the_destination}. "
         )
     how = (
-        "roll these groups back:"
+        f"roll these groups back. If they have consumed{occasion.at_the_destination} since, add "
+        f"-e {occasion.role}_on_rewind=rewind: the consumers then consume these records once more:"
         if occasion.role
         else "run kafka_offset_commit with state=rolled_back and receipt.json."
     )

@@ -25,6 +25,7 @@ Key = tuple[str, TopicPartition]
 
 MOST_ORIGINS = 10  # source positions of a group-partition that are shown among the exceptions
 NOT_COUNTED = "not counted"
+LOST = "unconsumed records lost before this run"
 
 
 def offset_text(value: int | None) -> str:

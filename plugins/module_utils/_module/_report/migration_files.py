@@ -10,6 +10,7 @@ import dataclasses
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, report, snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import ClusterIdentity
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
@@ -36,18 +37,28 @@ class MigrationFiles:
     left_out: tuple[str, ...] = ()
 
     @property
+    def source(self) -> ClusterIdentity | None:
+        """The source cluster, None where no file knows it."""
+        if self.plan is not None and self.plan.source_id:
+            return self.plan.source_identity
+        return self.snapshot.identity if self.snapshot is not None else None
+
+    @property
+    def destination(self) -> ClusterIdentity | None:
+        """The destination cluster, None where no file knows it."""
+        if self.plan is not None:
+            return self.plan.destination_identity
+        return self.receipt.identity if self.receipt is not None else None
+
+    @property
     def source_id(self) -> str | None:
         """The id of the source cluster, None where no file knows it."""
-        if self.plan is not None and self.plan.source_id:
-            return self.plan.source_id
-        return self.snapshot.cluster_id if self.snapshot is not None else None
+        return self.source and self.source.cluster_id
 
     @property
     def destination_id(self) -> str | None:
         """The id of the destination cluster, None where no file knows it."""
-        if self.plan is not None:
-            return self.plan.destination_id
-        return self.receipt.cluster_id if self.receipt is not None else None
+        return self.destination and self.destination.cluster_id
 
 
 def read_files(texts: t.Mapping[str, str], folder: str, on_mismatch: OnMismatch) -> MigrationFiles:
@@ -85,10 +96,9 @@ def _check_plan(made: plan.Plan, taken: snapshot.Snapshot | None, path: str) -> 
     # A plan of checkpoints knows no source, and keeps no snapshot.
     if taken is None or not made.source_id:
         return
-    if taken.cluster_id not in (None, made.source_id):
-        raise _other_cluster(
-            path, f"its source is cluster {made.source_id}, and snapshot.json is of {taken.cluster_id}"
-        )
+    difference = made.source_identity.difference(taken.identity)
+    if difference is not None:
+        raise _other_cluster(path, f"its source is another cluster than that of snapshot.json, which {difference}")
     if made.snapshot != taken.digest():
         raise _other(path, "it was made from another snapshot than snapshot.json", "plan again")
 
@@ -104,9 +114,9 @@ def _check_report(found: report.Report, made: plan.Plan | None, used: t.Mapping[
 
 
 def _check_receipt(written: receipt.Receipt, made: plan.Plan | None, path: str) -> None:
-    if made is not None and written.cluster_id != made.destination_id:
-        why = f"it is of cluster {written.cluster_id}, and the destination in plan.json is {made.destination_id}"
-        raise _other_cluster(path, why)
+    difference = made and written.identity.difference(made.destination_identity)
+    if difference is not None:
+        raise _other_cluster(path, f"its cluster is another one than the destination of plan.json, which {difference}")
 
 
 def _other_cluster(path: str, why: str) -> InvalidFile:

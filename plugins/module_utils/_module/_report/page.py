@@ -13,6 +13,7 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.figures import (
+    LOST,
     GroupPartition,
     offset_text,
 )
@@ -103,6 +104,8 @@ def _totals(total: Totals) -> str:
         *([(f"{total.lag:,}", "lag at the source")] if total.lag is not None else []),
         (f"{total.skipped:,}", "records skipped"),
         *([(f"{total.absent:,}", "records absent at the destination")] if total.absent else []),
+        *([(total.lost_text, LOST)] if total.lost_text else []),
+        *([(f"{total.not_taken:,}", "selected, but not taken")] if total.not_taken else []),
     )
     items = "".join(f"<li><strong>{number}</strong> <span>{name}</span></li>" for number, name in figures)
     counts = [(verdict.value, total.verdicts[verdict]) for verdict in Verdict]
@@ -135,7 +138,7 @@ def _bar(counts: t.Sequence[tuple[str, int]]) -> str:
 
 
 def _exceptions(story: Story) -> str:
-    lines = "".join(f"<li>{as_html(line)}</li>\n" for line in story.occasion.left_out)
+    lines = "".join(f"<li>{as_html(line)}</li>\n" for line in story.left_out)
     begin = "<h2>Exceptions</h2>\n" + (f"<ul>\n{lines}</ul>\n" if lines else "")
     if not story.exceptions:
         return f"{begin}<p>{as_html(story.no_exceptions)}</p>\n"
@@ -151,7 +154,7 @@ def _exception(kind: Exceptions) -> str:
     more = kind.count - len(kind.examples)
     rest = f"<p>... and {more:,} more: filter the table of group-partitions by verdict.</p>\n" if more else ""
     lines = "".join(map(_example, kind.examples))
-    title = f"{kind.verdict.value} ({as_html(kind.reason)})"
+    title = as_html(kind.title)
     size = f"{counted(kind.count, 'group-partition')}{repeats}"
     return f"""<h3><span class="verdict is-{kind.verdict.value}">{title}: {size}</span></h3>
 <p>Remedy: {as_html(kind.remedy)}</p>

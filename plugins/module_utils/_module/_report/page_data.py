@@ -10,9 +10,9 @@ import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Copied
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.visible_text import visible
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.figures import GroupPartition, State
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.logs import KnownLogs
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.safe_text import visible
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.totals import (
     GroupFigures,
     group_figures,

@@ -10,22 +10,14 @@ import html
 import json
 import re
 import typing as t
-import unicodedata
 
-# Control characters, characters that no eye sees, and those that turn the direction of a text around.
-_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.visible_text import visible
+
 # Markup, links that Markdown makes of bare addresses and of numbers, and what makes a heading or a list at the beginning of a
 # line. An underscore inside a word is none of them, nor are parentheses without brackets: people copy these texts into tickets.
 _SPECIAL = re.compile(
     r"[\\`*\[\]|~$]|(?<![^\W_])_|_(?![^\W_])|(?<=www)\.|:(?=//)|#(?=#*(?:\s|\d|$))|^[+-]|(?<=^\d)[.)]", re.IGNORECASE
 )
-
-
-def visible(text: str) -> str:
-    r"""The text with escapes (`\u202e`) in place of characters that cannot be seen or that change how others are shown."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(_escaped(char) if unicodedata.category(char) in _UNSEEN else char for char in text)
 
 
 def as_html(text: str) -> str:
@@ -65,8 +57,3 @@ def block_markdown(text: str) -> str:
     fence = "`" * max(3, longest + 1)
     lines = "\n".join(visible(line) for line in text.split("\n"))
     return f"{fence}\n{lines}\n{fence}"
-
-
-def _escaped(char: str) -> str:
-    code = ord(char)
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.left_out import left_out
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import with_option_names
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems import Problem, by_gravity, problems_of
@@ -26,12 +27,19 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.occasion import Occasion
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.totals import Totals, totals
 
+MOST_LEFT_OUT = 100  # lines
 MOST_EXAMPLES = 10  # of each reason, of each kind of problem, and of the notes; the table has the others
+
+
+_ORDER = (Verdict.BLOCKED, Verdict.SAFE, Verdict.REQUESTED, Verdict.UNCOMMITTED)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Exceptions:
-    """Group-partitions that are blocked or safe for one reason, at most MOST_EXAMPLES of them, and how many there are."""
+    """Group-partitions of one verdict but exact, and of one reason: at most MOST_EXAMPLES of them, and how many there are.
+
+    reason: empty for a verdict that has none.
+    """
 
     verdict: Verdict
     reason: str
@@ -39,6 +47,11 @@ class Exceptions:
     count: int
     repeats: int | None
     examples: tuple[GroupPartition, ...]
+
+    @property
+    def title(self) -> str:
+        """The verdict and its reason."""
+        return f"{self.verdict.value} ({self.reason})" if self.reason else self.verdict.value
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -63,6 +76,7 @@ class Story:
     logs: KnownLogs
     rows: tuple[GroupPartition, ...]
     totals: Totals
+    left_out: tuple[str, ...]
     exceptions: tuple[Exceptions, ...]
     no_exceptions: str
     problems: tuple[Problems, ...]
@@ -79,13 +93,18 @@ def story(files: MigrationFiles, occasion: Occasion, logs: KnownLogs = NO_LOGS) 
     rows = tuple(placed(group_partitions(files, occasion.selection if occasion.is_rollback else None), logs))
     total = totals(files, rows, occasion.selection)
     level, headline = _headline(files, occasion, total)
+    not_taken = [] if occasion.is_rollback or files.snapshot is None else left_out(files.snapshot.left_out)
     if occasion.left_out and not occasion.failure:
         level = "warning" if level == "good" else level
         verb = "it is" if len(occasion.left_out) == 1 else "they are"
         headline = f"{headline[:-1]}, {counted(len(occasion.left_out), 'group')} left out because {verb} in use."
+    if not_taken and not occasion.failure:
+        level = "warning" if level == "good" else level
+        headline = f"{headline[:-1]}. Not all that was selected is in the snapshot: see the exceptions."
     names = f"{occasion.source} to {occasion.destination}" if occasion.source and occasion.destination else ""
     if occasion.is_within_one_cluster:
         names = occasion.source
+    more = [f"... and {counted(len(not_taken) - MOST_LEFT_OUT, 'more line')}"] if not_taken[MOST_LEFT_OUT:] else []
     steps, command = directions.next_steps(files, occasion, total)
     way_back, command_back = directions.way_back(occasion, total)
     return Story(
@@ -97,6 +116,7 @@ def story(files: MigrationFiles, occasion: Occasion, logs: KnownLogs = NO_LOGS) 
         logs=logs,
         rows=rows,
         totals=total,
+        left_out=(*occasion.left_out, *not_taken[:MOST_LEFT_OUT], *more),
         exceptions=tuple(_exceptions(rows)),
         no_exceptions=_no_exceptions(files, occasion, total),
         problems=tuple(_problems(files)),
@@ -130,14 +150,23 @@ def _headline(files: MigrationFiles, occasion: Occasion, total: Totals) -> tuple
         return "warning", f"Rolled back: {total.states[State.ROLLED_BACK]:,} of {size}."
     if occasion.phase == "plan" or not written + total.states[State.UNCHANGED]:
         ready = total.partitions - blocked - total.verdicts[Verdict.UNCOMMITTED]
-        return "warning" if blocked else "good", f"Planned: {ready:,} of {size} can be committed, {blocked:,} blocked."
-    done = f"{written + total.states[State.UNCHANGED]:,} of {size}"
+        planned = f"Planned: {ready:,} of {size} can be committed, {_others(total, ready)}."
+        return "warning" if blocked else "good", planned
+    standing = written + total.states[State.UNCHANGED]
+    done = f"{standing:,} of {size}"
     headline = (
         f"Nothing to change: {done} were committed before this run"
         if occasion.had_nothing_to_do
         else f"Committed: {done}"
     )
-    return "warning" if blocked else "good", f"{headline}, {blocked:,} blocked."
+    return "warning" if blocked else "good", f"{headline}, {_others(total, standing)}."
+
+
+def _others(total: Totals, done: int) -> str:
+    """What became of all but these group-partitions, so that a headline adds up."""
+    blocked, uncommitted = (total.verdicts[verdict] for verdict in (Verdict.BLOCKED, Verdict.UNCOMMITTED))
+    rest = {"uncommitted": uncommitted, "not committed": total.partitions - done - blocked - uncommitted}
+    return ", ".join([f"{blocked:,} blocked", *(f"{count:,} {what}" for what, count in rest.items() if count > 0)])
 
 
 def _rollback_headline(occasion: Occasion, total: Totals, size: str) -> tuple[str, str]:
@@ -178,32 +207,27 @@ def _exceptions(rows: t.Sequence[GroupPartition]) -> t.Iterator[Exceptions]:
     """Blocked ones first, then by how many there are."""
     kinds: dict[tuple[Verdict, str], list[GroupPartition]] = {}
     for row in rows:
-        if row.verdict in (Verdict.BLOCKED, Verdict.SAFE):
+        if row.verdict not in (None, Verdict.EXACT):
             kinds.setdefault((row.verdict, row.reason), []).append(row)
-    order = sorted(kinds, key=lambda kind: (kind[0] is not Verdict.BLOCKED, -len(kinds[kind]), kind[1]))
+    order = sorted(kinds, key=lambda kind: (_ORDER.index(kind[0]), -len(kinds[kind]), kind[1]))
     for verdict, reason in order:
         same = kinds[verdict, reason]
         repeats = [row.repeats for row in same]
         known = [each for each in repeats if each is not None]
-        remedy = with_option_names(advice.REASONS[Reason(reason)]) if reason else ""
+        remedy = with_option_names(advice.REASONS[Reason(reason)] if reason else advice.VERDICTS.get(verdict, ""))
         total = sum(known) if len(known) == len(repeats) else None
         yield Exceptions(verdict, reason, remedy, len(same), total, tuple(same[:MOST_EXAMPLES]))
 
 
 def _no_exceptions(files: MigrationFiles, occasion: Occasion, total: Totals) -> str:
-    """What is said where nothing is blocked or safe."""
+    """What is said where everything is exact."""
     if occasion.is_rollback:
         return "None: a rollback restores what was committed before, whatever was planned."
     if files.plan is None:
         return "Not known: there is no plan."
-    if total.verdicts[Verdict.REQUESTED]:
-        requested = counted(total.verdicts[Verdict.REQUESTED], "offset")
-        return (
-            f"Nothing is blocked or safe. {requested} chosen by options may skip or repeat records: see their details."
-        )
-    if occasion.left_out:
+    if occasion.left_out or total.not_taken:
         return "Of the other groups, nothing is blocked, and no consumed record comes again."
-    return "None: nothing is blocked, and no consumed record comes again."
+    return f"None: nothing is blocked, and no consumed record comes again.{_absent(total)}"
 
 
 def _no_problems(occasion: Occasion, total: Totals) -> str:
@@ -223,7 +247,7 @@ def _absent(total: Totals) -> str:
     if not total.absent:
         return ""
     verb = "is" if total.absent == 1 else "are"
-    return f" {counted(total.absent, 'unconsumed record')} {verb} not at the destination: see the notes."
+    return f" {counted(total.absent, 'unconsumed record')} {verb} not at the destination: see the notes and details."
 
 
 def _problems(files: MigrationFiles) -> t.Iterator[Problems]:

@@ -11,6 +11,7 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.figures import (
+    LOST,
     NOT_COUNTED,
     GroupPartition,
     offset_text,
@@ -70,6 +71,8 @@ def _totals(story: Story) -> t.Iterator[str]:
             ("records repeated at most", total.repeats_text),
             ("records skipped", f"{total.skipped:,}"),
             *([("records absent at the destination", f"{total.absent:,}")] if total.absent else []),
+            *([(LOST, total.lost_text)] if total.lost_text else []),
+            *([("selected, but not taken", f"{total.not_taken:,}")] if total.not_taken else []),
             *([("lag at the source", f"{total.lag:,}")] if total.lag is not None else []),
         ],
     )
@@ -78,15 +81,15 @@ def _totals(story: Story) -> t.Iterator[str]:
 def _exceptions(story: Story) -> t.Iterator[str]:
     yield "## Exceptions"
     yield ""
-    for line in story.occasion.left_out:
+    for line in story.left_out:
         yield f"- {as_markdown(line)}"
-    if story.occasion.left_out:
+    if story.left_out:
         yield ""
     if not story.exceptions:
         yield as_markdown(story.no_exceptions)
         yield ""
     for kind in story.exceptions:
-        yield f"### {kind.verdict.value} ({as_markdown(kind.reason)}): {counted(kind.count, 'group-partition')}"
+        yield f"### {as_markdown(kind.title)}: {counted(kind.count, 'group-partition')}"
         yield ""
         yield f"Remedy: {as_markdown(kind.remedy)}"
         yield ""

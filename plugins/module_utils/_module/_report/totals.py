@@ -10,6 +10,7 @@ import collections
 import dataclasses
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.readiness import absent_records
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.figures import (
@@ -47,7 +48,9 @@ class Totals:
     repeats is None where not all are counted. within_limit: verified ones of which not all records were compared. absent:
     unconsumed records that are not at the destination although later ones are. earlier: group-partitions that are committed
     otherwise than planned, by earlier runs, and that a rollback with the selection of this run takes, too. elsewhere: those in
-    the receipt that it does not take, and that are not in this plan. lag: see lag_of().
+    the receipt that it does not take, and that are not in this plan. lag: see lag_of(). lost: unconsumed records that no
+    cluster has any more; whether that is known of all of them. not_taken: lines of the snapshot about what was selected and is
+    not in it.
     """
 
     groups: int
@@ -63,6 +66,9 @@ class Totals:
     earlier: int
     elsewhere: int
     lag: int | None
+    not_taken: int
+    lost: int = 0
+    lost_is_known: bool = True
 
     @property
     def committed(self) -> int:
@@ -73,6 +79,13 @@ class Totals:
     def verified_text(self) -> str:
         """A part of a sentence after the number of those that are verified."""
         return f"verified ({self.within_limit:,} within the limit only)" if self.within_limit else "verified"
+
+    @property
+    def lost_text(self) -> str:
+        """How many records are lost, empty for none."""
+        if not self.lost_is_known:
+            return f"at least {self.lost:,}" if self.lost else NOT_COUNTED
+        return f"{self.lost:,}" if self.lost else ""
 
     @property
     def repeats_text(self) -> str:
@@ -87,6 +100,7 @@ def totals(files: MigrationFiles, rows: t.Sequence[GroupPartition], selection: S
     own = {(row.group, row.partition): row.state for row in rows}
     kept = files.receipt.entries if files.receipt is not None else ()
     taken = {entry.key for entry in _taken(files.receipt, rows, selection)}
+    lost = [entry.lost for entry in files.plan.entries if entry.offset is not None] if files.plan is not None else []
     return Totals(
         groups=len({row.group for row in rows}),
         partitions=len(rows),
@@ -97,12 +111,18 @@ def totals(files: MigrationFiles, rows: t.Sequence[GroupPartition], selection: S
         within_limit=sum(row.verified is True and not row.all for row in rows),
         objected=sum(row.verified is False for row in rows),
         skipped=sum(finding.skipped for finding in findings),
-        absent=sum(finding.absent for finding in findings),
+        absent=max(
+            sum(finding.absent for finding in findings),
+            absent_records(files.plan.entries) if files.plan is not None else 0,
+        ),
         earlier=sum(
             entry.written is not None and own.get(entry.key) not in WRITTEN for entry in kept if entry.key in taken
         ),
         elsewhere=sum(entry.key not in own and entry.key not in taken for entry in kept),
         lag=lag_of(rows),
+        lost=sum(filter(None, lost)),
+        lost_is_known=None not in lost,
+        not_taken=len(files.snapshot.left_out) if files.snapshot is not None else 0,
     )
 
 

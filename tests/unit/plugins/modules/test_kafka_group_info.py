@@ -15,7 +15,7 @@ from ansible_collections.streamshift.kafka.plugins.modules import kafka_group_in
 from ansible_collections.streamshift.kafka.tests.unit.plugins.modules.world import ORDERS, SOURCE
 
 BILLING = GroupOverview(
-    GroupReading("billing", True, "Empty", "classic", "consumer", {ORDERS: CommittedOffset(7)}), (), {ORDERS: 9}
+    GroupReading("billing", True, "Empty", "classic", "consumer", {ORDERS: CommittedOffset(7)}), (), {ORDERS: (0, 9)}
 )
 
 
@@ -39,6 +39,7 @@ def test_nothing_changes_and_all_groups_are_asked_for(look, check):
     result = look(check=check)
     assert not result["changed"] and look.asked.group_patterns == (".*",)
     assert result["left_out_groups"] == ["old"] and any("billing" in line for line in result["summary"])
+    assert result["summary"][-1].startswith("Left out by exclude_group_patterns: old.")
 
 
 def test_named_groups_alone_are_asked_for(look):

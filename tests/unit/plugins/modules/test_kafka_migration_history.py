@@ -141,6 +141,18 @@ def test_the_files_of_every_role_are_kept(keep, home):
     assert named <= set(keep()["files"])
 
 
+def test_the_last_runs_stay_after_the_clock_went_back(keep, home):
+    """Each new folder is named after the newest one, so what goes is what is oldest, and the last name is the last run's."""
+    of_the_future = [f"2999-01-01T00000{second}Z-migrate" for second in range(3)]
+    earlier(home, *of_the_future)
+    made = [os.path.basename(keep(keep=4, report=False)["folder"]) for _run in range(3)]
+    assert made == [f"2999-01-01T00000{second}Z-migrate" for second in (3, 4, 5)]
+    assert sorted(os.listdir(home / "history")) == [of_the_future[2], *made]
+    now = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
+    assert history.folder_name(now, "sync", made) == "2999-01-01T000006Z-sync"
+    assert history.folder_name(now, "sync", ["mine"]) == "2026-01-01T000000Z-sync"
+
+
 def test_the_new_folder_stays_whatever_the_clock_says(keep, home):
     earlier(home, "2999-01-01T000000Z-migrate")
     result = keep(keep=1)

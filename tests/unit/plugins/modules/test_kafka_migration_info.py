@@ -13,7 +13,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.setti
     SettingDifference,
     SettingKind,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import receipt
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotAuthorized
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
@@ -36,7 +36,7 @@ def look(run_module, monkeypatch):
     def run(problems=(), check=False, **options):
         def use_case(*given):
             run.asked = given
-            return Preflight(IDS, list(problems), [Note(NoteKind.SETTING_DIFFERS, "a note")], [SHORTER])
+            return Preflight(IDS, list(problems), [Note(NoteKind.SETTING_DIFFERS, "a note")], [SHORTER], {"billing"})
 
         monkeypatch.setattr(kafka_migration_info.use_case, "look", use_case)
         monkeypatch.setattr(kafka_migration_info.use_case, "lacking_for_verification", lambda _spark: [NO_JAVA])
@@ -112,3 +112,29 @@ def test_what_spark_lacks_matters_only_to_whom_it_concerns(look):
 def test_options_reach_the_use_case(look):
     look(commits=False, on_active_group="fail")
     assert look.asked[4:6] == (False, OnActiveGroup.FAIL)
+
+
+@pytest.mark.parametrize(
+    ("source_id", "destination_id", "group", "kinds"),
+    [
+        pytest.param("D", "S", "billing", ["opposite_direction"], id="billing came from there"),
+        pytest.param("D", "S", "shipping", [], id="another group came from there"),
+        pytest.param("X", "S", "billing", [], id="billing came from a third cluster"),
+        pytest.param("S", "D", "billing", [], id="the same direction, in another directory"),
+    ],
+)
+def test_a_migration_of_the_opposite_direction_beside_this_one_is_told(
+    look, tmp_path, source_id, destination_id, group, kinds
+):
+    for name in ("back", "damaged", "here"):
+        (tmp_path / name).mkdir()
+    made = plan.Plan(source_id, destination_id, "", ())
+    done = receipt.Receipt(destination_id, tuple(each._replace(group=group) for each in written(1).entries))
+    saved(tmp_path / "back/plan.json", plan.to_json(made))
+    saved(tmp_path / "back/receipt.json", receipt.to_json(done))
+    saved(tmp_path / "damaged/receipt.json", "{}")
+    result = look(receipt=str(tmp_path / "here/receipt.json"))
+    assert result["note_kinds"] == [*kinds, "setting_differs"] and result["problems"] == []
+    assert (
+        not kinds or f"{tmp_path}/back/receipt.json says that billing came from this destination" in result["notes"][0]
+    )

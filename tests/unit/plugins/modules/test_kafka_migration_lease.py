@@ -107,6 +107,19 @@ def test_the_directory_of_a_run_that_was_killed_is_taken_over(lease, playbook):
     assert lease()["taken_over"] is None
 
 
+@pytest.mark.parametrize("boot", ["8d3c3a4e-0000-4000-8000-000000000000", None])
+def test_a_machine_of_the_same_name_is_another_one(lease, playbook, boot):
+    """All machines call their first namespace the same, and those of one image may have one host name."""
+    its = holder(playbook.pid)
+    namespace, _at, own = its["namespace"].partition("@")
+    assert own == Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    lease({**its, "namespace": f"{namespace}@{boot}" if boot else namespace})
+    playbook.kill()
+    playbook.wait()
+    refused = lease()
+    assert refused["failed"] and "or was started again, remove " in refused["msg"]
+
+
 def test_a_process_that_has_ended_and_was_not_waited_for_holds_nothing(lease, playbook):
     lease(holder(playbook.pid))
     playbook.kill()
@@ -130,7 +143,7 @@ def test_the_lease_of_another_machine_or_container_is_only_named(lease, playbook
     lease(its)
     refused = lease()
     assert f"now: process {its['process']} on {its['host']}" in refused["msg"]
-    assert f"if it was killed, or its machine or container is gone, remove {tmp_path}/home/lease.json" in refused["msg"]
+    assert f"container is gone or was started again, remove {tmp_path}/home/lease.json" in refused["msg"]
     (tmp_path / "home/lease.json").unlink()
     assert lease()["held"]
 
@@ -163,7 +176,7 @@ def test_whatever_writes_in_the_directory_checks_the_lease(lease, playbook, tmp_
 
 def test_no_other_module_writes_without_asking():
     sources = {path.stem: path.read_text() for path in (ROOT / "plugins/modules").glob("*.py")}
-    writing = {name for name, text in sources.items() if re.search(r"files\.(write|remove)\(", text)}
+    writing = {name for name, text in sources.items() if re.search(r"files\.(write|write_document|remove)\(", text)}
     assert len(writing) > 8
     assert {name for name in writing if "files.locked(" not in sources[name]} == {"kafka_migration_report"}
 

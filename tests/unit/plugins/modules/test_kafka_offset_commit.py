@@ -6,6 +6,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+from pathlib import Path
+
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.commit import CommitOutcome
@@ -14,6 +17,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup, OnBlocked
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Absent
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.digests import digest
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_offset_commit
 from ansible_collections.streamshift.kafka.tests.unit.plugins.modules.world import (
     DESTINATION,
@@ -51,10 +56,11 @@ def commit(run_module, monkeypatch, tmp_path):
     def commit(check=False, diff=False, **options):
         monkeypatch.setattr(kafka_offset_commit.use_case, "commit", done)
         monkeypatch.setattr(kafka_offset_commit.use_case, "roll_back", done)
-        planned = saved(tmp_path / "p.json", plan.to_json(plan_of(entry())))
+        planned = saved(tmp_path / "p.json", plan.to_json(plan_of(dataclasses.replace(entry(), absent=commit.absent))))
         given = {"cluster": DESTINATION, "plan": planned, "receipt": str(tmp_path / "r.json"), **options}
         return run_module(kafka_offset_commit, check=check, diff=diff, **given)
 
+    commit.absent = None
     return commit
 
 
@@ -78,7 +84,7 @@ def test_files_and_policies_reach_the_use_case(commit, tmp_path):
     taken = saved(tmp_path / "s.json", snapshot.to_json(SNAPSHOT))
     saved(tmp_path / "r.json", receipt.to_json(written(1)))
     commit(snapshot=taken, on_blocked="skip_group", on_active_group="skip_group", idle_wait=0)
-    made, earlier, _cluster, policies, _save, snapshot_given, source, objections = commit.asked
+    made, earlier, _cluster, policies, _save, snapshot_given, source, objections, _now = commit.asked
     assert (made, earlier, snapshot_given, source, objections) == (plan_of(entry()), written(1), SNAPSHOT, None, {})
     assert (policies.on_blocked, policies.on_active_group) == (OnBlocked.SKIP_GROUP, OnActiveGroup.SKIP_GROUP)
     assert policies.idle_wait == 0
@@ -94,6 +100,22 @@ def test_a_report_about_another_plan_is_refused(commit, tmp_path):
     result = commit(report=saved(tmp_path / "report.json", about))
     assert result["failed"] and "the plan has changed since it was verified" in result["msg"]
     assert not hasattr(commit, "asked")
+
+
+def test_absent_records_keep_an_offset_from_being_written_unless_a_verification_or_the_user_decides(commit, tmp_path):
+    commit.absent = Absent(10, 3)
+    commit()
+    (objections,) = commit.asked[-1].items()
+    assert objections[0] == KEY
+    assert (
+        "10 unconsumed records, from source offset 3 on" in objections[1] and "set on_absent to warn" in objections[1]
+    )
+    commit(on_absent="warn")
+    assert commit.asked[-1] == {}
+    planned = saved(tmp_path / "p.json", plan.to_json(plan_of(dataclasses.replace(entry(), absent=commit.absent))))
+    found = report.Report("S", "D", None, (), plan=digest(Path(planned).read_text()))
+    commit(report=saved(tmp_path / "report.json", report.to_json(found)))
+    assert commit.asked[-1] == {}
 
 
 def test_without_a_receipt_nothing_is_rolled_back(commit):
@@ -133,4 +155,5 @@ def test_a_failure_says_whether_nothing_was_written(commit, monkeypatch, run_mod
     )
     assert result["failed"] and "billing" in result["msg"]
     assert result.get("written") == (None if begun else 0)
+    assert result.get("changed", False) is begun
     assert (its_receipt.read_text() == before) is not begun

@@ -14,6 +14,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.translate import Translation
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, snapshot, topic_plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Evidence
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnExpired, Strategy
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
@@ -85,6 +86,28 @@ def test_a_plan_that_is_there_and_damaged_is_not_replaced(translate, tmp_path):
     assert result["failed"] and path in result["msg"] and (tmp_path / "p.json").read_text() == "{"
 
 
+def test_what_a_cluster_tells_is_shown_as_escapes_and_stays_exact_in_entries(run_module, monkeypatch, tmp_path):
+    name = "billing\x1b[2K\rTotal: 1 exact\n\u202e"
+    blocked = dataclasses.replace(
+        entry(),
+        group=name,
+        offset=None,
+        verdict=Verdict.BLOCKED,
+        reason=Reason.TOPIC_MISSING,
+        detail=name,
+        evidence=Evidence(),
+    )
+    told = Translation(plan_of(blocked), notes=(Note(NoteKind.UNCOMMITTED, name),))
+    monkeypatch.setattr(kafka_offset_translate.use_case, "translate", lambda *_args: told)
+    taken = saved(tmp_path / "s.json", snapshot.to_json(SNAPSHOT))
+    given = {"source": SOURCE, "destination": DESTINATION, "snapshot": taken, "plan": str(tmp_path / "p.json")}
+    result = run_module(kafka_offset_translate, diff=True, **given)
+    for line in (*result["summary"], *result["notes"], *result["not_exact"], *result["diff"]["after"].split("\n")):
+        assert line == line.strip("\r") and not {"\x1b", "\r", "\n", "\u202e"} & set(line)
+    assert result["entries"][0]["group"] == name
+    assert plan.from_json((tmp_path / "p.json").read_text(), "p.json").entries[0].group == name
+
+
 def test_options_reach_the_use_case(translate):
     translate(match_on=["timestamp", "value"], on_expired="fail", strategy="identical", search_limit=7)
     wanted = translate.asked[4]
@@ -114,7 +137,7 @@ def test_an_entry_of_a_topic_that_is_not_there_names_the_line_of_the_csv_file(ru
 def test_a_reset_of_some_partitions_is_no_start_of_a_query_which_must_know_all_of_them(
     run_module, monkeypatch, tmp_path
 ):
-    planned = PlannedResets(plan_of(entry()), [], [("billing", ORDERS._replace(partition=1))])
+    planned = PlannedResets(plan_of(entry()), [], [("billing", ORDERS._replace(partition=1))], ())
     monkeypatch.setattr(kafka_offset_translate.resets, "plan_resets", lambda *_args: planned)
     given = {
         "destination": DESTINATION,

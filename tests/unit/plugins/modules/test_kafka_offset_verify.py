@@ -37,8 +37,8 @@ def verify(run_module, monkeypatch, tmp_path):
             reports = [report.Report("S", "D", limit, ()) for _each in claimed]
             return Verified(1, 0, 4, list(problems), [Note(NoteKind.TO_COME, "a note")]), reports
 
-        def anchors(made, receipt, source, destination, chosen):
-            run.asked = {"receipt": receipt, "chosen": chosen, "method": "anchors"}
+        def anchors(made, receipt, source, destination, chosen, on_absent):
+            run.asked = {"receipt": receipt, "chosen": chosen, "on_absent": on_absent, "method": "anchors"}
             return Verified(1, 0, 2, list(problems), []), report.Report("S", "D", None, (), method="anchors")
 
         def claims(*given):
@@ -87,7 +87,7 @@ def test_options_reach_the_use_case(verify):
     verify(limit=0, on_absent="warn")
     assert verify.asked == {"limit": None, "on_absent": "warn", "method": "records"}
     verify(method="anchors")
-    assert verify.asked == {"receipt": None, "chosen": None, "method": "anchors"}
+    assert verify.asked == {"receipt": None, "chosen": None, "on_absent": "fail", "method": "anchors"}
 
 
 def test_all_anchors_are_read_at_once_though_only_some_are_noted(verify):

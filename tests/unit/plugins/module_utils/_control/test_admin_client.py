@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
+import io
 import ssl
 
 import pytest
 from kafka import errors
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import reasons
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import admin_client, reasons
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import translated
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
@@ -31,6 +32,18 @@ CLUSTER = connection_from({"bootstrap_servers": "b1:9092"}, "source cluster")
             "Invalid password",
             "user name",
             True,
+        ),
+        (
+            errors.SaslAuthenticationFailedError("SaslAuthenticationFailedError: [a1b2]: Too many connects"),
+            "[a1b2]: Too many connects",
+            "run fewer tasks",
+            False,
+        ),
+        (
+            errors.SaslAuthenticationFailedError("connection rate limit exceeded"),
+            "limit exceeded",
+            "run again later",
+            False,
         ),
         (errors.UnsupportedSaslMechanismError(), "does not offer", "Set one", True),
         (
@@ -75,13 +88,83 @@ def test_the_most_telling_of_several_reasons_is_told():
 @pytest.mark.parametrize(
     ("error", "kind", "said"),
     [
-        (errors.UnstableOffsetCommitError(), BrokerError, "a transaction that commits offsets does not end"),
         (errors.IncompatibleBrokerVersion("no DescribeConfigs"), BrokerError, "too old"),
         (errors.ClusterAuthorizationFailedError(), NotAuthorized, "CLUSTER_AUTHORIZATION_FAILED"),
         (errors.KafkaConnectionError("gone"), ConnectionFailed, "advertised.listeners"),
         (errors.UnknownError(), BrokerError, "the broker refused"),
+        (errors.ThrottlingQuotaExceededError(), BrokerError, "the broker refused"),
+        (errors.KafkaProtocolError("Unable to decode response"), BrokerError, "the broker's answer cannot be read"),
+        (errors.InvalidReceiveError("Invalid frame"), BrokerError, "the broker's answer cannot be read"),
+        (errors.IllegalStateError("closed"), BrokerError, "the request failed"),
+        (errors.SaslAuthenticationFailedError("Too many connects"), ConnectionFailed, "run fewer tasks at a time"),
+        (errors.SaslAuthenticationFailedError("wrong"), ConnectionFailed, "user name, the password"),
     ],
 )
 def test_an_error_that_nobody_explained_keeps_kafkas_name(error, kind, said):
     told = translated(CLUSTER, error)
     assert isinstance(told, kind) and said in str(told)
+
+
+@pytest.mark.parametrize(("times", "raises"), [(2, False), (1000, True)])
+@pytest.mark.parametrize("where", ["connect", "operation"])
+def test_a_broker_that_takes_no_more_connections_is_tried_again(monkeypatch, times, raises, where):
+    left = [times]
+
+    def limited(error):
+        left[0] -= 1
+        if left[0] >= 0:
+            raise error
+
+    def connect(_connection):
+        if where == "connect":
+            limited(reasons.refusal(CLUSTER, [errors.SaslAuthenticationFailedError("Too many connects")]))
+        return io.StringIO()
+
+    def operation(_client):
+        if where == "operation":
+            limited(errors.SaslAuthenticationFailedError("Too many connects"))
+        return 7
+
+    monkeypatch.setattr(admin_client, "connect", connect)
+    monkeypatch.setattr(admin_client.time, "sleep", lambda _seconds: None)
+    if raises:
+        with pytest.raises(ConnectionFailed, match="Too many connects. Run again later"):
+            admin_client.attempt(CLUSTER, operation, 0.01)
+    else:
+        assert admin_client.attempt(CLUSTER, operation) == 7
+
+
+def test_a_wrong_password_is_not_tried_again(monkeypatch):
+    tries = []
+
+    def connect(_connection):
+        tries.append(1)
+        raise reasons.refusal(CLUSTER, [errors.SaslAuthenticationFailedError("Invalid password")])
+
+    monkeypatch.setattr(admin_client, "connect", connect)
+    with pytest.raises(ConnectionFailed, match="Check the user name"):
+        admin_client.attempt(CLUSTER, lambda _client: None)
+    assert len(tries) == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "tried_for"),
+    [
+        (errors.KafkaConnectionError("unreachable"), 18.0),
+        (errors.NodeNotReadyError("5"), 18.0),
+        (errors.KafkaTimeoutError("no answer"), 18.0),
+        (errors.CoordinatorLoadInProgressError(), 60.0),
+    ],
+)
+def test_a_broker_that_another_one_names_and_nobody_reaches_is_not_tried_for_long(monkeypatch, error, tried_for):
+    now = [1000.0]
+    monkeypatch.setattr(admin_client.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(admin_client.time, "sleep", lambda seconds: now.__setitem__(0, now[0] + seconds))
+    monkeypatch.setattr(admin_client, "connect", lambda _connection: io.StringIO())
+
+    def operation(_client):
+        raise error
+
+    with pytest.raises((ConnectionFailed, BrokerError)):
+        admin_client.attempt(connection_from({"bootstrap_servers": "b1:9092", "request_timeout": 6}), operation)
+    assert tried_for < now[0] - 1000.0 < tried_for + 3

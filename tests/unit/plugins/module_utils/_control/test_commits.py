@@ -6,13 +6,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import types
 
 import pytest
+from kafka import errors
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
@@ -65,3 +67,32 @@ def test_what_the_protocol_cannot_carry_is_refused_before_anything_is_sent(monke
     with pytest.raises(InvalidInput) as refused:
         commits.commit_offsets(nowhere, {group: {TopicPartition(topic, 0): commit}})
     assert said in str(refused.value) and len(str(refused.value)) < 600
+
+
+def test_a_group_whose_coordinator_is_away_stops_no_other_and_is_the_only_one_that_may_not_be_stored(monkeypatch):
+    away = errors.CoordinatorNotAvailableError.errno
+    sent = []
+
+    def exchange(_client, requests):
+        sent.extend(request.group_id for request, _node in requests)
+        return [answer({0: 0}) for _each in requests]
+
+    def attempt(connection, once, _deadline):
+        for _try in range(3):
+            with contextlib.suppress(errors.CoordinatorNotAvailableError):
+                return once(None)
+        raise BrokerError("the broker refused", cluster=str(connection))
+
+    monkeypatch.setattr(commits, "attempt", attempt)
+    monkeypatch.setattr(commits, "exchange", exchange)
+    monkeypatch.setattr(
+        commits,
+        "find_coordinators",
+        lambda _client, names: {name: (-1, away) if name == "lost" else (1, 0) for name in names},
+    )
+    found = commits.commit_offsets(
+        connection_from({"bootstrap_servers": ["127.0.0.1:1"]}),
+        {name: {HERE[0]: CommittedOffset(1)} for name in ("billing", "lost", "shipping")},
+    )
+    assert sent == ["billing", "shipping"]
+    assert (found["billing"], found["shipping"]) == ({}, {}) and list(found["lost"]) == [HERE[0]]

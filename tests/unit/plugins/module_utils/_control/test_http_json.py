@@ -75,8 +75,9 @@ WRONG = {
 @pytest.fixture
 def impatient(monkeypatch):
     """For servers that never answer; one that does may be late on a busy machine."""
-    monkeypatch.setattr(tokens, "SECONDS", SECONDS)
-    monkeypatch.setattr(connect_rest, "SECONDS", SECONDS)
+    for its in (tokens, connect_rest):
+        monkeypatch.setattr(its, "SECONDS", SECONDS)
+        monkeypatch.setattr(its, "PATIENCE", 0.0)
 
 
 def fault(call, behaviour):

@@ -74,8 +74,8 @@ HERE, THERE = TopicPartition("orders", 0), TopicPartition("orders", 1)
         ),
         (
             SameLog,
-            {"one_cluster": True, "source": HERE, "destination": HERE},
-            [{"one_cluster": False}, {"destination": THERE}],
+            {"one_cluster": True, "topic_ids": ("a", "a"), "source": HERE, "destination": HERE},
+            [{"one_cluster": False}, {"topic_ids": ("a", "b")}, {"destination": THERE}],
         ),
         (OwnCopy, {"begin": 10, "place": 12, "end": 20}, [{"place": 9}, {"place": 21}]),
         (NoRecordBefore, {"offset": 7, "records": 0}, [{"records": 1}]),

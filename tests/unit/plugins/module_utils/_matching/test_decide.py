@@ -14,10 +14,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.decide
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
     Decision,
     Log,
+    LogFacts,
     Need,
     Policy,
     Question,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.build import EPOCH, log, run
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.driver import FullLog, settle
@@ -134,31 +136,68 @@ class TestExpired:
     destination = log("a b c d e f", start=10)
 
     def test_counted_back(self) -> None:
-        assert said(decided(1, self.source, self.destination)) == (SAFE, 11, Reason.EXPIRED, None)
+        decision = decided(1, self.source, self.destination)
+        assert (said(decision), decision.lost) == ((SAFE, 11, Reason.EXPIRED, 2), 0)
+        assert decision.detail.startswith("2 unconsumed records expired at the source; counted back 2 records, ")
 
     def test_counted_back_past_records_that_stand_there_twice(self) -> None:
-        assert said(decided(1, self.source, log("a b c b c d e f"))) == (SAFE, 3, Reason.EXPIRED, None)
+        assert said(decided(1, self.source, log("a b c b c d e f"))) == (SAFE, 3, Reason.EXPIRED, 2)
 
     def test_counted_back_from_the_end(self) -> None:
-        assert said(decided(1, self.source, log("a b c"))) == (SAFE, 1, Reason.EXPIRED, None)
+        decision = decided(1, self.source, log("a b c"))
+        assert (said(decision), decision.lost) == ((SAFE, 1, Reason.EXPIRED, 2), None)
 
     def test_counted_back_from_the_first_visible_record(self) -> None:
         # What lies between the log's start and its first visible record is lost as well.
-        assert said(decided(1, log("- - e", start=2), log("x@-50 b c d"))) == (SAFE, 1, Reason.EXPIRED, None)
+        assert said(decided(1, log("- - e", start=2), log("x@-50 b c d"))) == (SAFE, 1, Reason.EXPIRED, 3)
 
     def test_counted_back_on_a_compacted_source(self) -> None:
         # d may be the lost record 3, though c, the only one left, has not arrived.
         source = log("c -", start=2, compacted=True)
-        assert said(decided(1, source, log("x@-50 b d"))) == (SAFE, 0, Reason.EXPIRED, None)
+        assert said(decided(1, source, log("x@-50 b d"))) == (SAFE, 0, Reason.EXPIRED, 3)
 
-    @pytest.mark.parametrize(("option", "offset"), [("start", 10), ("first_visible", 13)])
-    def test_by_option(self, option: str, offset: int) -> None:
-        assert said(decided(1, self.source, self.destination, on_expired=option)) == (
-            SAFE,
-            offset,
-            Reason.EXPIRED,
-            None,
-        )
+    @pytest.mark.parametrize(("option", "offset", "repeats"), [("start", 10, 3), ("first_visible", 13, 0)])
+    def test_by_option(self, option: str, offset: int, repeats: int) -> None:
+        decision = decided(1, self.source, self.destination, on_expired=option)
+        assert (said(decision), decision.lost) == ((SAFE, offset, Reason.EXPIRED, repeats), 0)
+
+    STATUSES = " ".join(f"{'abcde'[at % 5]}@{at}" for at in range(300, 1000))
+
+    @pytest.mark.parametrize(
+        ("committed", "line", "start", "copied", "stamped", "lost", "repeats"),
+        [
+            pytest.param(4, run(24, 700), 24, run(24, 690), False, 20, 0, id="none of them, long"),
+            pytest.param(4, run(24, 99), 24, run(24, 90), False, 20, 0, id="none of them, short"),
+            pytest.param(4, run(24, 99), 24, run(24, 90), True, 20, 0, id="none of them, stamped"),
+            pytest.param(200, STATUSES, 300, STATUSES, False, 100, 0, id="contents recur"),
+            pytest.param(200, STATUSES, 300, STATUSES, True, 100, 0, id="contents recur, stamped"),
+            pytest.param(4, run(24, 700), 24, run(20, 690), False, 16, 4, id="a part of them"),
+            pytest.param(4, run(24, 700), 24, run(0, 690), False, 0, 20, id="all of them"),
+            pytest.param(
+                4, run(24, 99), 24, run(20, 30, run(0, 5, run(30, 90))), False, 16, None, id="consumed ones again"
+            ),
+            pytest.param(1, "d e f", 3, "", False, 2, 0, id="nothing was copied"),
+            pytest.param(0, run(15, 700), 15, run(15, 690), False, 15, 0, id="nothing consumed"),
+            pytest.param(0, run(15, 99), 15, run(15, 90), True, 15, 0, id="nothing consumed, stamped"),
+            pytest.param(0, run(15, 700), 15, run(3, 690), False, 3, 0, id="nothing consumed, a part of them"),
+            pytest.param(0, run(15, 700), 15, run(0, 690), False, 0, 0, id="nothing consumed, all of them"),
+            pytest.param(0, run(15, 99), 15, "x y", False, None, 0, id="nothing consumed, nobody knows"),
+        ],
+    )
+    def test_how_many_are_on_neither_cluster(
+        self, committed: int, line: str, start: int, copied: str, stamped: bool, lost: int | None, repeats: int | None
+    ) -> None:
+        decision = decided(committed, log(line, start=start), log(copied, start=7, stamped=stamped))
+        assert (decision.lost, decision.repeats) == (lost, repeats)
+        assert f"{start - committed} unconsumed records expired at the source" in decision.detail
+        assert ("counted back" in decision.detail) == (committed > 0 and lost != start - committed)
+        assert ("lost on both clusters: " in decision.detail) == bool(lost)
+        assert f"{lost} records" in decision.detail or not lost
+
+    def test_an_offset_is_no_record_where_there_are_markers(self) -> None:
+        decision = decided(1, log("d - e f", start=3), log("d e f"))
+        assert decision.detail.startswith("at most 2 unconsumed records expired at the source; ")
+        assert "lost on both clusters: at most 2 records" in decision.detail
 
     def test_by_option_fail(self) -> None:
         assert decided(1, self.source, self.destination, on_expired="fail").reason is Reason.POLICY_FAIL
@@ -356,6 +395,36 @@ class TestTimes:
     def test_no_times_at_all(self) -> None:
         source = log("a@-1 b@-1 c@-1 d@-1")
         assert said(decided(2, source, log("a@7 b@8 c@9 d@10"))) == (EXACT, 2, None, 0)
+
+    @pytest.mark.parametrize("odd", [-1, -2, -62_135_596_800_000, -(1 << 63), 0, (1 << 63) - 1])
+    @pytest.mark.parametrize(
+        ("numbers", "arrived"),
+        [
+            pytest.param(range(495, 521), 1000, id="around the committed offset"),
+            pytest.param(range(700, 705), 1000, id="after it"),
+            pytest.param(range(2), 1000, id="at the start"),
+            pytest.param(range(999, 1000), 999, id="still to be copied"),
+            pytest.param(range(990, 1000), 995, id="at the end, and a part still to be copied"),
+            pytest.param(range(1000), 600, id="everywhere"),
+        ],
+    )
+    def test_times_that_producers_may_write(self, odd: int, numbers: range, arrived: int) -> None:
+        """A copy keeps each, or has the current time where brokers do not take it."""
+        times = dict.fromkeys(numbers, odd)
+        source = self._logs("r", times, 1000)
+        for copied in (times, dict.fromkeys(times, 10 * EPOCH)):
+            destination = self._logs("r", copied, arrived, before=300, before_times={150: odd})
+            assert said(decided(500, source, destination)) == (EXACT, 800, None, 0)
+
+    @staticmethod
+    def _logs(
+        name: str, times: dict[int, int], size: int, before: int = 0, before_times: dict[int, int] | None = None
+    ) -> FullLog:
+        """Records of increasing times but for some, after others that are only there."""
+        names = [(f"x{at}", (before_times or {}).get(at, EPOCH - 5000 + at)) for at in range(before)]
+        names += [(f"{name}{at}", times.get(at, EPOCH + at)) for at in range(size)]
+        records = [Record(at, time, text.encode(), text.encode()) for at, (text, time) in enumerate(names)]
+        return FullLog(LogFacts(0, len(records), len(records)), records)
 
 
 class TestHeaders:

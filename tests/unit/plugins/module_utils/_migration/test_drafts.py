@@ -6,21 +6,29 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.merged_groups import merge_drafts
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import (
     Draft,
     from_snapshot,
     with_uncommitted,
+    without_open,
     without_records,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Rule
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import SourcePosition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnConflict, OnUncommitted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot, SnapshotEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import (
+    OpenTransaction,
+    Snapshot,
+    SnapshotEntry,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 
 
@@ -153,3 +161,36 @@ def test_a_draft_without_a_commit_has_no_source_offset():
     entry = DRAFT._replace(committed=None).entry(Verdict.UNCOMMITTED)
     assert entry.source[0].offset is None
     assert entry.target is None
+
+
+def opened(snapshot: Snapshot, *partitions: tuple[str, str, int]) -> Snapshot:
+    """The same while transactions are open that commit offsets for these groups and partitions."""
+    its = (OpenTransaction(group, TopicPartition(topic, number), "id x9") for group, topic, number in partitions)
+    return dataclasses.replace(snapshot, open=tuple(its))
+
+
+def reasons(snapshot: Snapshot, mapping: Mapping) -> dict[str, str | None]:
+    drafts = from_snapshot(snapshot, mapping)
+    entries = [draft.entry(Verdict.EXACT, 7) for draft in drafts]
+    return {str(entry.partition): entry.reason for entry in without_open(entries, snapshot, mapping)}
+
+
+@pytest.mark.parametrize("committed", [[("app", "orders", 0), ("app", "orders", 1)], [("app", "orders", 0)]])
+def test_an_open_transaction_blocks_its_partition_alone_also_where_nothing_was_committed_before(committed):
+    its = opened(snapshot(*committed), ("app", "orders", 1))
+    assert reasons(its, Mapping()) == {"orders-0": None, "orders-1": Reason.OPEN_TRANSACTION}
+
+
+def test_an_open_transaction_blocks_every_partition_of_a_repartitioned_topic():
+    its = opened(snapshot(("app", "a", 0), ("app", "a", 1), ("app", "b", 0)), ("app", "a", 1))
+    expected = {"a-0": Reason.OPEN_TRANSACTION, "a-1": Reason.OPEN_TRANSACTION, "b-0": None}
+    assert reasons(its, Mapping(repartitioned=("a",))) == expected
+
+
+def test_a_group_that_is_merged_from_one_with_an_open_transaction_is_blocked():
+    mapping = Mapping((), (Rule("z", pattern="x|y"),))
+    its = opened(snapshot(("x", "a", 0), ("y", "a", 0)), ("y", "a", 0))
+    (draft,) = merge_drafts(from_snapshot(its, mapping, OnConflict.LOWEST), OnConflict.LOWEST)
+    (entry,) = without_open([draft.entry(Verdict.EXACT, 7)], its, mapping)
+    assert (entry.verdict, entry.offset, entry.reason) == (Verdict.BLOCKED, None, Reason.OPEN_TRANSACTION)
+    assert entry.detail.startswith("a transaction that commits offsets for a-0 is open: id x9 at the source: wait")

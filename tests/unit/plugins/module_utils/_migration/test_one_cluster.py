@@ -26,15 +26,15 @@ def draft(group: str, topic: str) -> Draft:
 
 @pytest.mark.parametrize("renamed", [("billing-v2", "orders"), ("billing", "eu.orders")])
 def test_another_group_or_another_topic_is_enough(renamed):
-    check_nothing_stays([draft(*renamed)], "one-id", "one-id", TWIN, ONPREM)
+    check_nothing_stays([draft(*renamed)], True, TWIN, ONPREM)
 
 
 def test_one_that_stays_as_it_is_is_named():
     with pytest.raises(Refused) as refused:
-        check_nothing_stays([draft("billing-v2", "orders"), draft(*SOURCE)], "one-id", "one-id", TWIN, ONPREM)
-    for word in ("twin:9092", "onprem:9092", "one-id", "group billing on topic orders", "group_map"):
+        check_nothing_stays([draft("billing-v2", "orders"), draft(*SOURCE)], True, TWIN, ONPREM)
+    for word in ("twin:9092", "onprem:9092", "group billing on topic orders", "group_map"):
         assert word in str(refused.value)
 
 
 def test_two_clusters_may_have_equal_names():
-    check_nothing_stays([draft(*SOURCE)], "one-id", "other-id", TWIN, ONPREM)
+    check_nothing_stays([draft(*SOURCE)], False, TWIN, ONPREM)

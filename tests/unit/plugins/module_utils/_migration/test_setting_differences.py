@@ -13,7 +13,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.positio
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import setting_differences as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
+    BrokerError,
+    ConnectionFailed,
+    InvalidInput,
+    NotAuthorized,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
@@ -37,7 +42,7 @@ UNLIMITED = {"retention.ms": "-1"}
 def compare(monkeypatch):
     """``compare(own, other, times, committed)`` compares orders with copied.orders, whose logs hold a record of each time."""
 
-    def run(own=(), other=(), times=(), committed=0, denied=()):
+    def run(own=(), other=(), times=(), committed=0, denied=(), fails=None, untimed=False):
 
         def topic_configs(connection, names):
             if any(connection is each for each in denied):
@@ -45,19 +50,24 @@ def compare(monkeypatch):
             changed = own if connection is SOURCE else other
             return {name: TopicConfigs({**DEFAULTS, **dict(changed)}, {}) for name in names}
 
-        def partition_bounds(connection, partitions):
+        def bounds_as_far_as_known(connection, partitions, _deadline):
             assert connection is SOURCE
-            return {where: Bounds(0, len(times), len(times)) for where in partitions}
+            return "id", {where: Bounds(0, len(times), len(times)) for where in partitions}
 
-        def lookup_all_times(connection, wanted):
+        def lookup_all_times(connection, wanted, refused):
             assert connection is SOURCE
+            if fails is not None:
+                raise fails
+            if untimed:
+                refused.update(where for where, _asked in wanted)
+                return {}
             return {
                 (where, asked): next((offset for offset, when in enumerate(times) if when >= asked), None)
                 for where, asked in wanted
             }
 
         monkeypatch.setattr(use_case.configs, "topic_configs", topic_configs)
-        monkeypatch.setattr(use_case.positions, "partition_bounds", partition_bounds)
+        monkeypatch.setattr(use_case.positions, "bounds_as_far_as_known", bounds_as_far_as_known)
         monkeypatch.setattr(use_case.positions, "lookup_all_times", lookup_all_times)
         copy, topic = TopicPartition("copied.orders", 0), TopicPartition("orders", 0)
         drafts = [Draft("billing", copy, "billing", topic, CommittedOffset(committed))]
@@ -150,3 +160,16 @@ def test_a_destination_that_stamps_records_itself_takes_any_and_keeps_them(compa
 @pytest.mark.parametrize("denied", [SOURCE, DESTINATION])
 def test_settings_that_may_not_be_read_are_no_news(compare, denied):
     assert compare({}, {"cleanup.policy": "compact"}, denied=[denied]) == []
+
+
+CONCERNED = {"own": {**UNLIMITED, "max.message.bytes": "5000000"}, "other": {"retention.ms": str(HOUR)}}
+
+
+@pytest.mark.parametrize("error", [BrokerError, ConnectionFailed, InvalidInput])
+def test_what_cannot_be_looked_up_fails_nothing_and_hides_nothing_else(compare, error):
+    found = compare(**CONCERNED, times=[NOW - 2 * HOUR], fails=error("the broker refused"))
+    assert [each.kind for each in found] == ["message_size"]
+
+
+def test_a_topic_without_times_is_no_news(compare):
+    assert [each.kind for each in compare(**CONCERNED, times=[NOW - 2 * HOUR], untimed=True)] == ["message_size"]

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
@@ -20,6 +22,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+from tests.support.identities import known_by_id
 
 ORDERS = TopicPartition("orders", 0)
 
@@ -34,21 +37,33 @@ class Cluster:
         for module in (groups, quiet, selected_groups):
             monkeypatch.setattr(module.time, "sleep", self.sleep)
             monkeypatch.setattr(module.time, "monotonic", lambda: self.now)
-        monkeypatch.setattr(take_snapshot, "cluster_id", lambda _connection: "id")
+        known_by_id(monkeypatch, lambda _connection: "id")
+        monkeypatch.setattr(take_snapshot, "partition_counts", lambda _connection, names: dict.fromkeys(names, 1))
+        self.topics, self.committed = [], {}
+        monkeypatch.setattr(selected_groups, "list_topics", lambda _connection: self.topics)
 
     def listed(self, names):
         return {name: GroupListing(name, "Empty", "classic", "consumer") for name in names}
 
     def read(self, _connection, names, stable=True):
         self.watched.append(tuple(names))
-        committed = {ORDERS: CommittedOffset(5)}
-        return {name: GroupReading(name, True, "Empty", "classic", "consumer", committed) for name in names}
+        return {
+            name: GroupReading(
+                name,
+                True,
+                "Empty",
+                "classic",
+                "consumer",
+                {where: CommittedOffset(5) for where in self.committed.get(name, [ORDERS])},
+            )
+            for name in names
+        }
 
     def sleep(self, seconds):
         self.now += seconds
 
-    def take(self, **options):
-        selection = Selection(group_patterns=("billing.*",))
+    def take(self, selection=None, **options):
+        selection = selection or Selection(group_patterns=("billing.*",))
         return take_snapshot.take(Connection("cluster", ("127.0.0.1:1",)), selection, OnActiveGroup.FAIL, **options)
 
 
@@ -112,3 +127,108 @@ def test_a_list_that_fails_hides_no_misspelt_group(monkeypatch):
     )
     with pytest.raises(NotFound, match=r"Correct groups, or grant the ACL\."):
         take_snapshot.take(Connection("cluster", ("127.0.0.1:1",)), Selection(groups=("x",)), OnActiveGroup.FAIL)
+
+
+class WithTransaction(Cluster):
+    """A group `billing` of which a transaction commits an offset, until the clock shows `ends`."""
+
+    ends = 1e9
+
+    def read(self, _connection, names, stable=True):
+        found = super().read(_connection, names)
+        told = {ORDERS: "x9"} if self.now < self.ends else {}
+        return found | {name: dataclasses.replace(found[name], open=told) for name in names if name == "billing"}
+
+
+def test_a_group_with_an_open_transaction_is_taken_and_told_and_no_matter_of_others(monkeypatch):
+    taken = WithTransaction(monkeypatch, *[["billing", "billing-eu"]] * 2).take()
+    assert names(taken) == ["billing", "billing-eu"]
+    assert taken.snapshot.open == (("billing", ORDERS, "x9"),)
+    assert "billing: a transaction that commits offsets for orders-0 is open: x9" in "".join(map(str, taken.notes()))
+
+
+def test_a_policy_for_groups_in_use_leaves_it_out(monkeypatch):
+    WithTransaction(monkeypatch, *[["billing", "billing-eu"]] * 2)
+    taken = take_snapshot.take(
+        Connection("cluster", ("127.0.0.1:1",)), Selection(group_patterns=("billing.*",)), OnActiveGroup.SKIP_GROUP
+    )
+    assert (names(taken), taken.skipped, taken.snapshot.open) == (["billing-eu"], ("billing",), ())
+
+
+def test_its_end_is_waited_for_as_long_as_for_consumers(monkeypatch):
+    monkeypatch.setattr(WithTransaction, "ends", 20.0)
+    cluster = WithTransaction(monkeypatch, *[["billing"]] * 2)
+    said = []
+    assert cluster.take(stop_timeout=60, say=said.append).snapshot.open == ()
+    assert 20 <= cluster.now < 30 and "billing (a transaction that commits offsets for orders-0 is open: x9)" in said[0]
+
+
+LIKE_MIRROR_MAKER = "(called like MirrorMaker 2's): excluded by exclude_topic_patterns"
+MONITOR = [TopicPartition("heartbeats", number) for number in range(3)]
+
+
+def kinds(taken):
+    return [note.kind for note in taken.notes()]
+
+
+def test_a_group_that_is_named_keeps_topics_that_are_called_like_those_of_tools(monkeypatch):
+    cluster = Cluster(monkeypatch)
+    cluster.committed = {"monitor": [*MONITOR, TopicPartition("__audit", 0)]}
+    taken = cluster.take(Selection(groups=("monitor", "billing")))
+    assert {entry.partition.topic for entry in taken.snapshot.entries if entry.group == "monitor"} == {
+        "heartbeats",
+        "__audit",
+    }
+    assert taken.snapshot.left_out == () and kinds(taken) == []
+
+
+def test_what_is_taken_out_of_a_group_has_a_line_with_its_partitions_and_the_option(monkeypatch):
+    cluster = Cluster(monkeypatch, ["monitor", "mixed", "console-consumer-7"])
+    cluster.committed = {"monitor": MONITOR, "mixed": [ORDERS, TopicPartition("mm2-events", 4)]}
+    taken = cluster.take(Selection(groups=("billing",), group_patterns=(".*",)), surely=False)
+    assert [entry.group for entry in taken.snapshot.entries] == ["billing", "mixed"]
+    assert taken.snapshot.left_out == (
+        "console-consumer-7 (called like the console consumer's): excluded by exclude_group_patterns; name them to take them",
+        f"mixed mm2-events-4 {LIKE_MIRROR_MAKER}; name the group or the topic to take it",
+        f"monitor heartbeats-0 to 2 {LIKE_MIRROR_MAKER}; name the group or the topic to take it",
+    )
+
+
+def test_a_named_group_that_ends_with_nothing_has_a_line(monkeypatch):
+    cluster = Cluster(monkeypatch)
+    cluster.committed = {"monitor": MONITOR}
+    taken = cluster.take(Selection(groups=("monitor", "billing"), topics=("orders",)))
+    assert taken.snapshot.left_out == ("monitor: none of its topics is selected",)
+    own = cluster.take(Selection(groups=("monitor", "billing"), exclude_topic_patterns=("heart.*",)))
+    assert own.snapshot.left_out == (f"monitor heartbeats-0 to 2 {LIKE_MIRROR_MAKER}; name the topic to take it",)
+    assert kinds(own) == ["excluded", "without_offsets"]
+
+
+@pytest.mark.parametrize(
+    ("committed", "topics"),
+    [
+        ([ORDERS, TopicPartition("wc-KSTREAM-AGGREGATE-STATE-STORE-0000000003-repartition", 0)], []),
+        ([ORDERS], ["orders", "wc-counts-changelog"]),
+    ],
+)
+def test_an_application_of_kafka_streams_is_known_by_its_topics(monkeypatch, committed, topics):
+    cluster = Cluster(monkeypatch)
+    cluster.committed, cluster.topics = {"wc": committed}, topics
+    taken = cluster.take(Selection(groups=("wc", "w")))
+    assert taken.streams == ("wc",) and kinds(taken) == ["streams_group"]
+    assert "not their state" in taken.notes()[0].text and "another group name" in taken.notes()[0].text
+
+
+def test_topics_that_cannot_be_listed_fail_no_snapshot(monkeypatch):
+    def refuse(_connection):
+        raise BrokerError("too busy")
+
+    cluster = Cluster(monkeypatch)
+    monkeypatch.setattr(selected_groups, "list_topics", refuse)
+    assert cluster.take(Selection(groups=("billing",))).streams == ()
+
+
+@pytest.mark.parametrize("name", ["connect-jdbc", "cg-control-iceberg"])
+def test_a_group_of_a_sink_is_told_what_a_sink_does_with_positions_of_its_own(monkeypatch, name):
+    (note,) = Cluster(monkeypatch).take(Selection(groups=("billing", name))).notes()
+    assert note.kind == "sink_group" and name in note.text and "billing" not in note.text

@@ -111,7 +111,10 @@ def test_what_cannot_be_read_is_told_in_one_line_with_path_and_remedy(kind, text
 def test_a_damaged_receipt_is_never_said_to_be_made_again():
     with pytest.raises(InvalidFile) as refused:
         receipt.from_json("{", "receipt.json")
-    assert refused.value.remedy == "restore it from a backup: without it nothing can be rolled back"
+    assert (
+        refused.value.remedy
+        == "restore it from the newest folder in history/ that has one, or from a backup: without it nothing can be rolled back"
+    )
 
 
 @pytest.mark.parametrize(

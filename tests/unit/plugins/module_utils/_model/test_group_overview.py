@@ -27,11 +27,18 @@ ORDERS = [TopicPartition("orders", 0), TopicPartition("orders", 1)]
 
 
 def overview(
-    name="billing", state="Empty", kind="classic", protocol="consumer", committed=(4, 7), ends=(10, 7), members=()
+    name="billing",
+    state="Empty",
+    kind="classic",
+    protocol="consumer",
+    committed=(4, 7),
+    ends=(10, 7),
+    members=(),
+    start=0,
 ):
     """A group with these committed offsets of the partitions of orders; an end of None: the partition is deleted."""
     offsets = {where: CommittedOffset(offset) for where, offset in zip(ORDERS, committed, strict=False)}
-    known = {where: end for where, end in zip(ORDERS, ends, strict=False) if end is not None}
+    known = {where: (start, end) for where, end in zip(ORDERS, ends, strict=False) if end is not None}
     return GroupOverview(GroupReading(name, True, state, kind, protocol, offsets), members, known)
 
 
@@ -41,6 +48,8 @@ def overview(
         (overview(), 6),
         (overview(committed=(4, 9)), 6),  # a log that was truncated does not lower the lag of another
         (overview(ends=(10, None)), 6),
+        (overview(start=6), 4),  # what has expired is nobody's to consume
+        (overview(start=7, ends=(7, 7)), 0),
         (overview(committed=()), None),
         (overview(ends=(None, None)), None),
     ],
@@ -57,8 +66,16 @@ def test_lag_counts_what_still_exists(group, lag):
         (overview(state="Stable"), "it is in use: stop its consumers first"),
         (overview(committed=()), "it has no committed offsets"),
         (overview(ends=(None, None)), "all topics that it has committed are deleted"),
-        (overview(kind="share", committed=()), "a share group has no committed offsets"),
-        (overview(protocol="connect", committed=()), "a group of type connect has no committed offsets of consumers"),
+        (overview(committed=(4, 8)), "it has committed 8 on orders-1, after the log's end 7"),
+        (overview(committed=(11, 8)), "it has committed 11 on orders-0, after the log's end 10, and 1 more"),
+        (overview(kind="streams", protocol="streams"), None),
+        (overview(kind="streams", protocol="streams", state="Stable"), "it is in use: stop its consumers first"),
+        (overview(kind="share", committed=()), "it is a share group, which has no single position in a partition"),
+        (
+            overview(protocol="connect", committed=()),
+            "it is the group of Kafka Connect's workers, which keep what they have done in topics of their own",
+        ),
+        (overview(protocol="sr", committed=()), "it speaks the protocol sr and is no consumer group"),
     ],
 )
 def test_why_a_group_cannot_be_migrated(group, why_not):
@@ -72,10 +89,27 @@ def test_the_table_has_a_line_for_each_group():
         overview("crm", kind="share", members=None, committed=()),
     ]
     assert overview_table(groups) == [
-        "group    type     state   members  topics  partitions  lag  movable  why_not",
-        "billing  classic  Stable        1  orders           2    6  no       it is in use: stop its consumers first",
-        "crm      share    Empty         -  -                0    -  no       a share group has no committed offsets",
+        "group    type     what   state   members  topics  partitions  lag  movable  why_not",
+        "billing  classic  -      Stable        1  orders           2    6  no       it is in use: stop its consumers first",
+        f"crm      share    share  Empty         -  -                0    -  no       {groups[1].why_not}",
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "protocol", "what"),
+    [
+        ("billing", "classic", "consumer", None),
+        ("billing", "streams", "streams", "streams"),
+        ("connect-jdbc", "classic", "consumer", "a sink connector's"),
+        ("connect-cluster", "classic", "connect", "connect"),
+        ("amazon.msk.canary.group.broker-1", "classic", "consumer", "Amazon MSK's"),
+        ("schema-registry", "classic", "sr", "other"),
+        ("schema-registry-10-8081", "classic", "", "a schema registry's"),
+        ("_confluent-ksql-default_query_CTAS_X_0", "consumer", "consumer", "a query of ksqlDB"),
+    ],
+)
+def test_what_uses_a_group_is_known_by_its_kind_and_its_name(name, kind, protocol, what):
+    assert overview(name, kind=kind, protocol=protocol).what == what
 
 
 def test_no_group_is_a_header_alone():

@@ -26,6 +26,7 @@ ABSENT = GroupReading("billing", False, "", "", "", {})
         ABSENT,
         dataclasses.replace(IDLE, type="consumer"),
         dataclasses.replace(IDLE, type="unknown"),
+        dataclasses.replace(IDLE, type="streams", protocol_type="streams"),
         dataclasses.replace(IDLE, protocol_type=""),  # made by a commit, without any member
         dataclasses.replace(IDLE, state="Dead"),
     ],
@@ -43,9 +44,11 @@ def test_nobody_is_in_a_group_that_is_empty_or_absent(reading):
         ({"state": "SomethingNew"}, "has members"),
         ({"state": ""}, "has members (its state is not told)"),
         ({"type": "share", "protocol_type": "share"}, "is a share group"),
-        ({"type": "streams", "protocol_type": "streams"}, "is a Kafka Streams group"),
+        ({"type": "streams", "protocol_type": "streams", "state": "NotReady"}, "has members"),
         ({"type": "novel"}, "is of the unknown type novel"),
-        ({"protocol_type": "connect"}, "belongs to Kafka Connect workers"),
+        ({"protocol_type": "connect"}, "is the group of Kafka Connect's workers"),
+        ({"open": {PARTITION: ""}}, "is in use: a transaction that commits offsets for orders-0 is open"),
+        ({"open": {PARTITION: "x9"}}, "for orders-0 is open: x9"),
         ({"protocol_type": "sr"}, "speaks the protocol sr and is no consumer group"),
     ],
 )

@@ -11,13 +11,13 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import (
     Mapping,
+    prefixes_from,
     rules_from,
-    topic_prefix_from,
 )
 
 
 def mapping(topic_map=(), group_map=(), policy=None):
-    return Mapping(rules_from("topic_map", topic_map), rules_from("group_map", group_map), topic_prefix_from(policy))
+    return Mapping(rules_from("topic_map", topic_map), rules_from("group_map", group_map), prefixes_from(policy))
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_mirror_makers_names(policy, expected):
 
 def test_mirror_makers_default_policy_needs_an_alias():
     with pytest.raises(InvalidInput, match="replication_policy has no source_alias"):
-        topic_prefix_from({"name": "default", "source_alias": None, "separator": "."})
+        prefixes_from({"name": "default", "source_alias": None, "separator": "."})
 
 
 @pytest.mark.parametrize(
@@ -163,3 +163,30 @@ def test_two_topics_of_one_name_cannot_be_told_apart_without_the_source():
         its.source_topics(["c"], [])
     with pytest.raises(InvalidInput, match="topic_map gives a and c the name c"):
         mapping([{"name": "a", "to": "c"}]).source_topics(["c"], ["c"])
+
+
+BOTH_WAYS = {"name": "default", "source_alias": "A", "separator": "."}
+
+
+@pytest.mark.parametrize(
+    ("topic", "policy", "name"),
+    [
+        ("foo", {"target_alias": "B"}, "A.foo"),
+        ("B.foo", {"target_alias": "B"}, "foo"),  # the destination's own, copied back here
+        ("C.foo", {"target_alias": "B"}, "A.C.foo"),  # of a third cluster
+        ("Bar.foo", {"target_alias": "B"}, "A.Bar.foo"),
+        ("B_foo", {"target_alias": "B", "separator": "_"}, "foo"),
+        ("B.foo", {}, "A.B.foo"),
+        ("B.foo", {"name": "identity", "target_alias": "B"}, "B.foo"),
+    ],
+)
+def test_a_copy_of_a_topic_of_the_destination_has_its_own_name_there(topic, policy, name):
+    assert mapping(policy={**BOTH_WAYS, **policy}).topic(topic) == name
+
+
+def test_what_may_be_a_copy_of_the_destinations_is_told_with_what_to_set():
+    alone = mapping(policy=BOTH_WAYS)
+    assert "set target_alias of replication_policy to B" in alone.hint_of_own("B.foo")
+    assert [alone.hint_of_own(topic) for topic in ("foo", ".foo", "B.")] == [""] * 3
+    assert mapping(policy={**BOTH_WAYS, "target_alias": "B"}).hint_of_own("C.foo") == ""
+    assert mapping().hint_of_own("B.foo") == ""

@@ -58,6 +58,25 @@ def test_a_topic_looks_as_if_it_had_been_made_as_planned(partitions, own, same):
     assert is_as_made(MADE, partitions, own) is same
 
 
-def test_brokers_tell_a_value_without_its_blanks_and_capitals():
-    assert is_same_value("compact, delete", "compact,delete") and is_same_value("TRUE", "true")
-    assert is_same_value(None, None) and not is_same_value(None, "") and not is_same_value("1", "2")
+SAME = [("compact, delete", "compact,delete"), ("TRUE", "true"), (" False ", "false"), ("0.50", "0.5"), ("1", "1.0")]
+SAME += [
+    ("0.0001", "1.0E-4"),
+    (".5", "0.5"),
+    ("5e-1", "0.5"),
+    ("0.30000000000000001", "0.3"),
+    ("+007", "7"),
+    ("0.5f", "0.5"),
+]
+SAME += [("0:1 ,1:2", "0:1,1:2"), (None, None), ("-1", "-01")]
+DIFFERENT = [(None, ""), ("1", "2"), ("0.5", "0.51"), ("true", "1"), ("compact,delete", "delete"), ("gzip", "zstd")]
+DIFFERENT += [("9223372036854775807", "9223372036854775806"), ("1_000", "1000"), ("a b", "ab"), ("Name", "name")]
+
+
+@pytest.mark.parametrize(("given", "told"), SAME)
+def test_brokers_tell_a_value_as_they_have_read_it(given, told):
+    assert is_same_value(given, told) and is_same_value(told, given)
+
+
+@pytest.mark.parametrize(("one", "other"), DIFFERENT)
+def test_values_that_differ_to_brokers_differ(one, other):
+    assert not is_same_value(one, other)

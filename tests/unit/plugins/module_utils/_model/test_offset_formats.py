@@ -33,7 +33,7 @@ BATCH = """v1
 ORDERS = TopicPartition("orders", 0)
 OFFSETS = {TopicPartition("clicks", 0): 7, ORDERS: 41, TopicPartition("orders", 1): 60}
 
-topic_names = st.text(string.ascii_letters + string.digits + "._-", min_size=1, max_size=8)  # Kafka allows no others
+topic_names = st.text(string.ascii_letters + string.digits + "_-", min_size=1, max_size=8)
 partitions = st.builds(TopicPartition, topic_names, st.integers(0, 2**31 - 1))
 positions = st.dictionaries(partitions, st.none() | st.integers(0, 2**63 - 1), max_size=5)
 
@@ -61,6 +61,27 @@ def test_a_checkpoints_file_is_read_with_all_its_sources():
     assert read_snapshot(BATCH, "offsets/7", "etl", "structured_streaming").cluster_id is None
 
 
+NAMED = """v2
+{"batchWatermarkMs":0,"batchTimestampMs":1795370400000,"conf":{}}
+orders_src:{"orders":{"1":60,"0":41}}
+1:-
+2:{"clicks":{"0":7}}"""
+
+
+def test_both_versions_of_a_checkpoints_file_are_read():
+    assert read(STREAMING, NAMED) == OFFSETS
+    assert read(STREAMING, NAMED.replace("\n", "\r\n") + "\r\n") == OFFSETS
+    with pytest.raises(InvalidFile, match="is of version v3 of Spark's offset log, and this release reads v1 and v2"):
+        read(STREAMING, NAMED.replace("v2", "v3"))
+
+
+@pytest.mark.parametrize("name", ["", "again:"])
+def test_sources_that_are_equally_far_are_one_offset(name):
+    """As of a query that joins a topic with itself."""
+    lines = (BATCH if not name else NAMED) + f'\n{name}{{"orders":{{"1":60,"2":9}}}}'
+    assert read(STREAMING, lines) == {**OFFSETS, TopicPartition("orders", 2): 9}
+
+
 def test_starting_offsets_name_every_partition_and_are_read():
     text = to_text(STREAMING, {"etl": {**OFFSETS, TopicPartition("orders", 2): None}})
     assert text == '{"clicks":{"0":7},"orders":{"0":41,"1":60,"2":-2}}\n'
@@ -70,12 +91,20 @@ def test_starting_offsets_name_every_partition_and_are_read():
 @pytest.mark.parametrize(
     ("text", "line", "why"),
     [
-        ("v2\n{}\n{}", 1, "it is neither v1"),
-        ("orders,0,41\n", 1, "it is neither v1"),
+        ('v2\n{}\n{"orders":{"0":41}}', 3, 'it is not source:{"topic"'),
+        ('v2\n{}\na:{"orders":{"0":41}}\nb:{"orders":{"0":42}}', 4, "one of which is at 41 and one at 42"),
+        ('v2\n{}\na:b:{"orders":{"0":41}}', 3, "Expecting value"),
+        ("v2\n{}\na-", 3, "it is not source:"),
+        ('v1\n{}\na:{"orders":{"0":41}}', 3, "Expecting value"),
+        ("orders,0,41\n", 1, "it is neither v1 or v2"),
         ('v1\n{}\n{"logOffset":3}', 3, "this source of the query is not Kafka"),
         ("v1\n{}\n17", 3, "this source of the query is not Kafka"),
         ('v1\n{}\n{"orders":{"0":41}', 3, "Expecting"),
-        ('v1\n{}\n{"orders":{"0":41}}\n{"orders":{"0":42}}', 4, "orders-0 is read by two sources"),
+        (
+            'v1\n{}\n{"orders":{"0":41}}\n{"orders":{"0":42}}',
+            4,
+            "orders-0 is read by two sources of the query, one of which is at 41 and one at 42",
+        ),
         ('v1\n{}\n{"orders":{"0":41,"0":42}}', 3, "is there twice"),
         ('v1\n{}\n\n{"orders":{"0":41}}', 3, "Expecting value"),
         ('{"orders":{"0":-2}}', 1, "orders-0 is at -2, which names an end of the log"),
@@ -106,12 +135,53 @@ def test_a_file_without_an_offset_is_refused(form, text):
 
 
 def flinks_own(value):
-    """KafkaConnectorOptionsUtil.parseSpecificOffsets(): pairs are divided by semicolons, and their members by commas."""
+    """KafkaConnectorOptionsUtil.parseSpecificOffsets(): pairs are divided by semicolons, and their members by commas.
+
+    Java's split() leaves out what is empty at the end.
+    """
     found = {}
-    for pair in value.split(";"):
-        members = dict(member.split(":") for member in pair.split(","))
+    for pair in value.rstrip(";").split(";"):
+        members = dict(member.split(":") for member in pair.rstrip(",").split(","))
         found[int(members["partition"])] = int(members["offset"])
     return found
+
+
+STATEMENTS = """-- what's read: 'topic' = 'none'
+CREATE TEMPORARY TABLE IF NOT EXISTS db.`o` (id INT, ts TIMESTAMP(3) METADATA FROM 'timestamp') WITH (
+  'scan.startup.specific-offsets' = 'partition:1,offset:60',  -- in any order
+  'connector' = 'kafka', 'properties.sasl.jaas.config' = 'x username=''a'' password=''b'';',
+  'scan.startup.mode'='specific-offsets',
+  /* 'topic' = 'other', */ 'topic' = 'orders'
+);
+CREATE TABLE clicks (id INT) WITH ('connector' = 'kafka', 'topic' = 'clicks');
+CREATE TABLE sink (id INT) WITH ('connector' = 'print');
+INSERT INTO sink SELECT id FROM clicks
+  /*+ OPTIONS('scan.startup.mode'='specific-offsets', 'scan.startup.specific-offsets'='partition:0,offset:+7;') */;
+INSERT INTO sink SELECT id FROM o;
+"""
+
+
+def test_options_of_flink_are_read_as_people_have_them():
+    assert read(FLINK, STATEMENTS) == {TopicPartition("orders", 1): 60, TopicPartition("clicks", 0): 7}
+    assert read(FLINK, "\ufeff" + STATEMENTS.replace("\n", "\r\n")) == read(FLINK, STATEMENTS)
+
+
+@pytest.mark.parametrize("value", ["partition:0,offset:41;", "partition:0,offset:41,;;", "partition:0,offset:41"])
+@pytest.mark.parametrize("mode", ["", "'scan.startup.mode' = 'specific-offsets',\n"])
+def test_a_table_may_name_its_topic_last(value, mode):
+    assert read(FLINK, f"{mode}'scan.startup.specific-offsets' = '{value}',\n'topic' = 'orders'\n") == {ORDERS: 41}
+    assert flinks_own(value) == {0: 41}
+
+
+def test_a_hint_wins_over_its_table():
+    table = "CREATE TABLE t (id INT) WITH ('topic'='orders', 'scan.startup.specific-offsets'='partition:0,offset:1');"
+    hint = "SELECT * FROM `t` /*+ OPTIONS('scan.startup.specific-offsets'='partition:0,offset:41') */"
+    assert read(FLINK, f"{table}\n{hint}") == {ORDERS: 41}
+    assert read(FLINK, "/*+ OPTIONS('topic'='orders','scan.startup.specific-offsets'='partition:0,offset:41') */") == {
+        ORDERS: 41
+    }
+    with pytest.raises(InvalidFile, match="orders-0 is there twice, with 41 and 42"):
+        read(FLINK, f"{table}\n{hint};\n{hint.replace('41', '42')}")
 
 
 def test_flink_reads_one_value_a_topic():
@@ -127,10 +197,22 @@ def test_flink_reads_one_value_a_topic():
 @pytest.mark.parametrize(
     ("text", "line", "why"),
     [
-        ("'topic' = 'orders',\n'connector' = 'kafka'", 2, "it sets connector"),
-        ("'topic' = 'orders;clicks'", 1, "it names several topics"),
-        ("'topic' = 'orders'\norders", 2, "it is not 'name' = 'value'"),
-        ("'scan.startup.specific-offsets' = 'partition:0,offset:1'", 1, "no 'topic' is named before it"),
+        ("'topic' = 'o;p',\n'scan.startup.specific-offsets' = 'partition:0,offset:1'", 1, "it names several topics"),
+        ("'topic' = ' o',\n'scan.startup.specific-offsets' = 'partition:0,offset:1'", 1, "' o' cannot be the name of"),
+        ("'topic' = 'orders',\n'scan.startup.mode' = 'specific", 2, "a quote is not closed"),
+        ("'scan.startup.specific-offsets' = 'partition:0,offset:1'", 1, "no 'topic' is named with it"),
+        (
+            "SELECT * FROM o /*+ OPTIONS('scan.startup.specific-offsets'='partition:0,offset:1') */",
+            1,
+            "no 'topic' is named",
+        ),
+        ("'topic' = 'o',\n'scan.startup.mode' = 'specific-offsets'", 2, "'scan.startup.specific-offsets' is missing"),
+        ("'topic' = 'o',\n'scan.startup.specific-offsets' = ';'", 2, "'' is not partition:NUMBER"),
+        (
+            "'topic' = 'o',\n'scan.startup.specific-offsets' = 'partition: 0,offset: 1'",
+            2,
+            "'partition: 0,offset: 1' is not",
+        ),
         (
             "'topic' = 'o',\n'scan.startup.specific-offsets' = 'partition:0,offset:-1'",
             2,
@@ -151,6 +233,15 @@ def test_what_is_no_startup_option_of_flink_is_refused_with_its_line(text, line,
         read(FLINK, text)
     assert f"line {line} of /srv/offsets is no option of Flink SQL" in str(refused.value)
     assert why in str(refused.value)
+
+
+@pytest.mark.parametrize("form", ["auto", "csv"])
+def test_a_group_beside_a_file_that_names_others_is_refused(form):
+    text = "g1,orders,0,41\ng2,orders,0,42\n"
+    with pytest.raises(InvalidInput, match="names its groups itself, and snapshot_group is g1: it holds offsets of g2"):
+        read_snapshot(text, "/srv/offsets", "g1", form)
+    assert [group.name for group in read_snapshot("g1,orders,0,41\n", "/srv/offsets", "g1", form).groups] == ["g1"]
+    assert len(read_snapshot(text, "/srv/offsets", None, form).groups) == 2
 
 
 @pytest.mark.parametrize("form", [STREAMING, FLINK])

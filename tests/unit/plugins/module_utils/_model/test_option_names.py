@@ -98,6 +98,6 @@ def test_a_refusal_names_the_variable_and_the_topic(in_role, topic):
     before, after = CommittedOffset(9), CommittedOffset(5)
     key = ("billing", TopicPartition(topic, 0))
     with pytest.raises(Refused) as refused:
-        conflicts.allowed(key, before, after, OnRewind.FAIL, OnAdvance.FAIL, "cloud", [])
+        conflicts.kept_by_policy(key, before, after, OnRewind.FAIL, OnAdvance.FAIL, "cloud")
     assert f"topic {topic}, partition 0: " in str(refused.value)
     assert "Set group_migration_on_rewind to rewind to allow it" in str(refused.value)

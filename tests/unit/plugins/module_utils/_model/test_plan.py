@@ -24,7 +24,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
     to_json,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Absent, Reason, Verdict
 
 
 def entry(verdict: Verdict = Verdict.EXACT, offset: int | None = 7, partition: int = 0, **more: object) -> PlanEntry:
@@ -50,7 +50,7 @@ PLAN = Plan(
             entry(Verdict.UNCOMMITTED, None, 4),
             source=(SourcePosition("billing", TopicPartition("orders", 4), None),),
         ),
-        entry(Verdict.REQUESTED, 0, 5, leader_epoch=4, predicted=True),
+        entry(Verdict.REQUESTED, 0, 5, leader_epoch=4, predicted=True, absent=Absent(3, 7, exactly=False)),
         dataclasses.replace(
             entry(Verdict.SAFE, 7, 6, reason=Reason.REPARTITIONED, repeats=1),
             source=(
@@ -143,6 +143,14 @@ def test_a_plan_that_does_not_say_what_it_is_for_is_refused(member):
     del document[member]
     with pytest.raises(InvalidFile, match="plan.json is damaged"):
         from_json(json.dumps(document), "plan.json")
+
+
+@pytest.mark.parametrize(("lost", "row"), [(0, {}), (20, {"lost": 20}), (None, {"lost": None})])
+def test_only_entries_of_which_records_are_lost_say_so(lost, row):
+    plan = dataclasses.replace(PLAN, entries=(dataclasses.replace(PLAN.entries[1], lost=lost),))
+    text = to_json(plan)
+    assert {key: value for key, value in json.loads(text)["entries"][0].items() if key == "lost"} == row
+    assert from_json(text, "plan.json") == plan
 
 
 def test_only_entries_that_are_predicted_say_so():

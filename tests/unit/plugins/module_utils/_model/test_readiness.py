@@ -17,7 +17,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Absent, Reason, Verdict
 
 NOW = "2026-11-22T20:00:00Z"
 SCHEMA = json.loads((Path(__file__).parents[5] / "docs" / "schemas" / "status.schema.json").read_text())
@@ -59,6 +59,13 @@ def test_a_group_that_stands_where_it_must_is_ready_since_then():
 def test_members_at_the_source_keep_no_group_from_being_ready():
     (found,) = assess(entry("billing", 0), changed_source={"billing": reading("billing", {0: 6}, "Stable")})
     assert (found.ready, found.in_use_at_source, found.lag) == (True, True, 3)
+
+
+def test_records_that_the_destination_lacks_are_said_of_a_group_that_is_ready():
+    (found,) = assess(entry("billing", 0, absent=Absent(10, 5)), entry("billing", 1, absent=Absent(2, 5, False)))
+    assert (found.ready, found.absent) == (True, 12)
+    assert "2 of 2 partitions exact; 12 unconsumed records absent at the destination" in found.line
+    assert status.group_row(found)["absent"] == 12
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection, name_hint
 
 GROUPS = [
@@ -38,9 +39,9 @@ TOPICS = ["orders", "orders.archive", "__consumer_offsets", "mm2-offset-syncs.cl
         ),
         pytest.param(
             Selection(group_patterns=(".*",), exclude_group_patterns=(".*-.*",)),
-            ["__internal", "billing", "shipping"],
-            ["billing-retry", "connect-sink", "console-consumer-7", "streamshift-records"],
-            id="a given exclude list replaces the default one",
+            ["billing", "shipping"],
+            ["__internal", "billing-retry", "connect-sink", "console-consumer-7", "streamshift-records"],
+            id="a given exclude list adds to the default one",
         ),
         pytest.param(
             Selection(group_patterns=("c.*",), exclude_group_patterns=()),
@@ -80,15 +81,35 @@ def test_groups(selection, names, left_out):
             id="names and patterns add up, and a name beats an exclude pattern",
         ),
         pytest.param(
-            Selection(exclude_topic_patterns=(r".*\.archive", "__.*", "mm2.*")),
-            ["onprem.heartbeats", "orders"],
-            ["__consumer_offsets", "mm2-offset-syncs.cloud.internal", "orders.archive"],
+            Selection(exclude_topic_patterns=(r".*\.archive",)),
+            ["orders"],
+            ["__consumer_offsets", "mm2-offset-syncs.cloud.internal", "onprem.heartbeats", "orders.archive"],
             id="an exclude list without a selection",
         ),
     ],
 )
 def test_topics(selection, names, left_out):
     assert selection.select_topics(TOPICS) == (tuple(names), tuple(left_out))
+
+
+@pytest.mark.parametrize(
+    ("selection", "left_out"),
+    [
+        (Selection(groups=("monitor",)), []),
+        (Selection(groups=("monitor",), topic_patterns=(".*",)), []),
+        (Selection(groups=("monitor",), exclude_topic_patterns=("audit", "__.*")), ["__audit"]),
+        (Selection(groups=("other",), group_patterns=("mon.*",)), ["__audit", "device-heartbeats", "mm2-events"]),
+        (
+            Selection(group_patterns=(".*",), topics=("mm2-events",), topic_patterns=(".*",)),
+            ["__audit", "device-heartbeats"],
+        ),
+        (Selection(group_patterns=(".*",), exclude_topic_patterns=()), []),
+    ],
+)
+def test_a_group_that_is_named_keeps_all_topics_but_those_that_the_user_excludes(selection, left_out):
+    topics = ["orders", "device-heartbeats", "__audit", "mm2-events"]
+    chosen = selection.topics_of({"monitor": [TopicPartition(topic, 0) for topic in topics]})["monitor"]
+    assert chosen == (tuple(sorted(set(topics) - set(left_out))), tuple(left_out))
 
 
 @pytest.mark.parametrize(
@@ -124,3 +145,9 @@ def test_a_selection_that_cannot_be_meant_is_refused(selection, told):
 )
 def test_a_name_that_does_not_exist_is_told_with_those_that_may_be_meant(missing, hint):
     assert name_hint("groups", missing, GROUPS) == hint
+
+
+@pytest.mark.parametrize(("patterns", "excluded"), [((".*",), None), (("", "b.*"), ()), (("b?.*",), ("c.*",))])
+def test_a_group_with_an_empty_name_is_left_out_whatever_pattern_matches_it(patterns, excluded):
+    selection = Selection(group_patterns=patterns, exclude_group_patterns=excluded)
+    assert selection.select_groups(["", "billing"]) == (("billing",), ("",))

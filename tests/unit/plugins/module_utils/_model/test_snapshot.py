@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import string
 
 import pytest
@@ -23,6 +25,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.offset_fo
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.offset_formats import read_snapshot as read
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import (
+    OpenTransaction,
     Snapshot,
     SnapshotEntry,
     SnapshotGroup,
@@ -37,8 +40,8 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12) | st.samp
     ["a,b", 'a"b', "a\nb", "{", "0"]
 )
 group_names = texts.filter(bool)
-csv_group_names = group_names.filter(lambda name: not set("\r\n") & set(name) and name[0] != "\ufeff")
-topic_names = st.text(string.ascii_letters + string.digits + "._-", min_size=1, max_size=8)  # Kafka allows no others
+csv_group_names = group_names.filter(lambda name: not set("\r\n\0") & set(name) and name[0] != "\ufeff")
+topic_names = st.text(string.ascii_letters + string.digits + "_-", min_size=1, max_size=8)
 partitions = st.builds(TopicPartition, topic_names, st.integers(0, 2**31 - 1))
 commits = st.builds(CommittedOffset, st.integers(0, 2**63 - 1), texts, st.none() | st.integers(0, 2**31 - 1))
 
@@ -116,8 +119,19 @@ def test_what_editors_leave_in_csv_is_read(text):
     assert without_what_csv_drops(read(text, "snapshot.csv", "billing")) == [("billing", ORDERS, 41)]
 
 
-def test_a_line_break_in_a_name_is_refused_in_csv_which_the_stock_tool_reads_line_by_line():
-    odd = Snapshot("id", (SnapshotGroup("a\nb", "classic"),), (SnapshotEntry("a\nb", ORDERS, CommittedOffset(1)),))
+@pytest.mark.parametrize(
+    "line", ["orders, 0, 41", "orders,0 ,41 ", "orders,\t0,+41", "orders,0,41,", "orders,+00,041 , "]
+)
+def test_numbers_are_read_as_the_stock_tool_reads_them(line):
+    assert without_what_csv_drops(read(f"{line}\n", "snapshot.csv", "billing")) == [("billing", ORDERS, 41)]
+    found = read(f"billing,{line}\nbilling,orders,1,7\n", "snapshot.csv")
+    assert without_what_csv_drops(found)[0] == ("billing", ORDERS, 41)
+
+
+@pytest.mark.parametrize("char", "\n\r\0")
+def test_a_line_break_in_a_name_is_refused_in_csv_which_the_stock_tool_reads_line_by_line(char):
+    name = f"a{char}b"
+    odd = Snapshot("id", (SnapshotGroup(name, "classic"),), (SnapshotEntry(name, ORDERS, CommittedOffset(1)),))
     with pytest.raises(InvalidInput, match="Use format: json"):
         to_csv(odd)
 
@@ -138,10 +152,6 @@ def test_three_columns_need_the_name_of_their_group():
     assert without_what_csv_drops(from_csv("orders,0,41\n", "snapshot.csv", "billing")) == [("billing", ORDERS, 41)]
 
 
-def test_four_columns_keep_their_groups_whatever_group_is_asked_for():
-    assert from_csv("shipping,orders,0,41\n", "snapshot.csv", "billing").entries[0].group == "shipping"
-
-
 @pytest.mark.parametrize(
     ("text", "why"),
     [
@@ -160,8 +170,12 @@ def test_four_columns_keep_their_groups_whatever_group_is_asked_for():
         ('billing,orders,0,"41\n"\n', "line 1 of /srv/snapshot.csv"),
         ("\n \r\n", "/srv/snapshot.csv is empty"),
         ("", "/srv/snapshot.csv is empty"),
-        ("billing,orders,0,41,\n", "line 1 of /srv/snapshot.csv is not topic, partition, offset"),
-        ("billing,orders,0,41,\n", "it has 5 columns"),
+        ("billing,orders,0,41,5\n", "line 1 of /srv/snapshot.csv is not topic, partition, offset"),
+        ("billing,orders,0,41,,\n", "it has 5 columns"),
+        ("billing, orders,0,41\n", "' orders' cannot be the name of a topic"),
+        ("billing,orders ,0,41\n", "'orders ' cannot be the name of a topic"),
+        ("billing,orders,0,++41\n", "'++41' is no number"),
+        ("billing,orders,0,4 1\n", "'4 1' is no number"),
         ("billing orders 0 41\n", "it has 1 column; commas separate columns"),  # rpk's variant
         (",orders,0,41\n", "a name is empty"),
         ("billing,,0,41\n", "a name is empty"),
@@ -192,3 +206,16 @@ def test_the_digest_changes_with_every_commit():
     moved = Snapshot(ONE.cluster_id, ONE.groups, (SnapshotEntry("billing", ORDERS, CommittedOffset(42)),))
     noted = Snapshot(ONE.cluster_id, ONE.groups, (SnapshotEntry("billing", ORDERS, CommittedOffset(41, "x")),))
     assert len({ONE.digest(), moved.digest(), noted.digest()}) == 3
+
+
+def test_json_keeps_open_transactions_and_says_nothing_without_any():
+    its = dataclasses.replace(ONE, open=(OpenTransaction("billing", ORDERS, "transactional id x9"),))
+    assert read(to_json(its), "snapshot.json") == its
+    assert its.digest() != ONE.digest() and "open_transactions" not in to_json(ONE)
+
+
+@pytest.mark.parametrize("rows", [[{"group": "g", "topic": "t", "partition": -1, "told": ""}], [7], "x9"])
+def test_damaged_open_transactions_are_refused(rows):
+    text = json.loads(to_json(ONE)) | {"open_transactions": rows}
+    with pytest.raises(InvalidFile, match="damaged"):
+        read(json.dumps(text), "snapshot.json")

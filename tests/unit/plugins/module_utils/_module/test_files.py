@@ -20,7 +20,16 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput, Locked
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, removed, snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
+    InvalidFile,
+    InvalidInput,
+    Locked,
+    Refused,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import digests, files
 
 NOBODY = 65534
@@ -96,7 +105,14 @@ def test_a_process_that_is_killed_while_it_writes_leaves_the_old_file(tmp_path):
 
 @pytest.mark.parametrize(
     ("content", "why"),
-    [("1,2,3".encode("utf-16"), "it is not UTF-8 text .*, or save the file as UTF-8"), (None, "it is a directory")],
+    [
+        ("1,2,3".encode("utf-16"), "it is UTF-16 text, as PowerShell .*, or save the file as UTF-8"),
+        ('"1",2'.encode("utf-16-le"), "it is UTF-16 text, as PowerShell .*, or save the file as UTF-8"),
+        ("1,2".encode("utf-16-be"), "it is UTF-16 text"),
+        ("\N{LATIN SMALL LETTER E WITH ACUTE}".encode("utf-16"), "it is UTF-16 text"),
+        ("\N{LATIN SMALL LETTER E WITH ACUTE},1".encode("latin-1"), "it is not UTF-8 text"),
+        (None, "it is a directory"),
+    ],
 )
 def test_what_is_there_and_cannot_be_read_is_told(tmp_path, content, why):
     path = tmp_path / "plan.json"
@@ -268,3 +284,49 @@ def test_a_digest_is_that_of_the_bytes(tmp_path):
     assert files.file_digest(str(file)) == hashlib.sha256(b"abc\r\n").hexdigest()
     with pytest.raises(InvalidFile, match="cannot be read: there is no such file"):
         files.file_digest(str(tmp_path / "missing"))
+
+
+P = TopicPartition("orders", 0)
+C = CommittedOffset(7)
+
+
+@pytest.mark.parametrize(
+    ("form", "value"),
+    [
+        (receipt, receipt.Receipt("id", (receipt.ReceiptEntry("", P, None, C, None),))),
+        (receipt, receipt.Receipt("id", (receipt.ReceiptEntry("g", TopicPartition("", 0), None, C, None),))),
+        (receipt, receipt.Receipt("id", (receipt.ReceiptEntry("g", P, None, CommittedOffset(-1), None),))),
+        (receipt, receipt.Receipt("id", (), (snapshot.SnapshotEntry("g", P, C), snapshot.SnapshotEntry("g", P, C)))),
+        (removed, removed.Removed("id", (removed.RemovedGroup("", "classic", False),), ())),
+        (snapshot, snapshot.Snapshot("id", (), (snapshot.SnapshotEntry("g", P, CommittedOffset(7, "m" * 32_768)),))),
+        (plan, plan.Plan("a", "b", "d", (plan.PlanEntry("", P, None, Verdict.UNCOMMITTED, ()),))),
+    ],
+)
+def test_what_its_reader_would_call_damaged_is_not_written_and_the_earlier_file_stays(tmp_path, form, value):
+    path = tmp_path / "file.json"
+    path.write_text("earlier")
+    for check in (True, False):
+        with pytest.raises(Refused, match=r"file.json was not written: no later run could read it: .*report this"):
+            files.write_document(str(path), form.to_json(value), form.from_json, check=check)
+    assert (path.read_text(), os.listdir(tmp_path)) == ("earlier", ["file.json"])
+
+
+def test_a_document_is_written_as_it_is_and_not_in_a_check(tmp_path):
+    path, text = tmp_path / "receipt.json", receipt.to_json(receipt.Receipt("id"))
+    files.write_document(str(path), text, receipt.from_json, check=True)
+    assert not path.exists()
+    files.write_document(str(path), text, receipt.from_json)
+    assert path.read_text() == text
+
+
+def test_only_what_no_module_reads_again_is_written_without_its_reader():
+    """Pages, metrics, and the forms of other tools, which check what they write themselves."""
+    plugins = Path(__file__).parents[5] / "plugins"
+    lines = [line.strip() for file in sorted(plugins.rglob("*.py")) for line in file.read_text().splitlines()]
+    assert sorted(line for line in lines if "files.write(" in line) == [
+        'files.write(params["metrics"], metrics.exposition(made, name), _EVERYBODY)',
+        "files.write(path, text)",
+        'files.write(paths["report.html"], html_page(told))',
+        'files.write(paths["report.md"], markdown(told))',
+        "files.write(self.path, self.text)",
+    ]

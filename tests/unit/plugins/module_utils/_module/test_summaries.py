@@ -13,7 +13,7 @@ import yaml
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Absent, Reason, Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import summaries
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_offset_commit, kafka_offset_translate
 
@@ -53,6 +53,44 @@ def test_the_plans_table_counts_by_group_and_tells_what_is_not_exact():
         "  shipping orders-0: 41 -> not set, blocked (destination_lags): wait (offset 6 would lose nothing)",
         "Total: 3 groups, 7 group-partitions: 1 exact, 4 safe, 1 blocked, 1 uncommitted; repeats not counted.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("lost", "clusters", "words"),
+    [
+        ((0, 0, 0), 2, ""),
+        ((20, 0, 1), 2, ", 21 unconsumed records lost on both clusters"),
+        ((1, 0, 0), 1, ", 1 unconsumed record lost"),
+        ((20, None, 0), 2, ", at least 20 unconsumed records lost on both clusters"),
+        ((0, None, 0), 2, ", lost records not counted"),
+    ],
+)
+def test_the_totals_say_what_is_lost(lost, clusters, words):
+    entries = [entry("billing", at, Verdict.EXACT, 7, repeats=0, lost=its) for at, its in enumerate(lost)]
+    blocked = entry("billing", 9, Verdict.BLOCKED, None, lost=None, **LAG)
+    plan = Plan("1", str(clusters), "digest", (*entries, blocked))
+    total = "Total: 1 group, 4 group-partitions: 3 exact, 0 safe, 1 blocked; at most 0 records repeated"
+    assert summaries.plan_summary(plan)[-1] == f"{total}{words}."
+    keys = plan.by_key()
+    said = summaries.commit_summary(dict.fromkeys(keys), [], [], summaries.lost_records(plan, keys))
+    assert said[-1] == f"Total: 1 group, 4 group-partitions: 0 changed, 0 left out{words}."
+    assert summaries.lost_records(plan, []) == ""
+
+
+def test_an_exact_entry_says_what_is_lost():
+    given = entry("billing", 0, Verdict.EXACT, 7, repeats=0, detail="15 records are lost", lost=15)
+    assert summaries.entry_line(given) == "billing orders-0: 41 -> 7, exact: 15 records are lost"
+
+
+def test_exact_offsets_whose_destination_lacks_records_are_told():
+    lacking = dataclasses.replace(PLAN.entries[2], detail=str(Absent(10, 41)), absent=Absent(10, 41))
+    table, line, total = summaries.plan_summary(dataclasses.replace(PLAN, entries=(lacking,)))[1:]
+    assert table.split() == ["billing", "1", "1", "0"]
+    assert line == (
+        "  billing orders-0: 41 -> 7, exact: 10 unconsumed records, from source offset 41 on, are not at the destination, "
+        "though later ones are"
+    )
+    assert total.endswith("at most 0 records repeated; 10 unconsumed records absent at the destination.")
 
 
 def test_entries_on_topics_that_do_not_exist_yet_are_named_as_predicted():

@@ -7,12 +7,13 @@
 from __future__ import annotations
 
 import pytest
-from confluent_kafka import Consumer
+from confluent_kafka import Consumer, KafkaError
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import ConnectionFailed
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import ConnectionFailed, InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import (
     client_configuration,
+    connection_failed,
     open_consumer,
 )
 from tests.support.bad_http import BEHAVIOURS, BadServer, answers
@@ -45,6 +46,17 @@ def test_librdkafka_gets_its_own_names():
         "sasl.username": "me",
         "sasl.password": "hunter2",
     }
+
+
+@pytest.mark.parametrize("option", ["sasl_username", "sasl_password", "ssl_key_password"])
+@pytest.mark.parametrize("value", [" leading", "\nnext1", "a\0b"])
+def test_a_login_that_librdkafka_would_change_is_refused(option, value):
+    options = {**LOGIN, "sasl_mechanism": "PLAIN", "sasl_username": "me", "sasl_password": "x", option: value}
+    with pytest.raises(InvalidInput, match=f"{option} begins with a blank") as refusal:
+        client_configuration(connection_from(options))
+    assert value.strip() not in str(refusal.value)
+    kept = client_configuration(connection_from({**options, option: "=trailing, "}))
+    assert "=trailing, " in kept.values()
 
 
 def test_librdkafka_gets_tokens_by_itself_and_accepts_the_names():
@@ -83,3 +95,19 @@ def test_librdkafka_follows_no_redirect_with_the_secret():
         with pytest.raises(ConnectionFailed, match="access_token"):
             open_consumer(connection_from({**options, "oauth_token_url": url}), {})
         assert endpoint.received and not thief.received
+
+
+@pytest.mark.parametrize(
+    ("text", "remedy"),
+    [
+        (
+            "sasl_ssl://b1:9098/bootstrap: SASL authentication error: [a1]: Too many connects",
+            "run fewer tasks at a time",
+        ),
+        ("sasl_ssl://b1:9098/bootstrap: SASL authentication error: invalid credentials", "and the login"),
+    ],
+)
+def test_a_limit_of_connections_is_no_wrong_login(text, remedy):
+    down = KafkaError(KafkaError._ALL_BROKERS_DOWN)
+    failed = connection_failed(connection_from({"bootstrap_servers": "b1:9098"}), [down, KafkaError(-169, text)])
+    assert remedy in str(failed) and text in str(failed)

@@ -13,7 +13,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.creatio
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.storage import TopicLayout
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topic_changes import Refusal, Trial
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import topic_making
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import destination_topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import destination_topics, obstacles
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogTopic, Suspended
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, Refused
@@ -92,7 +92,7 @@ def test_what_this_run_has_made_is_its_own_and_noted_at_once(prepare):
 def plan(monkeypatch):
     """Plan a topic that is missing at the destination, of which the brokers say this."""
 
-    def plan(trial, own=None, replicas=1):
+    def plan(trial, own=None, replicas=1, copies=False):
         own = own or {}
         monkeypatch.setattr(destination_topics, "topic_configs", lambda *_args: {"orders": TopicConfigs(own, own)})
         monkeypatch.setattr(destination_topics, "_check_replicas", lambda *_args: None)
@@ -102,7 +102,7 @@ def plan(monkeypatch):
         layouts = {"orders": TopicLayout(2, replicas)}
         monkeypatch.setattr(destination_topics.storage, "topic_layouts", lambda *_args: layouts)
         monkeypatch.setattr(topic_making.topic_changes, "try_creation", lambda *_args: trial)
-        pair = destination_topics.TopicPair("orders", "orders", copies=False)
+        pair = destination_topics.TopicPair("orders", "orders", copies)
         (topic,) = destination_topics.plan_topics(NOWHERE, NOWHERE, [pair])
         return topic.created
 
@@ -151,3 +151,29 @@ def test_settings_that_belong_to_the_source_s_brokers_do_not_follow(plan):
         "unclean.leader.election.enable": "true",
     }
     assert plan(Trial({}, {}, {}), own).configs == {"segment.ms": "7", "unclean.leader.election.enable": "true"}
+
+
+@pytest.mark.parametrize(
+    ("shown", "keeps", "refused"),
+    [
+        ("0.10.0-IV1", True, True),
+        ("0.9.0", True, True),
+        ("0.10.2-IV0", False, False),  # brokers that ignore it
+        ("0.11.0-IV2", True, False),
+        ("2.8-IV1", True, False),
+        (None, True, False),
+    ],
+)
+def test_a_topic_in_a_format_without_transactions_is_refused_in_the_plan(plan, monkeypatch, shown, keeps, refused):
+    monkeypatch.setattr(obstacles.topics, "keeps_message_formats", lambda _connection: keeps)
+    shows = {} if shown is None else {"message.format.version": shown}
+    trial = Trial({}, {"orders": TopicConfigs({"min.insync.replicas": "1"} | shows, {})}, {})
+    if refused:
+        with pytest.raises(
+            Refused, match=f"topic orders: the topic is in the message format {shown} .*Set its"
+        ) as found:
+            plan(trial, copies=True)
+        assert found.value.kind == "topic_unsuitable"
+    else:
+        assert plan(trial, copies=True) is not None
+    assert plan(trial, copies=False) is not None

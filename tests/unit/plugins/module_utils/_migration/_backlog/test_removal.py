@@ -44,6 +44,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.record_counts import RecordCount
+from tests.support.identities import known_by_id
 
 NOWHERE = connection_from({"bootstrap_servers": "127.0.0.1:1"}, "destination cluster")
 WHERE = TopicPartition("orders", 0)
@@ -65,7 +66,7 @@ class Cluster:
         self.bounds = Bounds(0, 120, 120)
         self.holds(Progress(60, 20, next=120, end=60))
         patch = monkeypatch.setattr
-        patch(removal.topics, "cluster_id", lambda _connection: "there")
+        known_by_id(monkeypatch, lambda _connection: "there")
         patch(removal.topics, "topic_ids", lambda _connection, names: {n: self.ids[n] for n in names if n in self.ids})
         patch(removal.permissions, "missing_acls", lambda *_args, **_needs: [])
         patch(removal.running, "check_idle", lambda *_args: None)
@@ -77,7 +78,7 @@ class Cluster:
         patch(removal.commits, "delete_groups", lambda _connection, names: self.done.append(names) or {})
         patch(others.groups, "list_groups", lambda *_args, **_how: self.listed())
         patch(others.groups, "subscriptions", lambda _connection, names: {name: self.members[name] for name in names})
-        patch(others.groups, "read_groups", lambda _connection, names, stable=True: self.readings(names))
+        patch(others.groups, "read_groups", lambda _connection, names, **_how: self.readings(names))
         patch(others.storage, "log_sizes", lambda _connection, _partitions: self.sizes)
         patch(others.positions, "partition_bounds", lambda _connection, its: dict.fromkeys(its, self.bounds))
 

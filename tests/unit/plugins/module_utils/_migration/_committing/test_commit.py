@@ -21,10 +21,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._comm
     commit,
     roll_back,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import LogRange, Traits
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
     BrokerError,
     GroupBusy,
+    InvalidFile,
     MigrationError,
     NotAuthorized,
     NotFound,
@@ -47,6 +49,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import CertificateName, Reason, Verdict
+from tests.support.identities import Identities, known_by_id
 
 CLOUD = connection_from({"bootstrap_servers": ["127.0.0.1:9092"]}, "destination cluster")
 NOW = CommitOptions(idle_wait=0)
@@ -74,6 +77,7 @@ class Cluster:
         self.protocols: dict[str, str] = {}
         self.after_reading: t.Callable[[], None] = lambda: None
         self.after_commit: t.Callable[[], None] = lambda: None
+        self.identities: Identities
 
     def step(self, name: str) -> None:
         if self.steps_to_live is not None:
@@ -86,7 +90,7 @@ class Cluster:
         self.step("receipt")
         self.receipt = receipt
 
-    def read_groups(self, _connection: object, names: t.Sequence[str]) -> dict[str, GroupReading]:
+    def read_groups(self, _connection: object, names: t.Sequence[str], **_how: object) -> dict[str, GroupReading]:
         found = {
             name: GroupReading(
                 name,
@@ -145,7 +149,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
     """Billing has committed before, shipping never."""
     its = Cluster(billing={P0: CommittedOffset(90), P1: CommittedOffset(10, "old")})
     monkeypatch.setattr(use_case.limits, "metadata_limit", lambda _connection: 4096)
-    monkeypatch.setattr(use_case, "cluster_id", lambda _connection: "cloud-id")
+    its.identities = known_by_id(monkeypatch, lambda _connection: "cloud-id")
     for room in ("groups", "commits", "permissions"):
         monkeypatch.setattr(use_case.writing, room, its)
     monkeypatch.setattr(use_case, "broker_number", lambda _connection, _name: its.retention)
@@ -237,6 +241,7 @@ def test_a_second_run_writes_nothing(cluster):
 def test_what_was_consumed_since_is_left_alone_and_said(cluster):
     commit(PLAN, None, CLOUD, REWIND, cluster.save)
     cluster.groups["shipping"][P0] = CommittedOffset(45)
+    cluster.protocols["shipping"] = "consumer"
     outcome = commit(PLAN, cluster.receipt, CLOUD, NOW, cluster.save)
     assert outcome.set == {}
     assert outcome.left_out == ["shipping orders-0: migrated earlier, has consumed since: left at 45"]
@@ -412,6 +417,25 @@ def test_what_is_read_back_otherwise_is_an_error_and_no_later_run_takes_it_for_p
         commit(PLAN, cluster.receipt, CLOUD, REWIND, cluster.save)
 
 
+@pytest.mark.parametrize("back", [False, True])
+def test_a_receipt_that_cannot_be_completed_tells_what_was_written(cluster, back):
+    if back:
+        commit(PLAN, None, CLOUD, REWIND, cluster.save)
+        cluster.done.clear()
+
+    def save(receipt: Receipt) -> None:
+        if len(cluster.done) > 1:
+            raise InvalidFile("r.json cannot be written", why="no space", remedy="free space")
+        cluster.save(receipt)
+
+    with pytest.raises(
+        InvalidFile, match="3 offsets are written at the destination, and r.json cannot be written: no space"
+    ):
+        roll_back(cluster.receipt, None, CLOUD, NOW, save) if back else commit(PLAN, None, CLOUD, REWIND, save)
+    done = roll_back(cluster.receipt, None, CLOUD, NOW, cluster.save) if back else None
+    assert done is None or all(each.written is None for each in cluster.receipt.entries)
+
+
 def test_a_group_with_members_is_refused_before_anything_is_written(cluster):
     cluster.states["billing"] = "Stable"
     with pytest.raises(GroupBusy, match=r"group billing: has members \(its state is Stable\)"):
@@ -426,6 +450,113 @@ def test_a_group_whose_commits_move_is_refused_before_anything_is_written(cluste
     cluster.after_reading = consume
     with pytest.raises(GroupBusy, match=r"commits that move \(orders-0 from 90 to 91\).*MirrorMaker 2"):
         commit(PLAN, None, CLOUD, REWIND, cluster.save)
+    assert cluster.done == []
+
+
+def consumed_since(cluster: Cluster, **protocols: str) -> None:
+    """Everything was migrated, and shipping has gone on from 40 to 45."""
+    commit(PLAN, None, CLOUD, REWIND, cluster.save)
+    cluster.groups["shipping"][P0] = CommittedOffset(45)
+    cluster.protocols = protocols
+    cluster.done.clear()
+
+
+def test_a_commit_that_another_tool_has_made_ahead_is_not_taken_for_consumption(cluster):
+    consumed_since(cluster)
+    for save in (None, cluster.save):
+        with pytest.raises(Refused, match="although no consumer has ever joined it: .* skips up to 5 records"):
+            commit(PLAN, cluster.receipt, CLOUD, NOW, save)
+    assert cluster.done == []
+    commit(PLAN, cluster.receipt, CLOUD, REWIND, cluster.save)
+    assert cluster.groups == AFTER
+
+
+@pytest.mark.parametrize("protocols", [{"shipping": "consumer"}, {"shipping": ""}])
+def test_a_group_with_members_has_consumed_since(cluster, protocols):
+    consumed_since(cluster, **protocols)
+    cluster.states["shipping"] = "Stable"
+    outcome = commit(PLAN, cluster.receipt, CLOUD, NOW, cluster.save)
+    assert outcome.left_out == ["shipping orders-0: migrated earlier, has consumed since: left at 45"]
+
+
+def test_a_group_that_is_left_alone_is_watched_as_one_that_is_written(cluster):
+    consumed_since(cluster, shipping="consumer")
+
+    def sync() -> None:
+        cluster.groups["shipping"][P0] = CommittedOffset(cluster.groups["shipping"][P0].offset + 1)
+
+    cluster.after_reading = sync
+    with pytest.raises(GroupBusy, match=r"group shipping: has commits that move \(orders-0 from 45 to 46\)"):
+        commit(PLAN, cluster.receipt, CLOUD, NOW, cluster.save)
+    skip = dataclasses.replace(NOW, on_active_group="skip_group")
+    outcome = commit(PLAN, cluster.receipt, CLOUD, skip, cluster.save)
+    assert outcome.active_groups == ["shipping"]
+    assert (cluster.done, outcome.set) == ([], {})
+
+
+def test_a_consumer_that_joins_a_group_that_is_left_alone_is_no_hindrance(cluster):
+    consumed_since(cluster, shipping="consumer")
+
+    def join() -> None:
+        cluster.states["shipping"] = "Stable"
+        cluster.groups["shipping"][P0] = CommittedOffset(46)
+
+    cluster.after_reading = join
+    assert commit(PLAN, cluster.receipt, CLOUD, NOW, cluster.save).active_groups == []
+
+
+@pytest.mark.parametrize("earlier_group", ["shipping", "billing"])
+def test_a_group_whose_commits_are_gone_is_not_migrated_again_in_silence(cluster, earlier_group):
+    """They have expired, or the group was removed or renamed, by whatever tool."""
+    commit(PLAN, None, CLOUD, REWIND, cluster.save, now=1_764_086_400)
+    cluster.groups.pop(earlier_group)
+    cluster.states.pop(earlier_group)
+    cluster.done.clear()
+    for save in (None, cluster.save):
+        with pytest.raises(
+            Refused, match=f"{earlier_group}, .* on 2025-11-25T16:00:00Z, and has no committed offset now"
+        ):
+            commit(PLAN, cluster.receipt, CLOUD, NOW, save)
+    kept = commit(PLAN, cluster.receipt, CLOUD, dataclasses.replace(NOW, on_rewind="keep"), cluster.save)
+    assert all("left without one (on_rewind: keep)" in line for line in kept.left_out) and kept.left_out
+    assert cluster.done == []
+    commit(PLAN, cluster.receipt, CLOUD, REWIND, cluster.save)
+    assert cluster.groups == AFTER
+
+
+def test_a_plan_that_moves_every_group_back_asks_whether_the_clusters_are_swapped(cluster):
+    back = only(entry("billing", P0, 50, CommittedOffset(90)), entry("billing", P1, 3, CommittedOffset(10, "old")))
+    with pytest.raises(
+        Refused, match="move it back to 50: at the destination, .* source and destination may be swapped"
+    ):
+        commit(back, None, CLOUD, NOW, cluster.save)
+    with pytest.raises(Refused, match=r"move it back to 50\. Set on_rewind"):
+        commit(PLAN, None, CLOUD, NOW, cluster.save)
+
+
+def test_members_are_named_before_whatever_else_a_run_would_be_refused_for(cluster):
+    cluster.states["billing"] = "Stable"
+    with pytest.raises(GroupBusy, match="group billing: has members"):
+        commit(PLAN, None, CLOUD, NOW, cluster.save)
+    cluster.states["billing"] = "Empty"
+    with pytest.raises(Refused, match="this would move it back to 50"):
+        commit(PLAN, None, CLOUD, NOW, cluster.save)
+
+
+def test_a_rollback_names_members_first_and_then_what_it_repeats(cluster):
+    consumed_since(cluster, shipping="consumer")
+    cluster.groups["billing"][P1] = CommittedOffset(57)
+    cluster.states["shipping"] = "Stable"
+    with pytest.raises(GroupBusy, match="group shipping: has members"):
+        roll_back(cluster.receipt, None, CLOUD, NOW, cluster.save)
+    cluster.states["shipping"] = "Empty"
+    with pytest.raises(Refused, match="billing, shipping have consumed up to 12 records at the destination since"):
+        roll_back(cluster.receipt, None, CLOUD, NOW, cluster.save)
+    only = Selection(groups=("shipping",))
+    with pytest.raises(
+        Refused, match="committed offset 45; this would remove it: shipping has consumed up to 5 records"
+    ):
+        roll_back(cluster.receipt, only, CLOUD, NOW, cluster.save)
     assert cluster.done == []
 
 
@@ -468,7 +599,11 @@ def test_a_group_in_use_is_no_matter_where_nothing_is_to_be_written(cluster):
 @pytest.mark.parametrize(
     ("plan", "options", "told"),
     [
-        (dataclasses.replace(PLAN, destination_id="other-id"), REWIND, "was made for cluster other-id, and this is"),
+        (
+            dataclasses.replace(PLAN, destination_id="other-id"),
+            REWIND,
+            "was made for another cluster: this one has the id cloud-id, not other-id",
+        ),
         (PLAN, NOW, "on_rewind"),
         (
             dataclasses.replace(PLAN, entries=(entry("shipping", P0, 100, None),)),
@@ -494,10 +629,67 @@ def test_everything_is_checked_before_anything_is_written(cluster, plan, options
     assert cluster.groups == BEFORE
 
 
+def only(*entries: PlanEntry) -> Plan:
+    return dataclasses.replace(PLAN, entries=entries)
+
+
+LONG_TOPIC = TopicPartition("t" * 250, 0)
+
+
+@pytest.mark.parametrize(
+    ("plan", "arrange", "told"),
+    [
+        (only(entry("shipping", P0, 40, None), entry("", P0, 40, None)), {}, "a group has no name"),
+        (
+            only(entry("shipping", P0, 40, None), entry("g" * 32_768, P0, 40, None)),
+            {},
+            "name is longer than 32767 bytes",
+        ),
+        (
+            only(entry("shipping", P0, 40, None), entry("x", LONG_TOPIC, 40, None)),
+            {},
+            "a topic's name has 250 characters",
+        ),
+        (only(entry("shipping", P0, 40, None, metadata="m" * 4097)), {}, "metadata of 4097 characters is too long"),
+        (
+            only(entry("shipping", P0, 40, None)),
+            {"rights": {"DELETE"}},
+            "needs ACL GROUP READ on shipping, TOPIC READ on or",
+        ),
+        (
+            only(entry("shipping", P0, 40, None)),
+            {"states": {"shipping": "Stable"}, "groups": {"shipping": {}}},
+            "has members",
+        ),
+        (only(entry("shipping", P0, 100, None)), {}, "is not between the log's start"),
+        (only(entry("billing", P0, 50, CommittedOffset(90))), {}, "this would move it back to 50"),
+        (only(entry("shipping", P0, 40, CommittedOffset(3))), {}, "has changed since the plan was made"),
+    ],
+)
+def test_a_dry_run_refuses_what_the_run_refuses_and_neither_saves_a_receipt(cluster, plan, arrange, told):
+    for name, value in arrange.items():
+        setattr(cluster, name, value)
+    said = []
+    for save in (None, cluster.save):
+        with pytest.raises(MigrationError, match=told) as refused:
+            commit(plan, None, CLOUD, NOW, save)
+        said.append(str(refused.value))
+    assert said[0] == said[1]
+    assert (cluster.done, cluster.receipt) == ([], None)
+
+
+def test_a_dry_run_asks_for_no_acl_on_a_topic_that_a_promotion_has_yet_to_make(cluster, monkeypatch):
+    cluster.rights = {"DELETE"}
+    plan = only(entry("shipping", P0, 40, None, predicted=True))
+    assert set(commit(plan, None, CLOUD, NOW, None).set) == {("shipping", P0)}
+
+
 def test_a_receipt_of_another_cluster_is_refused(cluster):
-    with pytest.raises(Refused, match=r"the receipt is of cluster other-id.* Correct the addresses if they are wrong"):
+    with pytest.raises(
+        Refused, match=r"the receipt was made for another cluster.* Correct the addresses if they are wrong"
+    ):
         commit(PLAN, Receipt("other-id"), CLOUD, REWIND, cluster.save)
-    with pytest.raises(Refused, match="the receipt was made for cluster other-id"):
+    with pytest.raises(Refused, match="the receipt was made for another cluster"):
         roll_back(Receipt("other-id"), None, CLOUD, REWIND, cluster.save)
     assert cluster.done == []
 
@@ -556,6 +748,16 @@ def test_renew_removes_such_a_group_and_makes_it_again_with_all_its_commits(old_
     old_group.done.clear()
     again = commit(PLAN, old_group.receipt, CLOUD, RENEW, old_group.save)
     assert (again.set, again.notes, old_group.done) == ({}, [], [])
+
+
+def test_a_group_that_has_consumed_since_is_not_made_again_but_named(old_group):
+    """Made again, it would look like one that nobody has ever joined."""
+    commit(PLAN, None, CLOUD, REWIND, old_group.save)
+    old_group.groups["billing"][P0] = CommittedOffset(55)
+    old_group.done.clear()
+    for _run in range(2):
+        outcome = commit(PLAN, old_group.receipt, CLOUD, RENEW, old_group.save)
+        assert [note.kind for note in outcome.notes] == [NoteKind.OFFSETS_EXPIRE] and old_group.done == []
 
 
 def test_a_group_that_is_right_already_is_renewed_as_well(old_group):
@@ -618,3 +820,71 @@ def test_a_group_that_is_joined_before_it_is_removed_keeps_what_it_has(old_group
     with pytest.raises(GroupBusy, match="cannot be removed"):
         commit(PLAN, None, CLOUD, RENEW, lambda receipt: (original(receipt), join()))
     assert old_group.groups["billing"][OTHER] == CommittedOffset(7, "other", 3)
+
+
+NOTED = Traits(("a:1",), {"orders": "first"}, {"orders": (LogRange(0, 60), LogRange(0, 60))})
+GROWN = {"orders": (LogRange(3, 70), LogRange(0, 60))}
+CHANGED = [
+    (NOTED._replace(topic_ids={"orders": "second"}), "was deleted and created again.* its id is second, and was first"),
+    (NOTED._replace(logs={"orders": (LogRange(0, 60),) * 3}), "has 3 partitions, and had 2 when the plan was made"),
+    (NOTED._replace(logs={"orders": (LogRange(0, 60),)}), "has 1 partition, and had 2 when the plan was made"),
+    (NOTED._replace(logs={"orders": (LogRange(0, 55), LogRange(0, 60))}), "ends at 55, and ended at 60"),
+    (NOTED._replace(topic_ids={}, logs={}), "topic orders of the destination does not exist any more"),
+]
+
+
+@pytest.mark.parametrize(("found", "told"), CHANGED)
+def test_a_topic_that_is_not_what_it_was_when_the_plan_was_made_blocks_its_entries(cluster, found, told):
+    cluster.identities.traits["cloud-id"] = found
+    plan = dataclasses.replace(PLAN, destination_traits=NOTED)
+    for save in (None, cluster.save):
+        with pytest.raises(Refused, match=f"changed_since_plan: .*{told}"):
+            commit(plan, None, CLOUD, REWIND, save)
+    assert cluster.done == []
+    skipping = dataclasses.replace(REWIND, on_blocked="skip_partition")
+    assert P0 not in {partition for _group, partition in commit(plan, None, CLOUD, skipping, cluster.save).set}
+
+
+def test_a_log_that_has_only_gone_on_blocks_nothing(cluster):
+    cluster.identities.traits["cloud-id"] = NOTED._replace(logs=GROWN)
+    assert commit(dataclasses.replace(PLAN, destination_traits=NOTED), None, CLOUD, REWIND, cluster.save).set
+    assert cluster.receipt.traits == Traits(("a:1",), {"orders": "first"})
+
+
+def test_the_source_is_looked_at_as_well(cluster):
+    onprem = connection_from({"bootstrap_servers": ["127.0.0.1:2"]}, "source cluster")
+    cluster.identities.id_of = lambda connection: "onprem-id" if connection is onprem else "cloud-id"
+    cluster.identities.traits["onprem-id"] = NOTED._replace(logs={"orders": (LogRange(0, 60),) * 3})
+    plan = dataclasses.replace(PLAN, source_traits=NOTED)
+    with pytest.raises(Refused, match="topic orders of the source has 3 partitions, and had 2 when the plan was made"):
+        commit(plan, None, CLOUD, REWIND, cluster.save, source=onprem)
+
+
+def test_a_receipt_knows_nothing_of_a_topic_that_was_created_again(cluster):
+    cluster.identities.traits["cloud-id"] = NOTED
+    plan = dataclasses.replace(PLAN, destination_traits=NOTED)
+    commit(plan, None, CLOUD, REWIND, cluster.save)
+    again = NOTED._replace(topic_ids={"orders": "second"})
+    cluster.identities.traits["cloud-id"] = again
+    with pytest.raises(
+        Refused, match=r"created again since the commit: its id is second, and was first.*exclude_topic"
+    ):
+        roll_back(cluster.receipt, None, CLOUD, REWIND, cluster.save)
+    cluster.groups = {"billing": {P0: CommittedOffset(70)}}
+    entries = tuple(dataclasses.replace(each, expected=None) for each in PLAN.entries if each.key != ("billing", P0))
+    entries += (dataclasses.replace(PLAN.by_key()["billing", P0], expected=CommittedOffset(70)),)
+    anew = dataclasses.replace(PLAN, entries=entries, destination_traits=again)
+    commit(anew, cluster.receipt, CLOUD, REWIND, cluster.save)
+    assert cluster.receipt.by_key()["billing", P0].before == CommittedOffset(70)  # 90 was in the old topic
+    assert cluster.receipt.traits.topic_ids == {"orders": "second"}
+
+
+def test_a_receipt_of_another_cluster_with_the_same_id_is_refused(cluster):
+    cluster.identities.traits["cloud-id"] = NOTED
+    commit(PLAN, None, CLOUD, REWIND, cluster.save)
+    cluster.identities.traits["cloud-id"] = Traits(("b:1",), {"orders": "another"})
+    told = r"has brokers at other addresses and its topic orders is another one \(its id is another, and was first\)"
+    with pytest.raises(Refused, match=told):
+        commit(PLAN, cluster.receipt, CLOUD, REWIND, cluster.save)
+    with pytest.raises(Refused, match=told):
+        roll_back(cluster.receipt, None, CLOUD, REWIND, cluster.save)

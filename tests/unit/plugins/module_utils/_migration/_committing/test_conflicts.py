@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import conflicts
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import conflicts, entry_decision
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.entry_decision import Ground
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import PlanEntry, SourcePosition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnAdvance, OnRewind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Origin, Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
@@ -44,11 +47,22 @@ def decided(
     known: Receipt = NOTHING_KNOWN,
     on_rewind: str = "fail",
     on_advance: str = "advance",
+    joined: tuple[str, ...] = ("billing",),
 ) -> str:
-    """written, kept, right (nothing to do), refused by a policy, or changed (since the plan was made)."""
+    """written, kept, right (nothing to do), refused by a policy, or changed (since the plan was made).
+
+    What would be written or refused is what a preview and a verification are about, too.
+    """
     current = {} if found is None else {KEY: found}
+    ground = Ground("cloud", current, known, OnRewind(on_rewind), OnAdvance(on_advance), joined)
+    does = _does(plan, ground)
+    assert entry_decision.entries_to_write([plan], ground) == ([] if does in ("kept", "right") else [plan])
+    return does
+
+
+def _does(plan: PlanEntry, ground: Ground) -> str:
     try:
-        writes = conflicts.commit_writes([plan], current, known, on_rewind, on_advance, "cloud")
+        writes = entry_decision.commit_writes([plan], ground)
     except Refused as exc:
         assert (exc.cluster, exc.group, exc.topic, exc.partition) == ("cloud", "billing", "orders", 0)
         assert exc.remedy
@@ -110,7 +124,8 @@ def test_a_leader_epoch_that_nobody_asked_for_is_no_difference():
         pytest.param(10, 50, 60, "kept", id="has consumed since"),
         pytest.param(None, 50, 60, "kept", id="has consumed since, and had no commit before"),
         pytest.param(10, 50, 30, "refused", id="somebody has rewound it since"),
-        pytest.param(10, 50, None, "changed", id="its commit has expired since"),
+        pytest.param(10, 50, None, "refused", id="its commit has expired since"),
+        pytest.param(None, 50, None, "refused", id="its commit has expired since, and had no commit before"),
         pytest.param(10, 50, 10, "written", id="somebody has put it back since"),
         pytest.param(None, None, None, "written", id="killed before its write"),
         pytest.param(10, None, 10, "written", id="killed before its write, and had a commit before"),
@@ -165,13 +180,49 @@ def test_the_source_has_moved_on_and_the_plan_still_expects_what_stood_there_bef
     assert decided(entry(70, 10), at(60), receipt(10, 50, 50)) == "changed"
 
 
+# A group that was migrated to 50, and whose commits are gone: removed, renamed, or expired.
+@pytest.mark.parametrize("target", [50, 70])
+@pytest.mark.parametrize("before", [None, 10])
+@pytest.mark.parametrize(("on_rewind", "expected"), [("fail", "refused"), ("keep", "kept"), ("rewind", "written")])
+def test_a_commit_that_was_written_and_is_gone_is_remembered(target, before, on_rewind, expected):
+    for plan in (entry(target, None), entry(target, before)):
+        assert decided(plan, None, receipt(before, 50, 50), on_rewind=on_rewind) == expected
+        assert decided(plan, None, receipt(before, 50, 50), on_rewind=on_rewind, joined=()) == expected
+
+
+def test_what_has_become_of_a_commit_that_is_gone_is_said_with_what_each_way_repeats_or_skips():
+    known = Receipt("id", (ReceiptEntry(*KEY, None, at(50), at(50), time=1_764_086_400),))
+    ground = Ground("cloud", {}, known, OnRewind.FAIL, OnAdvance.ADVANCE, (), {PARTITION: 93})
+    with pytest.raises(Refused) as refused:
+        entry_decision.commit_writes([entry(50)], ground)
+    assert refused.value.kind is FailureKind.DESTINATION_CHANGED
+    assert str(refused.value) == (
+        "cloud, group billing, topic orders, partition 0: the group was migrated to 50 on 2025-11-25T16:00:00Z, and has "
+        "no committed offset now: its committed offsets have expired, somebody has removed or renamed the group, or a "
+        "rollback was killed; how far it had consumed is not known any more. If the group has another name now, take it "
+        "out of the selection. Otherwise set on_rewind to rewind to commit 50, which repeats what it has consumed at "
+        "the destination, up to 43 records; or to keep to leave such entries alone: their consumers start by "
+        "auto.offset.reset, where latest skips what they have not consumed, and earliest repeats everything."
+    )
+
+
+# Migrated to 50; another tool, or a consumer that uses assign(), has committed since.
+@pytest.mark.parametrize(("on_rewind", "expected"), [("fail", "refused"), ("keep", "kept"), ("rewind", "written")])
+def test_a_later_commit_of_a_group_that_nobody_has_ever_joined_is_not_taken_for_consumption(on_rewind, expected):
+    for plan in (entry(50, None), entry(50, 60)):
+        assert decided(plan, at(60), receipt(None, 50, 50), on_rewind=on_rewind, joined=()) == expected
+        assert decided(plan, at(60), receipt(None, 50, 50), on_rewind=on_rewind, joined=("shipping",)) == expected
+    assert decided(entry(50, None), at(50, "by its own commit"), receipt(None, 50, 50), joined=()) == "kept"
+
+
 def test_after_a_rollback_the_same_plan_is_committed_again():
     assert decided(entry(50, 10), at(10), receipt(10, None, None)) == "written"
     assert decided(entry(50, None), None, receipt(None, None, None)) == "written"
 
 
 def test_what_is_left_alone_is_said_with_the_reason():
-    writes = conflicts.commit_writes([entry(50, 90)], {KEY: CommittedOffset(90)}, NOTHING_KNOWN, "keep", "advance", "c")
+    ground = Ground("c", {KEY: CommittedOffset(90)}, NOTHING_KNOWN, OnRewind.KEEP, OnAdvance.ADVANCE)
+    writes = entry_decision.commit_writes([entry(50, 90)], ground)
     assert writes.kept == ["billing orders-0: kept at 90 instead of moved back to 50 (on_rewind: keep)"]
 
 
@@ -181,8 +232,9 @@ def test_what_is_left_alone_is_said_with_the_reason():
         (
             90,
             (
-                "the group has the committed offset 90; this would move it back to 50. Set on_rewind to rewind to "
-                "allow it, or to keep"
+                "the group has the committed offset 90; this would move it back to 50: at the destination, every "
+                "group has gone further than the plan: source and destination may be swapped. Set on_rewind to "
+                "rewind to allow it"
             ),
         ),
         (
@@ -196,28 +248,30 @@ def test_what_is_left_alone_is_said_with_the_reason():
 )
 def test_a_refusal_names_the_option_that_allows_it(found, told):
     with pytest.raises(Refused) as refused:
-        conflicts.commit_writes([entry(50, found)], {KEY: at(found)}, NOTHING_KNOWN, "fail", "fail", "cloud")
+        entry_decision.commit_writes(
+            [entry(50, found)], Ground("cloud", {KEY: at(found)}, NOTHING_KNOWN, OnRewind.FAIL, OnAdvance.FAIL)
+        )
     assert told in str(refused.value)
 
 
 def test_repeated_commits_keep_the_earliest_state():
     known = receipt(10, 50, 50)
     entries = conflicts.receipt_entries(
-        conflicts.Writes({KEY: at(70)}, []), [entry(70)], {KEY: CommittedOffset(50)}, known
+        conflicts.Writes({KEY: at(70)}, []), [entry(70)], {KEY: CommittedOffset(50)}, known, 5
     )
-    assert entries == [ReceiptEntry(*KEY, before=at(10), written=at(70), after=None, source=(Origin(*KEY),))]
+    assert entries == [ReceiptEntry(*KEY, before=at(10), written=at(70), after=None, source=(Origin(*KEY),), time=5)]
 
 
 def test_a_commit_after_a_rollback_begins_anew():
     known = receipt(10, None, None)
     entries = conflicts.receipt_entries(
-        conflicts.Writes({KEY: at(70)}, []), [entry(70)], {KEY: CommittedOffset(12)}, known
+        conflicts.Writes({KEY: at(70)}, []), [entry(70)], {KEY: CommittedOffset(12)}, known, None
     )
     assert entries == [ReceiptEntry(*KEY, before=at(12), written=at(70), after=None, source=(Origin(*KEY),))]
 
 
 def test_what_was_not_there_is_known_as_not_there():
-    entries = conflicts.receipt_entries(conflicts.Writes({KEY: at(70)}, []), [entry(70)], {}, NOTHING_KNOWN)
+    entries = conflicts.receipt_entries(conflicts.Writes({KEY: at(70)}, []), [entry(70)], {}, NOTHING_KNOWN, None)
     assert entries == [ReceiptEntry(*KEY, before=None, written=at(70), after=None, source=(Origin(*KEY),))]
 
 

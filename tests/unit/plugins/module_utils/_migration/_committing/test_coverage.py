@@ -98,5 +98,7 @@ def test_equal_offsets_with_other_metadata_are_another_snapshot():
 
 
 def test_a_snapshot_of_another_cluster_is_refused():
-    with pytest.raises(Refused, match="made for source cluster onprem-id, and the snapshot is of elsewhere-id"):
+    with pytest.raises(
+        Refused, match="another source cluster: that of the snapshot has the id elsewhere-id, not onprem-id"
+    ):
         check_covers(PLAN, dataclasses.replace(SNAPSHOT, cluster_id="elsewhere-id"), "fail")

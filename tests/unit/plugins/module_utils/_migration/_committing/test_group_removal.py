@@ -38,6 +38,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.removed import Removed
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import CertificateName, Verdict
+from tests.support.identities import known_by_id
 
 HERE = connection_from({"bootstrap_servers": ["127.0.0.1:9092"]}, "cluster")
 NOW = RemovalOptions(idle_wait=0)
@@ -117,7 +118,7 @@ def cluster(monkeypatch):
     its = Cluster()
     for room in ("groups", "commits", "permissions"):
         monkeypatch.setattr(use_case.writing, room, its)
-    monkeypatch.setattr(use_case, "cluster_id", lambda _connection: "id")
+    known_by_id(monkeypatch, lambda _connection: "id")
     bounds = types.SimpleNamespace(
         partition_bounds=lambda _connection, all_of: dict.fromkeys(all_of, Bounds(0, 99, 99))
     )
@@ -179,8 +180,8 @@ def change(cluster: Cluster, **groups: Commits) -> None:
             dataclasses.replace(PLAN, entries=(dataclasses.replace(PLAN.entries[0], offset=None), *PLAN.entries[1:])),
             "partition 0: .* offset 5, and no new group gets it",
         ),
-        (lambda it: None, dataclasses.replace(PLAN, source_id="other"), "the plan is from cluster other to cluster id"),
-        (lambda it: None, dataclasses.replace(PLAN, source_id="x", destination_id="x"), "the plan was made for cluster x"),
+        (lambda it: None, dataclasses.replace(PLAN, source_id="other"), "from one cluster to another: .* the id id, not other"),
+        (lambda it: None, dataclasses.replace(PLAN, source_id="x", destination_id="x"), "another cluster: .* the id id, not x"),
         (lambda it: it.groups.pop("new-billing"), PLAN, "group new-billing, .* has the committed offset none, and not 5"),
     ],
 )  # fmt: skip
@@ -221,7 +222,7 @@ def test_groups_that_become_one_stay_together_where_it_is_left_out_as_a_whole(cl
 def test_groups_in_use_and_missing_rights_are_refused_before_anything_is_removed(cluster):
     for states, protocols, told in (
         ({"billing": "Stable"}, {}, "group billing: has members"),
-        ({}, {"billing": "connect"}, "belongs to Kafka Connect"),
+        ({}, {"billing": "connect"}, "is the group of Kafka Connect's workers"),
     ):
         cluster.states, cluster.protocols = states, protocols
         with pytest.raises(GroupBusy, match=told):
@@ -324,5 +325,5 @@ def test_a_file_of_another_cluster_is_refused(cluster):
         lambda: remove_old_groups(PLAN, None, Removed("other"), HERE, NOW, cluster.save),
         lambda: restore_old_groups(Removed("other"), None, HERE, NOW, cluster.save),
     ):
-        with pytest.raises(Refused, match=r"cluster other, and this is cluster id"):
+        with pytest.raises(Refused, match=r"another cluster: this one has the id id, not other"):
             call()

@@ -21,7 +21,7 @@ def check(monkeypatch, metadata, limit):
     monkeypatch.setattr(limits, "metadata_limit", lambda _connection: limit)
     targets = {("billing", TopicPartition("orders", 0)): CommittedOffset(1, "short")}
     targets[("billing", TopicPartition("orders", 1))] = CommittedOffset(1, metadata)
-    limits.check_metadata(CLOUD, {**targets, ("billing", TopicPartition("orders", 2)): None})
+    limits.check_targets(CLOUD, {**targets, ("billing", TopicPartition("orders", 2)): None})
 
 
 @pytest.mark.parametrize(("limit", "length"), [(10, 10), (4096, 4096), (5000, 5000), (None, 4096)])
@@ -44,4 +44,4 @@ def test_who_may_not_read_the_limit_is_told_how(monkeypatch):
 
 def test_no_cluster_is_asked_where_nothing_has_metadata(monkeypatch):
     monkeypatch.setattr(limits, "metadata_limit", lambda _connection: pytest.fail("it was asked"))
-    limits.check_metadata(CLOUD, {("billing", TopicPartition("orders", 0)): CommittedOffset(1)})
+    limits.check_targets(CLOUD, {("billing", TopicPartition("orders", 0)): CommittedOffset(1)})

@@ -9,8 +9,6 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import conflicts, pending
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.commit import CommitOptions
@@ -77,8 +75,18 @@ def test_what_stands_right_or_has_consumed_since_is_not_written(would_write):
     ],
 )
 def test_what_an_option_keeps_is_not_written(would_write, options, commits, expected):
-    its = would_write([entry("billing", P0), entry("billing", P1)], commits, dataclasses.replace(NOW, **options))
+    planned = [
+        dataclasses.replace(entry(*key), expected=CommittedOffset(commits[key]) if key in commits else None)
+        for key in (("billing", P0), ("billing", P1))
+    ]
+    its = would_write(planned, commits, dataclasses.replace(NOW, **options))
     assert [partition for _group, partition in its] == expected
+
+
+def test_what_keep_does_not_keep_is_verified_although_the_commit_refuses_it(would_write):
+    """The commit has changed since the plan was made, and no policy overrides that."""
+    keep = dataclasses.replace(NOW, on_rewind="keep", on_advance="keep")
+    assert would_write([entry("billing", P0)], {("billing", P0): 90}, keep) == [("billing", P0)]
 
 
 def test_groups_that_are_left_out_are_not_written(would_write):
@@ -97,30 +105,6 @@ def test_partitions_that_were_merged_belong_together(would_write):
     entries = [entry("billing", P0, source=source), entry("billing", P1, source=source)]
     assert would_write(entries, {("billing", P0): 50}) == [("billing", P0), ("billing", P1)]
     assert would_write(entries, {("billing", P0): 50, ("billing", P1): 50}) == []
-
-
-offsets = st.none() | st.sampled_from([10, 49, 50, 51, 90])
-
-
-@given(
-    offsets,
-    st.none() | st.tuples(offsets, offsets, offsets),
-    st.sampled_from(["fail", "keep", "rewind"]),
-    st.sampled_from(["advance", "keep", "fail"]),
-)
-def test_a_commit_writes_or_refuses_exactly_this(found, earlier, on_rewind, on_advance):
-    def at(offset):
-        return None if offset is None else CommittedOffset(offset)
-
-    its = dataclasses.replace(entry("billing", P0), expected=at(found))
-    known = ReceiptEntry("billing", P0, *map(at, earlier)) if earlier else None
-    try:
-        current = {} if found is None else {its.key: at(found)}
-        receipt = Receipt("D", (known,) if known else ())
-        written = bool(conflicts.commit_writes([its], current, receipt, on_rewind, on_advance, "cloud").set)
-    except Refused:
-        written = True
-    assert conflicts.would_write(its, at(found), known, on_rewind, on_advance) is written
 
 
 def test_an_objection_blocks_an_entry_that_would_be_written_and_no_other():

@@ -18,7 +18,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
     BrokerError,
     ConnectionFailed,
     GroupBusy,
-    Refused,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
@@ -78,13 +77,11 @@ class Source:
 def source(monkeypatch: pytest.MonkeyPatch) -> Source:
     its = Source()
     monkeypatch.setattr(source_watch, "groups", its)
-    monkeypatch.setattr(source_watch, "cluster_id", lambda _connection: "onprem-id")
     return its
 
 
 def test_groups_that_stand_still_pass(source):
     watch = SourceWatch(ONPREM, PLAN, "fail")
-    watch.check_cluster()
     assert watch.before(ALL) == (ALL, [], [])
     assert watch.after(ALL.set) == []
 
@@ -92,7 +89,6 @@ def test_groups_that_stand_still_pass(source):
 def test_without_a_source_nobody_is_asked(source):
     source.offsets["billing"][P0] = 9
     watch = SourceWatch(None, PLAN, "fail")
-    watch.check_cluster()
     assert watch.before(ALL) == (ALL, [], [])
     assert watch.after(ALL.set) == []
     assert source.asked == []
@@ -187,9 +183,3 @@ def test_a_source_that_cannot_be_read_any_more_is_told_with_what_was_done(source
         SourceWatch(ONPREM, PLAN, "fail").after(ALL.set)
     assert "the plan's offsets are committed, but the source's groups could not be read once more" in str(failed.value)
     assert "connection refused" in str(failed.value)
-
-
-def test_another_cluster_than_the_plans_is_refused(source, monkeypatch):
-    monkeypatch.setattr(source_watch, "cluster_id", lambda _connection: "twin-id")
-    with pytest.raises(Refused, match="made for source cluster onprem-id, and this is cluster twin-id"):
-        SourceWatch(ONPREM, PLAN, "fail").check_cluster()

@@ -13,11 +13,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Rule
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Prefixes, Rule
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mirror_records import Checkpoint, CheckpointKey
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+from tests.support.identities import known_by_id
 
 CLOUD = connection_from({"bootstrap_servers": ["127.0.0.1:1"]}, "destination cluster")
 POLICY = ReplicationPolicy("onprem", "cloud", "identity")
@@ -29,15 +30,14 @@ def plan(monkeypatch):
     copied_topics = ["sales", "clicks", "onprem.orders"]
     found = {CheckpointKey("billing", TopicPartition(topic, 0)): Checkpoint(41, 47, "m") for topic in copied_topics}
     monkeypatch.setattr(checkpoints, "read_checkpoints", lambda _cluster, topic: plan.read.append(topic) or found)
-    monkeypatch.setattr(checkpoints.topics, "partition_counts", lambda _cluster, names: dict.fromkeys(names, 1))
-    monkeypatch.setattr(checkpoints.topics, "cluster_id", lambda _cluster: "C")
+    known_by_id(monkeypatch, lambda _cluster: "C", lambda _cluster, names: dict.fromkeys(names, 1))
     monkeypatch.setattr(
         checkpoints.positions, "partition_bounds", lambda _cluster, where: {each: Bounds(0, 50, 50) for each in where}
     )
     monkeypatch.setattr(checkpoints, "with_expected", lambda plan, *_given: plan)
 
     def plan(mapping, policy=POLICY, **selection):
-        made, _count, _notes = checkpoints.plan_from_checkpoints(
+        made, _count, _notes, _lines = checkpoints.plan_from_checkpoints(
             CLOUD, policy, Selection(("billing",), **selection), mapping
         )
         return {entry.partition.topic: (entry.source[0].partition.topic, entry.offset) for entry in made.entries}
@@ -56,7 +56,9 @@ def test_a_policy_of_ones_own_names_the_internal_topics_and_the_map_the_copied_o
 
 
 def test_without_a_map_the_policy_names_both(plan):
-    assert plan(Mapping(topic_prefix="onprem."), POLICY._replace(name="default")) == {"onprem.orders": ("orders", 47)}
+    assert plan(Mapping(prefixes=Prefixes("onprem.")), POLICY._replace(name="default")) == {
+        "onprem.orders": ("orders", 47)
+    }
 
 
 def test_a_pattern_is_about_the_topics_that_are_named(plan):

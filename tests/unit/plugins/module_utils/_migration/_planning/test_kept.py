@@ -17,7 +17,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import EVERYTHING, MatchOn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Copied, Evidence, Plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import CertificateName, Reason, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import (
+    Absent,
+    CertificateName,
+    Reason,
+    Verdict,
+)
 
 HERE, THERE = TopicPartition("orders", 0), TopicPartition("dc1.orders", 0)
 DRAFT = Draft("billing", THERE, "billing", HERE, CommittedOffset(40, "host-7"))
@@ -58,9 +63,10 @@ def test_an_entry_that_names_no_known_certificate_is_decided_anew(keep):
         DRAFT.entry(Verdict.BLOCKED, reason=Reason.DESTINATION_LAGS),
         dataclasses.replace(EXACT, evidence=KNOWN._replace(before=None)),
         dataclasses.replace(EXACT, metadata="host-8"),
+        dataclasses.replace(EXACT, absent=Absent(2, 43)),
         dataclasses.replace(EXACT, source=(DRAFT.position._replace(offset=41),)),
     ],
-    ids=["safe", "blocked", "at the log's start", "other metadata", "another commit"],
+    ids=["safe", "blocked", "at the log's start", "other metadata", "absent records", "another commit"],
 )
 def test_anything_else_is_decided_anew(keep, entry):
     assert not keep(entry)

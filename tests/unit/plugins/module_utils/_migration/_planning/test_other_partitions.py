@@ -13,8 +13,12 @@ import typing as t
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Policy
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import cluster_logs
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.by_records import by_records
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.other_partitions import (
+    corrected_entries,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import (
     StrategyInput,
     TranslateOptions,
@@ -23,10 +27,15 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.clust
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection, connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
+    Copied,
+    Evidence,
+    Plan,
+    PlanEntry,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import CertificateName, Reason, Verdict
 
 SOURCE = connection_from({"bootstrap_servers": ["127.0.0.1:1"]}, "source cluster")
 DESTINATION = connection_from({"bootstrap_servers": ["127.0.0.1:2"]}, "destination cluster")
@@ -48,6 +57,7 @@ class Clusters:
         self.is_stamped = False
         self.looked_up: set[tuple[int, int]] = set()  # partitions and times, at the destination
         self.logs = {SOURCE.name: source, DESTINATION.name: destination}
+        self.aborted: dict[int, list[Record]] = {}  # at the source, by partition
 
     def topic_settings(self, connection: Connection, names: t.Iterable[str]) -> t.Any:
         return dict.fromkeys(
@@ -60,10 +70,16 @@ class Clusters:
         )
 
     def partition_bounds(self, connection: Connection, partitions: t.Iterable[TopicPartition]) -> dict[t.Any, Bounds]:
-        ends = {where: len(self.logs[connection.name][where.partition]) for where in partitions}
-        return {where: Bounds(0, end, end) for where, end in ends.items()}
+        bounds = {}
+        for where in partitions:
+            offsets = [each.offset for each in self.logs[connection.name][where.partition]] or [-1]
+            bounds[where] = Bounds(max(0, offsets[0]), offsets[-1] + 1, offsets[-1] + 1)
+        return bounds
 
-    def lookup_all_times(self, connection: Connection, wanted: t.Iterable[tuple[TopicPartition, int]]) -> t.Any:
+    def lookup_all_times(
+        self, connection: Connection, wanted: t.Iterable[tuple[TopicPartition, int]], _refused: t.Any = None
+    ) -> t.Any:
+        assert all(time >= 0 for _where, time in wanted), "no broker looks up a negative time"
         if connection.name == DESTINATION.name:
             self.looked_up |= {(where.partition, time) for where, time in wanted}
         return {
@@ -73,14 +89,23 @@ class Clusters:
             for where, time in wanted
         }
 
-    def read_ranges(self, connection: Connection, wanted: t.Mapping[t.Any, t.Any], **_options: t.Any) -> t.Any:
-        return {
-            where: [(start, end, self.logs[connection.name][where.partition][start:end]) for start, end in spans]
-            for where, spans in wanted.items()
-        }
+    def read_ranges(
+        self, connection: Connection, wanted: t.Mapping[t.Any, t.Any], committed: bool, **_options: t.Any
+    ) -> t.Any:
+        found = {}
+        for where, spans in wanted.items():
+            records = self.logs[connection.name][where.partition]
+            if not committed:
+                records = sorted([*records, *self.aborted.get(where.partition, ())])
+            found[where] = [(start, end, [r for r in records if start <= r.offset < end]) for start, end in spans]
+        return found
 
-    def planned(self, *committed: int | None, previous: Plan | None = None) -> list[PlanEntry]:
+    def planned(self, *committed: int | None, previous: Plan | None = None, **policy: t.Any) -> list[PlanEntry]:
         """The entries of a group that has committed these offsets, by partition."""
+        return list(by_records(self.given(*committed, previous=previous, **policy)).entries.values())
+
+    def given(self, *committed: int | None, previous: Plan | None = None, **policy: t.Any) -> StrategyInput:
+        """What is asked of a group that has committed these offsets, by partition."""
         drafts = [
             Draft("g", TopicPartition("orders", at), "g", TopicPartition("orders", at), CommittedOffset(offset))
             for at, offset in enumerate(committed)
@@ -90,20 +115,19 @@ class Clusters:
         source, destination = ClusterLogs(SOURCE, with_open=True), ClusterLogs(DESTINATION)
         for logs in (source, destination):
             logs.learn([TopicPartition("orders", at) for at in range(counts["orders"])])
-        given = StrategyInput(
+        return StrategyInput(
             {draft.key: draft for draft in drafts},
             [],
             source,
             destination,
             counts,
             counts,
-            False,
+            {},
             previous,
-            TranslateOptions(),
+            TranslateOptions(policy=Policy(**policy)),
             lambda: pytest.fail("Spark is not needed"),
             silent,
         )
-        return list(by_records(given).entries.values())
 
 
 @pytest.fixture
@@ -190,3 +214,131 @@ def test_an_equal_record_of_the_other_partition_is_no_stray(clusters):
     destination = [heartbeats[0], log(itertools.chain(times[:3], times[6:]), contents=lambda _time: "heartbeat")]
     reasons = {entry.reason for entry in clusters(heartbeats, destination).planned(3, 3)}
     assert Reason.OTHER_PARTITIONS not in reasons
+
+
+def untimed(partition, time):
+    """Six records of this time, all different."""
+    digests = [f"{partition} {offset}".rjust(16).encode() for offset in range(6)]
+    return [Record(offset, time, digest, digest) for offset, digest in enumerate(digests)]
+
+
+@pytest.mark.parametrize("time", [-1, -62_135_596_800_000])
+class TestTimesThatNoBrokerLooksUp:
+    """Records without times, or with negative ones, are known by their content."""
+
+    def test_the_replication_tool_lags(self, clusters, time):
+        source = [untimed(at, time) for at in range(2)]
+        for entry in clusters(source, [copied[:3] for copied in source]).planned(3, 3):
+            assert (entry.verdict, entry.offset) == (Verdict.EXACT, 3)
+
+    def test_a_copy_in_another_partition_is_found(self, clusters, time):
+        source = [untimed(at, time) for at in range(2)]
+        crossed = source[0][:3] + [
+            each._replace(offset=at, timestamp=5000 + at) for at, each in enumerate(source[1][3:], 3)
+        ]
+        for entry in clusters(source, [crossed, source[1][:3]]).planned(3, 3):
+            assert (entry.verdict, entry.reason) == (Verdict.BLOCKED, Reason.OTHER_PARTITIONS)
+
+
+class TestTimesOfItsOwn:
+    """A replication tool that is any producer: with a partitioner, and with the current time as timestamp."""
+
+    SIZE = 400
+
+    @pytest.fixture
+    def source(self) -> list[list[Record]]:
+        """Two partitions of different records."""
+        return [log(10 * number + partition for number in range(self.SIZE)) for partition in range(2)]
+
+    def copied(self, clusters, source, partition_of, lag=0) -> Clusters:
+        """The records in the order of their times, each to the partition that is named, and later than all of them."""
+        destination: list[list[Record]] = [[], []]
+        everything = sorted(
+            ((each, at) for at, its in enumerate(source) for each in its), key=lambda its: its[0].timestamp
+        )
+        for now, (record, at) in enumerate(everything[: len(everything) - lag], 1_000_000):
+            its = destination[partition_of(record, at)]
+            its.append(record._replace(offset=len(its), timestamp=now))
+        return clusters(source, destination)
+
+    @pytest.mark.parametrize(
+        "partition_of",
+        [
+            lambda record, _at: record.timestamp // 10 % 3 % 2,
+            lambda _record, _at: 0,
+            lambda record, at: at if record.timestamp < 3000 else 0,
+        ],
+        ids=["a partitioner", "all to one", "all to one since lately"],
+    )
+    @pytest.mark.parametrize("lag", [0, 20])
+    def test_records_in_other_partitions_are_found(self, clusters, source, partition_of, lag):
+        entries = self.copied(clusters, source, partition_of, lag).planned(300, 100)
+        assert {(entry.verdict, entry.reason) for entry in entries} == {(Verdict.BLOCKED, Reason.OTHER_PARTITIONS)}
+
+    @pytest.mark.parametrize(
+        ("lag", "committed"), [(0, (300, 100)), (20, (300, 100)), (20, (390, 390)), (0, (400, 400))]
+    )
+    def test_a_tool_that_keeps_partitions_blocks_nothing(self, clusters, source, lag, committed):
+        entries = self.copied(clusters, source, lambda _record, at: at, lag).planned(*committed)
+        assert [(entry.verdict, entry.offset) for entry in entries] == [(Verdict.EXACT, offset) for offset in committed]
+
+    def test_nor_does_one_that_has_not_come_to_the_group(self, clusters, source):
+        entries = self.copied(clusters, source, lambda _record, at: at, lag=100).planned(360, 100)
+        assert [entry.reason for entry in entries] == [Reason.DESTINATION_LAGS, None]
+
+    def of_long_logs(self, its: Clusters, *offsets: int) -> dict[t.Any, PlanEntry]:
+        """What becomes of entries that Spark has decided, whose logs are too long to be read here."""
+        given = its.given(300, 100, budget=100)
+        entries = {}
+        for (key, draft), offset in zip(given.searched.items(), offsets, strict=True):
+            evidence = Evidence(Copied(0, 0, ""), None, ("key", "value"), CertificateName.WHOLE_LOGS)
+            entries[key] = draft.entry(Verdict.EXACT, offset, repeats=0, evidence=evidence)
+        return {key[1].partition: entry for key, entry in corrected_entries(given, given.searched, entries).items()}
+
+    def test_long_logs_are_looked_at_around_the_offsets(self, clusters, source):
+        its = self.copied(clusters, source, lambda _record, at: at, lag=190)
+        assert self.of_long_logs(its, 300, 100) == {}
+
+    def test_records_of_other_partitions_there_are_no_exact_offset(self, clusters, source):
+        its = self.copied(clusters, source, lambda record, _at: record.timestamp // 10 % 3 % 2)
+        corrected = self.of_long_logs(its, 286, 117)
+        assert [entry.verdict for entry in corrected.values()] in ([Verdict.SAFE] * 2, [Verdict.BLOCKED] * 2)
+        assert {entry.reason for entry in corrected.values()} == {Reason.OTHER_PARTITIONS}
+
+
+def test_an_equal_record_of_the_other_partition_that_was_aborted_is_no_stray(clusters):
+    """The replication tool has copied it, and lags."""
+    first, second = log([0, 10, 20, 30, 40]), log([1, 11, 40, 51])
+    aborted = second[2]
+    its = clusters([first, [*second[:2], second[3]]], [first[:4], second])
+    assert {entry.reason for entry in its.planned(2, 2)} == {Reason.OTHER_PARTITIONS}
+    its.aborted[1] = [aborted]
+    assert [(entry.verdict, entry.offset) for entry in its.planned(4, 2)] == [(Verdict.EXACT, 4), (Verdict.EXACT, 2)]
+
+
+def test_an_equal_record_of_the_other_partition_that_has_expired_is_no_stray(clusters):
+    first, second = log([0, 10, 20, 30, 40]), log([1, 11, 40, 51, 61])
+    its = clusters([first, second[3:]], [first[:4], second])
+    assert [(entry.verdict, entry.offset) for entry in its.planned(4, 4)] == [(Verdict.EXACT, 4), (Verdict.EXACT, 4)]
+
+
+def test_what_stands_where_expired_records_stood_is_a_stray_if_later_ones_are_in_their_partition(clusters):
+    first, second = log([0, 10, 20, 30, 40, 50]), log([1, 11, 40, 51, 61])
+    destination = [log([0, 10, 20, 30, 50]), second]
+    its = clusters([first, second[3:]], destination)
+    assert {entry.reason for entry in its.planned(4, 4)} == {Reason.OTHER_PARTITIONS}
+
+
+@pytest.mark.parametrize("keeps_times", [True, False])
+def test_strays_that_begin_after_the_first_unconsumed_records_are_found_next_to_the_offsets(clusters, keeps_times):
+    """Logs of which little is read: since lately, all records go to the first partition."""
+    source = [log(10 * number + partition for number in range(600)) for partition in range(2)]
+    destination: list[list[Record]] = [[], []]
+    for number in range(1200):
+        record = source[number % 2][number // 2]
+        copies = destination[number % 2 if number < 800 else 0]
+        copies.append(
+            record._replace(offset=len(copies), timestamp=record.timestamp if keeps_times else 10_000 + number)
+        )
+    entries = clusters(source, destination).planned(450, 300)
+    assert {(entry.verdict, entry.reason) for entry in entries} == {(Verdict.BLOCKED, Reason.OTHER_PARTITIONS)}

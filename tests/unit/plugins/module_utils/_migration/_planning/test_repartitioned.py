@@ -294,3 +294,18 @@ def test_more_between_the_two_copies_than_the_limit_is_not_read(spark):
     assert {(each.offset, each.reason) for each in found} == {(8, Reason.SOURCE_LOST_RECORDS)}
     assert all("search_limit" in each.detail for each in found)
     assert destination.logs[ALL[0]].read == []
+
+
+def test_a_fault_of_the_rule_blocks_the_group_that_it_concerns(spark, monkeypatch):
+    def faulty(*_args):
+        raise IndexError("7 of a record")
+
+    monkeypatch.setattr(use_case, "decide_merged", faulty)
+    spark.answers = [told()]
+    found = entries(spark, draft(EU[0], 20), draft(EU[1], 20))
+    assert {(each.verdict, each.reason, each.offset) for each in found} == {
+        (Verdict.BLOCKED, Reason.INTERNAL_ERROR, None)
+    }
+    assert "IndexError at" in found[0].detail
+    assert "committed 20, 20;" in found[0].detail
+    assert "7 of a record" not in found[0].detail

@@ -22,6 +22,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.reset_rules import reset_rules_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+from tests.support.identities import known_by_id
 
 CLUSTER = Connection("destination cluster", ("broker:9092",))
 NOW = 1_795_370_400_000
@@ -59,7 +60,7 @@ def state(monkeypatch):
     monkeypatch.setattr(
         resets.groups, "list_groups", lambda _cluster, **_options: [GroupListing(name, "", "", "") for name in commits]
     )
-    monkeypatch.setattr(resets.topics, "cluster_id", lambda _cluster: "id")
+    known_by_id(monkeypatch, lambda _cluster: "id")
     monkeypatch.setattr(
         resets.topics,
         "partition_counts",
@@ -71,7 +72,7 @@ def state(monkeypatch):
     monkeypatch.setattr(
         resets.positions,
         "lookup_all_times",
-        lambda _cluster, wanted: {each: 10 if each[1] < NOW else 55 for each in wanted},
+        lambda _cluster, wanted, _refused: {each: 10 if each[1] < NOW else 55 for each in wanted},
     )
     return commits
 
@@ -180,7 +181,7 @@ def test_a_time_before_the_first_record_is_told_from_its_own_time(state):
         ([{"to": "latest"}], {"groups": ["idle"]}, "group idle: the group has committed nothing"),
         ([{"to": "latest"}], {"groups": ["nobody"]}, "group nobody: the group has committed nothing"),
         ([{"to": "latest"}], {"groups": ["biling"]}, "or correct groups (did you mean billing?)."),
-        ([{"to": "latest"}], {"groups": ["shared"], "topics": ["orders"]}, "this is a share group"),
+        ([{"to": "latest"}], {"groups": ["shared"], "topics": ["orders"]}, "the group is a share group"),
         (
             [{"to": "latest", "topics": ["odrers"]}],
             {"groups": ["billing"]},
@@ -201,3 +202,47 @@ def test_what_is_about_nothing_is_refused(state, rules, selection, message):
 def test_a_topic_that_does_not_exist_is_refused(state):
     message = refused({"to": "latest"}, kind=NotFound, groups=["billing"], topics=["odrers"])
     assert "destination cluster" in message and "no such topic: odrers" in message
+
+
+def look_ups(monkeypatch, refusing=(), without_times=()):
+    """Brokers refuse look-ups in the topics `refusing`, and find no record with a time in those `without_times`."""
+
+    def lookup_all_times(_cluster, wanted, refused):
+        refused.update(where for where, _time in wanted if where.topic in refusing)
+        return {
+            (where, time): None if where.topic in without_times else 55 if time else 10
+            for where, time in wanted
+            if where.topic not in refusing
+        }
+
+    monkeypatch.setattr(resets.positions, "lookup_all_times", lookup_all_times)
+
+
+@pytest.mark.parametrize(
+    "to", [{"to": "datetime", "value": "2026-11-22T00:00:00Z"}, {"to": "duration", "value": "PT1H"}]
+)
+@pytest.mark.parametrize(
+    ("logs", "why"),
+    [
+        ({"refusing": ["orders"]}, "brokers look up no time in a topic whose message.format.version is before 0.10"),
+        ({"without_times": ["orders"]}, "none of its records has a time"),
+    ],
+)
+def test_a_time_in_a_log_without_times_blocks_its_partitions_alone_and_says_how_else(state, monkeypatch, to, logs, why):
+    look_ups(monkeypatch, **logs)
+    plan = planned(to, groups=["billing"])
+    assert offsets(plan) == {
+        ("billing", "clicks-0"): 55,
+        ("billing", "gone-0"): "blocked",
+        ("billing", "orders-0"): "blocked",
+        ("billing", "orders-1"): "blocked",
+        ("billing", "orders-2"): "uncommitted",
+    }
+    its = next(entry for entry in plan.entries if str(entry.partition) == "orders-0")
+    assert its.reason == "no_timestamps"
+    assert its.detail.endswith(f"{why}; set it to earliest, latest, an offset, or by shift")
+
+
+def test_other_resets_need_no_times(state, monkeypatch):
+    look_ups(monkeypatch, refusing=["orders", "clicks"])
+    assert offsets(planned({"to": "shift", "value": -5}, groups=["billing"]))["billing", "orders-0"] == 35

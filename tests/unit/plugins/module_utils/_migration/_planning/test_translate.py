@@ -13,12 +13,11 @@ from unittest import mock
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import clusters, topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Policy
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import cluster_logs, expected
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import by_mirror_maker, by_records
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import translate as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.mirror_index import MirrorIndex
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import TranslateOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.translate import (
@@ -26,11 +25,13 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._plan
     Translation,
     translate,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import LogRange, Traits
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection, connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Rule
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, Verification
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
     OnExpired,
@@ -43,6 +44,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.replicati
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot, SnapshotEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_plan import TopicChange, TopicPlan
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from tests.support.identities import known_by_id
 
 ONPREM = connection_from({"bootstrap_servers": ["127.0.0.1:1"]}, "source cluster")
 CLOUD = connection_from({"bootstrap_servers": ["127.0.0.1:2"]}, "destination cluster")
@@ -98,7 +100,9 @@ class World:
             for partition, spans in wanted.items()
         }
 
-    def lookup_all_times(self, connection: Connection, wanted: t.Iterable[tuple[TopicPartition, int]]) -> t.Any:
+    def lookup_all_times(
+        self, connection: Connection, wanted: t.Iterable[tuple[TopicPartition, int]], _refused: t.Any = None
+    ) -> t.Any:
         self.check_exists(connection, [partition for partition, _time in wanted])
         records = self.records[connection.name]
         return {
@@ -120,12 +124,12 @@ def record(offset: int, content: bytes | None = None, timestamp: int | None = No
 def world(monkeypatch: pytest.MonkeyPatch) -> World:
     its = World()
     for module, names in (
-        (use_case, ("topics",)),
         (expected, ("groups",)),
         (cluster_logs, ("topics", "positions", "range_reader")),
     ):
         for name in names:
             monkeypatch.setattr(module, name, its)
+    its.identities = known_by_id(monkeypatch, its.cluster_id, its.partition_counts)
     return its
 
 
@@ -219,9 +223,43 @@ def test_only_what_match_on_names_is_compared(world):
 
 def test_inside_one_cluster_an_offset_and_its_epoch_are_kept(world):
     world.ids["destination cluster"] = "source cluster-id"
+    world.identities.traits["source cluster-id"] = Traits(topic_ids={"orders": "one"}, logs={"orders": (None,)})
     mapping = Mapping(group_rules=(Rule("billing-v2", name="billing"),))
     entry = translate(snapshot(7), ONPREM, CLOUD, mapping, IDENTICAL).plan.entries[0]
     assert (entry.group, entry.verdict, entry.target) == ("billing-v2", Verdict.EXACT, CommittedOffset(7, "m", 5))
+    assert entry.evidence.certificate == "same_log"
+
+
+def test_where_topics_have_no_ids_records_decide_inside_one_cluster_too(world):
+    world.ids["destination cluster"] = "source cluster-id"
+    mapping = Mapping(group_rules=(Rule("billing-v2", name="billing"),))
+    entry = translate(snapshot(7), ONPREM, CLOUD, mapping, IDENTICAL).plan.entries[0]
+    assert (entry.verdict, entry.target) == (Verdict.EXACT, CommittedOffset(7, "m"))
+    assert entry.evidence.certificate == "same_difference"
+
+
+@pytest.mark.parametrize("equal_id", ["5L6g3nShT-eMCtK--X86sw", "unknown"])
+def test_two_clusters_with_one_id_are_compared_by_their_records(world, monkeypatch, equal_id):
+    world.ids = dict.fromkeys(world.ids, equal_id)
+    monkeypatch.setattr(clusters, "are_one", lambda _source, _destination: False)
+    world.records["destination cluster"] = [record(offset, b"another %9d" % offset) for offset in range(20)]
+    found = translate(snapshot(7, equal_id), ONPREM, CLOUD, Mapping(), IDENTICAL)
+    assert found.plan.entries[0].reason is Reason.OFFSETS_DIFFER
+    assert [note.kind for note in found.notes] == (["equal_cluster_ids"] if equal_id != "unknown" else [])
+
+
+def test_what_an_earlier_plan_has_found_of_a_topic_counts_no_more_once_it_was_created_again(world):
+    of_topic = {side: Traits(topic_ids={"orders": side}, logs={"orders": (LogRange(0, 20),)}) for side in world.ids}
+    world.identities.traits |= {world.ids[side]: its for side, its in of_topic.items()}
+    first = translate(snapshot(7), ONPREM, CLOUD, Mapping(), TranslateOptions())
+    assert translate(snapshot(7), ONPREM, CLOUD, Mapping(), TranslateOptions(), first.plan).kept == 1
+    grown = Traits(topic_ids={"orders": "destination cluster"}, logs={"orders": (LogRange(0, 25),)})
+    world.identities.traits["destination cluster-id"] = grown
+    assert translate(snapshot(7), ONPREM, CLOUD, Mapping(), TranslateOptions(), first.plan).plan == first.plan
+    world.identities.traits["destination cluster-id"] = grown._replace(topic_ids={"orders": "another"})
+    again = translate(snapshot(7), ONPREM, CLOUD, Mapping(), TranslateOptions(), first.plan)
+    assert again.kept == 0
+    assert again.plan.destination_traits.topic_ids == {"orders": "another"}
 
 
 def test_inside_one_cluster_nothing_is_migrated_onto_itself(world):
@@ -241,7 +279,7 @@ def test_a_plan_by_records_says_what_match_on_has_compared(world):
 
 def test_a_snapshot_of_another_cluster_is_refused_and_one_that_does_not_tell_is_not(world):
     with pytest.raises(
-        Refused, match="the snapshot was taken of cluster other-id, and this is cluster source cluster-id"
+        Refused, match="the snapshot was made for another cluster: this one has the id source cluster-id, not other-id"
     ):
         translate(snapshot(7, "other-id"), ONPREM, CLOUD, Mapping(), IDENTICAL)
     assert translate(snapshot(7, None), ONPREM, CLOUD, Mapping(), IDENTICAL).plan.entries[0].offset == 7
@@ -312,6 +350,23 @@ def test_an_offset_that_has_expired_is_blocked_where_the_user_says_so(world: Wor
         wanted = dataclasses.replace(IDENTICAL, policy=Policy(on_expired))
         (entry,) = translate(snapshot(3), ONPREM, CLOUD, renamed, wanted, None, None).plan.entries
         assert (entry.verdict, entry.reason, entry.offset, entry.lossless) == said
+        assert entry.lost == (2 if entry.offset is not None else 0)
+
+
+@pytest.mark.parametrize("strategy", [Strategy.IDENTICAL, Strategy.RECORDS])
+@pytest.mark.parametrize("committed", [0, 3])
+def test_what_no_cluster_has_any_more_is_in_the_entry_and_in_a_note(
+    world: World, strategy: Strategy, committed: int
+) -> None:
+    world.bounds = Bounds(5, 20, 20)
+    wanted = dataclasses.replace(IDENTICAL, strategy=strategy)
+    made = translate(snapshot(committed), ONPREM, CLOUD, Mapping(), wanted, None, None)
+    (entry,), (note,) = made.plan.entries, made.notes
+    assert (entry.verdict, entry.offset, entry.repeats) == (Verdict.SAFE if committed else Verdict.EXACT, 5, 0)
+    assert entry.lost == 5 - committed
+    assert "lost on both clusters: " in entry.detail
+    assert note.kind is NoteKind.RECORDS_EXPIRED
+    assert f"billing orders-0 ({5 - committed})" in note.text
 
 
 def kept(previous: Plan, offset: int = 7, **options: t.Any) -> int:
@@ -396,7 +451,10 @@ def test_nobody_waits_for_copies_in_a_topic_that_does_not_exist(world, monkeypat
 
 
 def test_a_promotion_of_other_clusters_is_refused(world):
-    with pytest.raises(Refused, match="the promotion was planned for clusters other-id and destination cluster-id"):
+    with pytest.raises(
+        Refused,
+        match="the promotion was planned for another cluster: this one has the id source cluster-id, not other-id",
+    ):
         planned(promotion=promotes(None, 1, ("other-id", "destination cluster-id")))
 
 

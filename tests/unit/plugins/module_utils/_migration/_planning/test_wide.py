@@ -97,6 +97,10 @@ def test_exact(settled: t.Callable[..., Decision], tail: Tail, before: Anchor | 
         pytest.param(FEW, UNREAD, None, id="few, and nobody has read what was consumed last"),
         pytest.param(ONE_MISSING, LAST, OFFSET - 1, id="a missing one may precede the offset"),
         pytest.param(ONE_MISSING, APART, None, id="one is missing, and times are not known to be kept"),
+        pytest.param(ALL._replace(missing=1, oldest=-1), LAST, None, id="one is missing, and has no time"),
+        pytest.param(
+            ALL._replace(missing=1, oldest=-(10**14)), LAST, None, id="one is missing, and is older than any time"
+        ),
     ],
 )
 def test_in_doubt(settled: t.Callable[..., Decision], tail: Tail, before: Anchor | None, first_at: int | None) -> None:

@@ -11,7 +11,7 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.access import acl_changes
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Rule
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Prefixes, Rule
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import Acls, PromotionOptions
 
@@ -83,7 +83,7 @@ def test_hosts_are_kept_and_topics_that_are_not_selected_left_out():
 def test_a_prefix_maps_to_a_prefix():
     assert added(["ALLOW WRITE on TOPIC shop.*"]) == {"ALLOW WRITE on TOPIC store.*"}
     assert added(["ALLOW WRITE on TOPIC shop.or*"]) == {"ALLOW WRITE on TOPIC store.or*"}
-    policy = Mapping(topic_prefix="eu.")
+    policy = Mapping(prefixes=Prefixes("eu."))
     names = {topic: f"eu.{topic}" for topic in TOPICS}
     assert added(["ALLOW READ on TOPIC shop.*"], mapping=policy, names=names) == {"ALLOW READ on TOPIC eu.shop.*"}
 

@@ -36,6 +36,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion
     Settings,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+from tests.support.identities import known_by_id
 
 SOURCE, DESTINATION = Connection("source", ("s:1",)), Connection("destination", ("d:1",))
 OPTIONS = PromotionOptions(
@@ -139,6 +140,7 @@ def clusters(monkeypatch):
     monkeypatch.setattr(trial, "check", lambda *_args: None)
     monkeypatch.setattr(promote, "_use", lambda *_args: TopicUse())
     monkeypatch.setattr(promote.topics, "cluster_id", lambda connection: "S" if connection is SOURCE else "D")
+    known_by_id(monkeypatch, lambda connection: "S" if connection is SOURCE else "D")
     monkeypatch.setattr(topic_making, "create_topics", destination.answer)
     monkeypatch.setattr(topic_making, "unlike_planned", lambda _connection, new: destination.unlike(new))
     monkeypatch.setattr(promote, "add_partitions", writes(destination.grow))
@@ -348,5 +350,5 @@ class TestAnotherRunCreatesTheTopicToo:
 
 
 def test_the_receipt_of_another_cluster_is_refused(clusters):
-    with pytest.raises(Refused, match="the receipt is of cluster X, and the destination is cluster D"):
+    with pytest.raises(Refused, match="the receipt was made for another cluster: this one has the id D, not X"):
         promote.promotion_receipt(DESTINATION, topic_receipt.PromotionReceipt("X"))

@@ -13,7 +13,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._prom
     pairs,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Rule
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Prefixes, Rule
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import CommittedTopics
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
@@ -32,8 +32,27 @@ EXISTING = (
 def test_a_pattern_leaves_out_what_tools_keep_for_themselves_and_says_so():
     found = pairs(Selection(topic_patterns=(".*",)), Mapping(), EXISTING, "source")
     assert found.names == {"orders": "orders", "returns": "returns"}
-    said = "an exclude pattern leaves out connect-offsets, heartbeats, mm2.a.internal, orders.replica."
+    said = (
+        "Left out by exclude_topic_patterns: connect-offsets (called like Kafka Connect's), heartbeats (called like "
+        "MirrorMaker 2's), mm2.a.internal (called like MirrorMaker 2's), "
+        "orders.replica (called like MirrorMaker 2's). To take them, name "
+        "them in topics."
+    )
     assert found.notes == (Note(NoteKind.EXCLUDED, said),)
+    platform = [
+        "_schemas",
+        "connect-cluster-configs",
+        "docker-connect-offsets",
+        "_confluent-command",
+        "wc-counts-changelog",
+    ]
+    for own in (None, ("returns",)):
+        found = pairs(
+            Selection(topic_patterns=(".*",), exclude_topic_patterns=own), Mapping(), ["orders", *platform], "s"
+        )
+        assert found.names == {"orders": "orders"} and all(name in found.notes[0].text for name in platform)
+    everything = Selection(topic_patterns=(".*",), exclude_topic_patterns=())
+    assert len(pairs(everything, Mapping(), ["orders", *platform], "source").names) == 6
 
 
 def test_an_internal_topic_is_never_selected():
@@ -46,7 +65,7 @@ def test_an_internal_topic_is_never_selected():
 def test_a_topic_that_does_not_exist_is_named():
     with pytest.raises(NotFound, match="source, topic nothing: the topic does not exist"):
         pairs(Selection(topics=("nothing",)), Mapping(), EXISTING, "source")
-    with pytest.raises(NotFound, match="no topic is selected, because an exclude pattern leaves out heartbeats"):
+    with pytest.raises(NotFound, match="no topic is selected: Left out by exclude_topic_patterns: heartbeats"):
         pairs(Selection(topic_patterns=("heart.*",)), Mapping(), EXISTING, "source")
 
 
@@ -65,7 +84,7 @@ def test_of_the_topics_that_groups_have_committed_on_those_that_are_left_are_tak
 
 def test_a_topic_with_the_prefix_of_the_policy_is_refused():
     with pytest.raises(InvalidInput, match=r"topic eu\.orders: the topic has the prefix eu\. already"):
-        pairs(Selection(topics=("eu.orders",)), Mapping(topic_prefix="eu."), ["eu.orders"], "source")
+        pairs(Selection(topics=("eu.orders",)), Mapping(prefixes=Prefixes("eu.")), ["eu.orders"], "source")
 
 
 @pytest.mark.parametrize(
@@ -99,3 +118,14 @@ def test_a_topic_keeps_its_name_only_in_another_cluster():
 def test_names_are_mapped_as_everywhere():
     mapping = Mapping((Rule(pattern="(.*)s", to=r"\1"),))
     assert pairs(Selection(topics=("orders",)), mapping, EXISTING, "source").names == {"orders": "order"}
+
+
+def test_copies_of_the_destinations_own_topics_follow_nobody():
+    both_ways = Mapping(prefixes=Prefixes("eu.", "us.", "."))
+    found = pairs(Selection(topic_patterns=(".*",)), both_ways, ["orders", "us.orders"], "source")
+    assert found.names == {"orders": "eu.orders"}
+    assert [note.text for note in found.notes] == [
+        "Left out, because they are copies of the destination's own topics: us.orders."
+    ]
+    committed = CommittedTopics(frozenset({"orders", "us.orders"}))
+    assert pairs(committed, both_ways, ["orders", "us.orders"], "source").names == {"orders": "eu.orders"}

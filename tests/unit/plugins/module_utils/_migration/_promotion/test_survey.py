@@ -15,6 +15,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import Acls
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+from tests.support.identities import known_by_id
 
 SOURCE, DESTINATION = Connection("source", ("s:1",)), Connection("destination", ("d:1",))
 
@@ -24,6 +25,7 @@ def take(monkeypatch):
     """``take(selection)`` while the source deletes the topic "gone", which it has listed before."""
     state = survey.TopicState(1, 1, TopicConfigs({}, {}))
     monkeypatch.setattr(survey.topics, "cluster_id", str)
+    known_by_id(monkeypatch, str)
     monkeypatch.setattr(survey.topics, "list_topics", lambda each: ["gone", "orders"] if each is SOURCE else [])
     monkeypatch.setattr(survey, "topic_states", lambda each, _names: {"orders": state} if each is SOURCE else {})
     monkeypatch.setattr(survey, "_known", lambda *_arguments: frozenset())

@@ -29,6 +29,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
+from tests.support.identities import known_by_id
 
 SOURCE, DESTINATION = Connection("source", ("s:1",)), Connection("destination", ("d:1",))
 ALL = (*FINGERPRINTED, "timestamp")
@@ -56,9 +57,9 @@ def claimed(monkeypatch: pytest.MonkeyPatch) -> t.Callable[..., claimed_offsets.
         known = {each.partition: each.offset or 0 for each in entries} if commits is None else commits
         offsets = {partition: CommittedOffset(offset) for partition, offset in known.items()}
         reading = GroupReading("billing", True, "Empty", "classic", "consumer", offsets)
-        monkeypatch.setattr(claimed_offsets.topics, "cluster_id", lambda cluster: ids[cluster is DESTINATION])
+        known_by_id(monkeypatch, lambda cluster: ids[cluster is DESTINATION])
         monkeypatch.setattr(claimed_offsets.groups, "read_groups", lambda _cluster, _names: {"billing": reading})
-        plan = Plan("S", "D", "", tuple(entries), match_on)
+        plan = Plan("S", "D", "", tuple(entries), match_on=match_on)
         return claimed_offsets.of_plan(plan, None if before_the_commit else Receipt("D", receipt), SOURCE, DESTINATION)
 
     return make
@@ -147,5 +148,5 @@ def test_of_a_merge_that_is_blocked_in_part_nothing_is_proved_before_the_commit(
 
 @pytest.mark.parametrize("ids", [("other", "D"), ("S", "other")])
 def test_a_plan_for_other_clusters_is_refused(claimed, ids):
-    with pytest.raises(Refused, match="the plan was made for cluster"):
+    with pytest.raises(Refused, match="the plan was made for another cluster"):
         claimed([entry()], ids=ids)

@@ -22,13 +22,14 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import ProblemKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.visible_text import visible
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report import advice
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.figures import LogPlace, State
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.logs import KnownLogs
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.migration_files import read_files
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.page import html_page
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.page_data import page_data
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.safe_text import as_markdown, visible
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.safe_text import as_markdown
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.steps import Step
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.ticket import markdown
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._module._report.migration import (
@@ -94,7 +95,7 @@ def test_the_totals_are_those_of_the_plan_the_report_and_the_receipt():
 
 
 def test_what_is_blocked_comes_first_with_reason_and_remedy():
-    blocked, safe = told(texts_of(ENTRIES)).exceptions
+    blocked, safe, uncommitted = told(texts_of(ENTRIES)).exceptions
     assert (blocked.verdict, blocked.reason, safe.verdict, safe.repeats) == (
         Verdict.BLOCKED,
         "destination_lags",
@@ -102,6 +103,24 @@ def test_what_is_blocked_comes_first_with_reason_and_remedy():
         66,
     )
     assert "wait_for_replication" in blocked.remedy
+    assert (uncommitted.title, uncommitted.count) == ("uncommitted", 1) and "on_uncommitted" in uncommitted.remedy
+
+
+@pytest.mark.parametrize(("committed", "done"), [(True, "Committed: 3"), (False, "Planned: 3")])
+def test_the_headline_adds_up(committed, done):
+    headline = told(texts_of(ENTRIES, committed=committed)).headline
+    assert headline.startswith(f"{done} of 5 group-partitions of 2 groups")
+    assert headline.endswith(", 1 blocked, 1 uncommitted.")
+
+
+def test_what_was_selected_and_not_taken_is_in_the_report():
+    texts = texts_of(ENTRIES[:2], committed=True)
+    line = "monitor heartbeats-0 to 2 (called like MirrorMaker 2's): excluded by exclude_topic_patterns"
+    texts["snapshot.json"] = texts["snapshot.json"].replace('"entries": [', f'"left_out": ["{line}"], "entries": [', 1)
+    story = told(texts)
+    assert story.level == "warning" and "Not all that was selected is in the snapshot" in story.headline
+    for text in (Reader(html_page(story)).text, markdown(story).replace("\\", "")):
+        assert line in text and "selected, but not taken" in text
 
 
 @pytest.mark.parametrize("committed", [True, False])
@@ -152,7 +171,7 @@ def test_the_headline_says_how_the_run_ended(texts, occasion, said):
         (texts_of([entry("billing", "orders", 0)]), "None: nothing is blocked, and no consumed record comes again."),
         (
             texts_of([entry("billing", "orders", 0, Verdict.REQUESTED, detail="3 offsets are repeated")]),
-            "Nothing is blocked or safe. 1 offset chosen by options may skip or repeat records: see their details.",
+            "3 offsets are repeated",
         ),
     ],
 )
@@ -434,11 +453,23 @@ def test_offsets_without_a_record_to_compare_are_verified_only_if_the_logs_were_
     assert (story.totals.verified, story.totals.objected) == (count, 0)
 
 
+@pytest.mark.parametrize(
+    ("lost", "text"), [((1500, 0), "1,500"), ((20, None), "at least 20"), ((0, None), "not counted")]
+)
+def test_records_that_are_lost_are_in_the_totals(lost, text):
+    pairs = zip(ENTRIES[:2], lost, strict=True)
+    story = told(texts_of([dataclasses.replace(entry, lost=its) for entry, its in pairs]))
+    assert f"| unconsumed records lost before this run | {text} |" in markdown(story)
+    assert f"<strong>{text}</strong> <span>unconsumed records lost before this run</span>" in html_page(story)
+    assert "lost before" not in markdown(told(texts_of(ENTRIES[:2])))
+
+
 def test_records_that_may_be_absent_are_in_the_totals():
     note = Note(NoteKind.ABSENT, "1760 unconsumed records are not at the destination")
     story = told(verified(texts_of(ENTRIES[:2]), absent=1760, notes=(note,)))
     assert story.no_problems == (
-        "No problem: 2 group-partitions verified. 1,760 unconsumed records are not at the destination: see the notes."
+        "No problem: 2 group-partitions verified. 1,760 unconsumed records are not at the destination: "
+        "see the notes and details."
     )
     assert "| records absent at the destination | 1,760 |" in markdown(story)
     assert "<strong>1,760</strong> <span>records absent at the destination</span>" in html_page(story)
@@ -465,7 +496,8 @@ def test_a_failed_run_says_what_earlier_runs_have_committed_of_its_groups():
     assert {row.state for row in story.rows} == {State.EARLIER} and {row.after for row in story.rows} == {46}
     assert story.way_back == (
         "Earlier runs have committed 6 group-partitions of these groups at the destination. "
-        "Stop the consumers at the destination, then roll these groups back:"
+        "Stop the consumers at the destination, then roll these groups back. If they have consumed at the destination since, "
+        "add -e group_migration_on_rewind=rewind: the consumers then consume these records once more:"
     )
     assert "streamshift.kafka.rollback" in story.way_back_command and '["mailing"]' in story.way_back_command
     assert [note.text[:38] for note in story.notes] == ["The receipt also holds 1 group-partiti"]  # billing stays

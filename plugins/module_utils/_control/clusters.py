@@ -1,0 +1,93 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Which cluster a connection leads to, and whether two connections lead to one."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import attempt, raise_if_retriable
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import KafkaAdminClient, errors
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import served_bounds
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import (
+    id_of,
+    known_id,
+    raise_for_topics,
+    request_metadata,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.background import at_once
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import (
+    UNKNOWN_ID,
+    ClusterIdentity,
+    LogRange,
+    Traits,
+    address_mark,
+    seem_one,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+
+
+def identify(connection: Connection, names: t.Collection[str] = ()) -> ClusterIdentity:
+    """What tells the cluster from others: its id, its brokers' addresses, and the ids of these topics.
+
+    Topics that do not exist, or that the user may not describe, are left out.
+    """
+    return attempt(connection, lambda client: _identity(request_metadata(client, sorted(set(names)))))
+
+
+def look_at(connection: Connection, names: t.Collection[str]) -> ClusterIdentity:
+    """The same with all logs of these topics, for a plan that rests on them. Raises NotAuthorized naming topics."""
+
+    def read(client: KafkaAdminClient) -> ClusterIdentity:
+        answer = request_metadata(client, sorted(set(names)))
+        unknown = errors.UnknownTopicOrPartitionError.errno
+        codes = {topic.name: topic.error_code for topic in answer.topics if topic.error_code not in (0, unknown)}
+        for code in codes.values():
+            raise_if_retriable(errors.for_code(code))
+        raise_for_topics(connection, codes, "READ")
+        found = _identity(answer)
+        return found._replace(traits=found.traits._replace(logs=_logs(client, answer)))
+
+    return attempt(connection, read)
+
+
+def are_one(source: Connection, destination: Connection) -> bool:
+    """Do both connections lead to one cluster? Two listeners of a cluster have other addresses, and the same topics and logs.
+
+    Only where the ids do not tell, and the addresses differ, are all topics and logs looked at that the users may describe.
+    """
+    first, second = at_once(lambda: identify(source), lambda: identify(destination))
+    if UNKNOWN_ID not in (first.cluster_id, second.cluster_id) and first.cluster_id != second.cluster_id:
+        return False
+    if set(first.traits.brokers) & set(second.traits.brokers):
+        return True
+    # Logs grow meanwhile: those of one cluster lie between two readings of the other's.
+    before, between, after = _everything(source), _everything(destination), _everything(source)
+    return seem_one(before, between, after)
+
+
+def _everything(connection: Connection) -> Traits:
+    def read(client: KafkaAdminClient) -> Traits:
+        answer = request_metadata(client, None)
+        return _identity(answer).traits._replace(logs=_logs(client, answer))
+
+    return attempt(connection, read)
+
+
+def _identity(answer: t.Any) -> ClusterIdentity:
+    brokers = sorted(address_mark(broker.host, broker.port) for broker in answer.brokers)
+    ids = {topic.name: known_id(topic) for topic in answer.topics if topic.partitions}
+    return ClusterIdentity(id_of(answer), Traits(tuple(brokers), ids))
+
+
+def _logs(client: KafkaAdminClient, answer: t.Any) -> dict[str, tuple[LogRange | None, ...]]:
+    numbers = {topic.name: sorted(each.partition_index for each in topic.partitions) for topic in answer.topics}
+    wanted = {TopicPartition(name, number) for name, its in numbers.items() for number in its}
+    bounds = served_bounds(client, answer, wanted)
+    ranges = {at: LogRange(its.log_start, its.high_watermark) for at, its in bounds.items()}
+    return {
+        name: tuple(ranges.get(TopicPartition(name, number)) for number in its) for name, its in numbers.items() if its
+    }

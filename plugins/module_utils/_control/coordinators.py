@@ -1,0 +1,88 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Which broker coordinates each group, and what answers of coordinators mean."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import exchange, is_retriable
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import (
+    FindCoordinatorRequest,
+    KafkaAdminClient,
+    errors,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
+
+GROUPS_PER_REQUEST = 200
+GROUP_KEY = 0  # the key type of FindCoordinator; 1 is a transactional id
+_NAMED = 20  # groups in a message
+
+
+def coordinators(
+    client: KafkaAdminClient, connection: Connection, groups: t.Sequence[str], skip_denied: bool = False
+) -> dict[str, int]:
+    """The broker of each group. Raises NotAuthorized naming the groups that are denied, or leaves them out."""
+    found = find_coordinators(client, groups)
+    if skip_denied:
+        denied = errors.GroupAuthorizationFailedError
+        found = {group: its for group, its in found.items() if errors.for_code(its[1]) is not denied}
+    raise_for_groups(connection, {group: code for group, (_node, code) in found.items()})
+    return {group: node for group, (node, _code) in found.items()}
+
+
+def find_coordinators(client: KafkaAdminClient, groups: t.Sequence[str]) -> dict[str, tuple[int, int]]:
+    """(broker, error code) for each group; unlike the library's call it neither caches nor asks one by one."""
+    if version_of(client, FindCoordinatorRequest) >= 4:
+        asked = [
+            FindCoordinatorRequest(coordinator_keys=list(chunk), key_type=GROUP_KEY, min_version=4)
+            for chunk in chunks(groups)
+        ]
+        answers = exchange(client, [(each, None) for each in asked])
+        return {row.key: (row.node_id, row.error_code) for answer in answers for row in answer.coordinators}
+    asked = [FindCoordinatorRequest(key=group, key_type=GROUP_KEY, max_version=3) for group in groups]
+    answers = exchange(client, [(each, None) for each in asked])
+    return {group: (row.node_id, row.error_code) for group, row in zip(groups, answers, strict=True)}
+
+
+def raise_for_groups(connection: Connection, codes: t.Mapping[str, int]) -> None:
+    """Raise NotAuthorized naming the groups that are denied, or the error that lets attempt() retry, with its group."""
+    denied = []
+    for group, code in codes.items():
+        error = errors.for_code(code)
+        if error is not errors.NoError and is_retriable(error):
+            raise error(group)
+        if error is errors.GroupAuthorizationFailedError:
+            denied.append(group)
+        elif error not in (errors.NoError, errors.GroupIdNotFoundError):
+            raise error(group)
+    if denied:
+        raise NotAuthorized(
+            f"needs ACL GROUP DESCRIBE on {first_of(sorted(denied), _NAMED)}",
+            cluster=str(connection),
+            remedy="grant it to the user of this cluster",
+        )
+
+
+def by_node(where: t.Mapping[str, int]) -> dict[int, list[str]]:
+    """The groups of each broker."""
+    nodes: dict[int, list[str]] = {}
+    for group, node in where.items():
+        nodes.setdefault(node, []).append(group)
+    return nodes
+
+
+def chunks(groups: t.Sequence[str]) -> t.Iterator[t.Sequence[str]]:
+    """Groups in parts that one request takes."""
+    for start in range(0, len(groups), GROUPS_PER_REQUEST):
+        yield groups[start : start + GROUPS_PER_REQUEST]
+
+
+def version_of(client: KafkaAdminClient, request: type[t.Any]) -> int:
+    """The highest version of a request that the client and its broker know."""
+    versions: t.Any = client._manager.broker_version_data  # known as soon as a client is connected
+    return int(versions.api_version(request))

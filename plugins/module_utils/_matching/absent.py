@@ -1,0 +1,128 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+
+"""The near way: unconsumed records that the destination has not, although a later one has arrived there.
+
+They do not change the offset, because no offset brings them; but whoever starts the group has to know of them.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching import whole
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certificates import (
+    FromTheEnd,
+    NothingConsumed,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision, Question
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import Reader
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Key, Matching
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Absent, Reason
+
+NEAR = 512  # offsets from the two places on in which a record that seems to be missing is looked for
+FIRST = 8  # offsets that mostly say that nothing is missing
+SMALL = 256  # offsets: logs that are no longer are counted at once
+
+
+def with_absent(reader: Reader, question: Question, decision: Decision) -> Decision:
+    """The decision, with the absent records that few readings show. Raises NotRead, BudgetSpent.
+
+    A compacted log lacks older records of its keys as it should: there, none counts.
+    """
+    if decision.offset is None or decision.absent or reader.destination.facts.compacted:
+        return decision
+    found: Absent | None = None
+    if isinstance(decision.certificate, NothingConsumed):
+        found = _at_the_start(reader, question)
+    elif isinstance(decision.certificate, FromTheEnd):
+        if decision.certificate.missing:
+            found = _after_the_offset(reader, decision.offset, _matching(decision))
+    elif decision.after is not None:
+        found = _before(reader, decision.offset, decision.after.source_offset, _matching(decision))
+    elif decision.reason is Reason.EXPIRED:
+        found = _by_times(reader, decision.offset)
+    return dataclasses.replace(decision, absent=found) if found else decision
+
+
+def _matching(decision: Decision) -> Matching:
+    return Matching("timestamp" in decision.matched_by, "headers" in decision.matched_by)
+
+
+def _after_the_offset(reader: Reader, offset: int, matching: Matching) -> Absent | None:
+    """Of all that is unconsumed, where it was read, and the destination from the offset on."""
+    unconsumed = reader.source.records(reader.committed, reader.source.end)
+    copies = reader.destination.records(offset, reader.destination.end)
+    lacking = missing(unconsumed, copies, matching.key)
+    keys = {matching.key(record) for record in lacking}
+    arrived = [record.offset for record in unconsumed if matching.key(record) not in keys]
+    return _absent(lacking, arrived[-1] if arrived else -1, exactly=True)
+
+
+def _before(reader: Reader, offset: int, arrived: int, matching: Matching) -> Absent | None:
+    """Of the records before the one of this source offset, which has arrived: those that do not follow close to the offset."""
+    source = reader.source
+    # What is next to the committed offset has been read already, and says in nearly all cases that nothing is missing.
+    begin = max(reader.committed, source.start)
+    first = source.records(begin, min(begin + FIRST, arrived + 1))
+    if first and first[0].offset == arrived:
+        return None
+    near = min(NEAR, source.budget)
+    source.want(begin, min(begin + near, arrived))
+    copies = reader.destination.records(offset, offset + near)
+    records = source.records(begin, min(begin + near, arrived))
+    return _absent(missing(records, copies, matching.key), arrived, exactly=False)
+
+
+def _at_the_start(reader: Reader, question: Question) -> Absent | None:
+    """Of the records of a log of which nothing was ever consumed."""
+    source, destination = reader.source, reader.destination
+    if not source.length or not destination.length:
+        return None
+    source.want(source.start, source.start + FIRST)
+    copies = destination.records(destination.start, destination.start + FIRST)
+    first = source.records(source.start, source.start + FIRST)
+    if not first or not copies or first[0].bare in {record.bare for record in copies}:
+        return None
+    if max(source.length, destination.length) <= SMALL and whole.fits(reader, question):
+        return whole.count_logs(reader, question).answer.absent
+    return _by_times(reader, destination.start)
+
+
+def _by_times(reader: Reader, offset: int) -> Absent | None:
+    """Of the first records that the source still has: what stands at the destination where their time leads has arrived."""
+    source, destination = reader.source, reader.destination
+    matching = Matching(timestamp=True, headers=False)
+    begin = max(reader.committed, source.start)
+    first = source.records(begin, begin + FIRST)
+    there = destination.first_at(first[0].timestamp) if first and first[0].timestamp >= 0 else None
+    copies = [] if there is None else destination.records(there, there + FIRST)
+    if not copies or copies[0].log_append_time:
+        return None
+    found = source.first_at(copies[0].timestamp)
+    key = matching.key(copies[0])
+    originals = [] if found is None else [r for r in source.records(found, found + FIRST) if matching.key(r) == key]
+    return _before(reader, offset, originals[0].offset, matching) if originals else None
+
+
+def _absent(lacking: t.Sequence[Record], arrived: int, *, exactly: bool) -> Absent | None:
+    """Those of them that are before the last record that has arrived."""
+    absent = [record.offset for record in lacking if record.offset < arrived]
+    return Absent(len(absent), absent[0], exactly) if absent else None
+
+
+def missing(records: t.Iterable[Record], copies: t.Iterable[Record], key: t.Callable[[Record], Key]) -> list[Record]:
+    """The records without a copy; of equal ones, the last."""
+    left = collections.Counter(map(key, copies))
+    result = []
+    for record in records:
+        if left[key(record)]:
+            left[key(record)] -= 1
+        else:
+            result.append(record)
+    return result

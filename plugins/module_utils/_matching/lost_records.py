@@ -1,0 +1,127 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+
+"""Records that a group has not consumed and the source has lost: how many there were, and how many the destination has."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import functools
+import itertools
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import Reader
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.placing import Back, count_back
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Matching
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
+
+_FEW = 4096  # records that are read for the sake of a number alone
+_HEAD = 8  # records at the start of a log that tell it from another
+
+
+@dataclasses.dataclass(frozen=True)
+class LostRecords:
+    """What has expired at the source before a group has consumed it.
+
+    first: the first unconsumed record that is at the destination (L), None where none is. position: its offset at the source,
+    or that of the destination's end.
+    """
+
+    reader: Reader
+    first: Record | None
+    position: int
+    matching: Matching
+
+    @property
+    def expired(self) -> int:
+        """How many offsets."""
+        return self.reader.source.start - self.reader.committed
+
+    @property
+    def each_a_record(self) -> bool:
+        """Was each of these offsets a record, as far as is known of the log?"""
+        return not self.reader.source.has_gaps
+
+    @property
+    def begin(self) -> int:
+        """The offset of L at the destination, or the destination's end."""
+        return self.reader.destination.end if self.first is None else self.first.offset
+
+    @functools.cached_property
+    def counted_back(self) -> Back:
+        """How far back at the destination as many records begin. Raises NotRead, BudgetSpent."""
+        missing = self.position - self.reader.committed
+        return count_back(self.reader.destination, self.matching, self.begin, self.first, missing)
+
+    def back(self) -> tuple[int, str]:
+        """The offset from which the destination has these records, as far as it has them, and how it was found."""
+        offset, found = self.counted_back
+        if found:
+            return offset, f"counted back {counted(found, 'record')}, assuming that nothing else writes there"
+        return (
+            offset,
+            "the destination has none of them, and the group starts at the first record that the source still has",
+        )
+
+    def with_numbers(self, decision: Decision, ends_well: bool | None) -> Decision:
+        """The decision that an option has led to, with how many records are repeated and lost, as far as that is known.
+
+        ends_well: whether nothing consumed follows L; None where that is to be looked at here. Raises NotRead.
+        """
+        offset = decision.offset
+        if offset is None or ("counted_back" not in vars(self) and self.position - self.reader.committed > _FEW):
+            return decision
+        repeats, lost = None, self._lost()
+        if self.begin - offset <= _FEW and (self._ends_well() if ends_well is None else ends_well):
+            repeats = len(self.reader.destination.records(offset, self.begin))
+        detail = decision.detail + lost_text(lost, self.expired, self.each_a_record)
+        return dataclasses.replace(decision, repeats=repeats, lost=lost, detail=detail)
+
+    def _lost(self) -> int | None:
+        """How many the destination has lost, too, or has never got. Without L, what it has may be consumed."""
+        found = self.counted_back.found
+        if self.first is None and found:
+            return None
+        return max(0, min(self.expired, self.position - self.reader.committed) - found)
+
+    def _ends_well(self) -> bool:
+        """Where both logs were read whole: is each copy from L on one of a record that the source still has?"""
+        source, destination = self.reader.source, self.reader.destination
+        if max(source.length, destination.length) > source.budget:
+            return False
+        copies = collections.Counter(map(self.matching.key, destination.records(self.begin, destination.end)))
+        originals = itertools.chain(*source.with_aborted(source.start, source.end))
+        return copies <= collections.Counter(map(self.matching.key, originals))
+
+
+def lost_text(lost: int | None, expired: int, each_a_record: bool, where: str = "lost on both clusters") -> str:
+    """What is added to a detail where both clusters have lost records. expired: how many offsets the source has lost."""
+    if not lost:
+        return ""
+    how = "at least " if lost < expired else "" if each_a_record else "at most "
+    return f"; {where}: {how}{counted(lost, 'record')}"
+
+
+def lost_before_any(reader: Reader) -> int | None:
+    """How many records have left both logs of all that there were; None where the copy of the source's first one is not found.
+
+    Raises NotRead.
+    """
+    source, destination = reader.source, reader.destination
+    if not source.start:
+        return 0
+    originals, _aborted = source.with_aborted(source.start, source.start + _HEAD)
+    copies = destination.records(destination.start, destination.start + _HEAD)
+    if not originals:
+        return None
+    if [record.bare for record in originals] == [record.bare for record in copies]:
+        return source.start
+    first = originals[0]
+    begin = destination.first_at(first.timestamp)
+    near = [] if begin is None else destination.records(begin, begin + _HEAD)
+    at = next((each.offset for each in near if (each.timestamp, each.bare) == (first.timestamp, first.bare)), None)
+    return None if at is None else max(0, source.start - (at - destination.start))

@@ -1,0 +1,221 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What a commit does with every entry of a plan, given what stands at the destination. Pure.
+
+The preview, the verification and the commit ask here alone.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.conflicts import (
+    Commits,
+    Target,
+    Writes,
+    entry_name,
+    entry_refusal,
+    kept_by_policy,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.documents import utc_text
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
+    CommittedOffset,
+    commit_text,
+    same_commit,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name, ways
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnAdvance, OnRewind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt, ReceiptEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+
+_SWAPPED = "at the destination, every group has gone further than the plan: source and destination may be swapped"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Ground:
+    """What the decisions on entries rest on.
+
+    current: what is committed at the destination. joined: groups that have members there, or had some once. ends: where
+    logs end, for partitions of vanished(). goes_back: whether every offset of the plan moves its group back.
+    """
+
+    cluster: str
+    current: Commits
+    receipt: Receipt
+    on_rewind: OnRewind
+    on_advance: OnAdvance
+    joined: t.Collection[str] = ()
+    ends: t.Mapping[TopicPartition, int] = dataclasses.field(default_factory=dict)
+    goes_back: bool = False
+
+
+def commit_writes(entries: t.Iterable[PlanEntry], ground: Ground) -> Writes:
+    """What to commit so that every entry stands where the plan says: see decide_entry(), which may raise Refused."""
+    writes = Writes({}, [])
+    receipts = ground.receipt.by_key()
+    entries = list(entries)
+    ground = dataclasses.replace(ground, goes_back=_all_go_back(entries, ground.current))
+    for entry in entries:
+        match decide_entry(entry, receipts.get(entry.key), ground):
+            case CommittedOffset() as target:
+                writes.set[entry.key] = target
+            case LeftAlone() as kept:
+                writes.kept.append(kept.line)
+                writes.alone |= {entry.group}
+                writes.consumed |= {entry.group} if kept.has_consumed else frozenset()
+    return writes
+
+
+def entries_to_write(entries: t.Iterable[PlanEntry], ground: Ground) -> list[PlanEntry]:
+    """Those of the entries that commit_writes() would write, or refuse to."""
+    receipts = ground.receipt.by_key()
+
+    def is_written(entry: PlanEntry) -> bool:
+        try:
+            return isinstance(decide_entry(entry, receipts.get(entry.key), ground), CommittedOffset)
+        except Refused:
+            return True
+
+    return [entry for entry in entries if is_written(entry)]
+
+
+def vanished(entries: t.Iterable[PlanEntry], current: Commits, receipt: Receipt) -> list[PlanEntry]:
+    """The entries that were written and read back earlier, and of which the destination has no commit any more."""
+    receipts = receipt.by_key()
+    return [entry for entry in entries if entry.target is not None and _vanished(receipts.get(entry.key), current)]
+
+
+class LeftAlone(t.NamedTuple):
+    """An entry that is left alone, and why. has_consumed: its group goes on where it was migrated to."""
+
+    line: str
+    has_consumed: bool = False
+
+
+def decide_entry(entry: PlanEntry, earlier: ReceiptEntry | None, ground: Ground) -> CommittedOffset | LeftAlone | None:
+    """What a commit does with an entry: what it writes, why it leaves it alone, or None where it stands right.
+
+    earlier: the receipt's entry. Raises Refused where the destination's commit is not what the plan expects, and where a
+    policy says fail.
+    """
+    target, found = entry.target, ground.current.get(entry.key)
+    if target is None or same_commit(found, target):
+        return None
+    if earlier is not None and found is not None and earlier.written == target and earlier.explains(found):
+        if found.offset == target.offset or entry.group in ground.joined:
+            line = f"{entry_name(entry)}: migrated earlier, has consumed since: left at {commit_text(found)}"
+            return LeftAlone(line, has_consumed=True)
+        return _unexplained(entry, target, found, earlier, ground)
+    if earlier is not None and _vanished(earlier, ground.current):
+        return _again(entry, target, earlier, ground)
+    if earlier is not None and _moved_back(earlier, found, target):
+        if ground.on_advance == OnAdvance.KEEP:
+            return LeftAlone(f"{entry_name(entry)}: migrated earlier, moved back since: left at {commit_text(found)}")
+        raise entry_refusal(
+            entry.key,
+            f"the group was migrated to {commit_text(target)} {_when(earlier)}, and somebody has moved it back to "
+            f"{commit_text(found)} since",
+            ground.cluster,
+            remedy=ways(
+                ("on_advance", f"set {option_name('on_advance')} to keep to leave such entries alone"),
+                ("", "roll back and migrate again to set it anew"),
+            ),
+            kind=FailureKind.DESTINATION_CHANGED,
+        )
+    if found != entry.expected and not (earlier is not None and same_commit(found, earlier.written)):
+        raise entry_refusal(
+            entry.key,
+            f"the destination's commit has changed since the plan was made: expected {commit_text(entry.expected)}, "
+            f"found {commit_text(found)}",
+            ground.cluster,
+            remedy="find out who commits there, then plan again",
+            kind=FailureKind.DESTINATION_CHANGED,
+        )
+    why = _SWAPPED if ground.goes_back else None
+    kept = kept_by_policy(entry.key, found, target, ground.on_rewind, ground.on_advance, ground.cluster, why=why)
+    return target if kept is None else LeftAlone(kept)
+
+
+def _unexplained(
+    entry: PlanEntry, target: CommittedOffset, found: CommittedOffset, earlier: ReceiptEntry, ground: Ground
+) -> CommittedOffset | LeftAlone:
+    """What becomes of a group that goes on after where it was migrated to, although nobody has ever joined it."""
+    line = f"{entry_name(entry)}: migrated earlier, and has never had members since: left at {commit_text(found)}"
+    return _rewound(
+        entry,
+        target,
+        ground,
+        f"{line} ({option_name('on_rewind')}: keep)",
+        f"the group was migrated to {commit_text(target)} {_when(earlier)}, and has committed {commit_text(found)} now, "
+        "although no consumer has ever joined it",
+        "a tool that syncs groups, such as MirrorMaker 2, or a consumer that uses assign(), has committed this; where it was a "
+        f"tool, a consumer that starts now skips up to {counted(found.offset - target.offset, 'record')}",
+        f"stop what commits there; then set {option_name('on_rewind')} to rewind to commit {commit_text(target)} again, or, if "
+        "a consumer has consumed, to keep to leave such entries alone",
+    )
+
+
+def _again(
+    entry: PlanEntry, target: CommittedOffset, earlier: ReceiptEntry, ground: Ground
+) -> CommittedOffset | LeftAlone:
+    """What becomes of a group that was migrated, and has no committed offset any more."""
+    what = f"the group was migrated to {commit_text(earlier.written)} {_when(earlier)}, and has no committed offset now"
+    end = ground.ends.get(entry.partition)
+    repeated = "" if end is None else f", up to {counted(max(0, end - target.offset), 'record')}"
+    return _rewound(
+        entry,
+        target,
+        ground,
+        f"{entry_name(entry)}: {what.removeprefix('the group ')}: left without one ({option_name('on_rewind')}: keep)",
+        what,
+        "its committed offsets have expired, somebody has removed or renamed the group, or a rollback was killed; how far it "
+        "had consumed is not known any more",
+        f"if the group has another name now, take it out of the selection. Otherwise set {option_name('on_rewind')} to rewind "
+        f"to commit {commit_text(target)}, which repeats what it has consumed at the destination{repeated}; or to keep to "
+        "leave such entries alone: their consumers start by auto.offset.reset, where latest skips what they have not "
+        "consumed, and earliest repeats everything",
+    )
+
+
+def _rewound(
+    entry: PlanEntry, target: CommittedOffset, ground: Ground, line: str, what: str, why: str, remedy: str
+) -> CommittedOffset | LeftAlone:
+    """What on_rewind says of an entry whose commit is not known to be what the group has consumed."""
+    match ground.on_rewind:
+        case OnRewind.REWIND:
+            return target
+        case OnRewind.KEEP:
+            return LeftAlone(line)
+        case OnRewind.FAIL:
+            raise entry_refusal(entry.key, what, ground.cluster, remedy, FailureKind.DESTINATION_CHANGED, why)
+        case _:
+            t.assert_never(ground.on_rewind)
+
+
+def _moved_back(earlier: ReceiptEntry, found: Target, target: CommittedOffset) -> bool:
+    """Does a group stand before what was set here once, and not where it stood before that?"""
+    if found is None or not earlier.is_confirmed or earlier.written != target:
+        return False
+    return found.offset < target.offset and not same_commit(found, earlier.before)
+
+
+def _all_go_back(entries: t.Iterable[PlanEntry], current: Commits) -> bool:
+    """Has each group that the plan moves gone further at the destination, on each partition?"""
+    targets = [(entry.target, current.get(entry.key)) for entry in entries if entry.target is not None]
+    return bool(targets) and all(found is not None and found.offset > target.offset for target, found in targets)
+
+
+def _vanished(earlier: ReceiptEntry | None, current: Commits) -> bool:
+    return earlier is not None and earlier.is_confirmed and current.get(earlier.key) is None
+
+
+def _when(earlier: ReceiptEntry) -> str:
+    """When an entry was written, as far as its receipt says."""
+    return "earlier" if earlier.time is None else f"on {utc_text(earlier.time)}"

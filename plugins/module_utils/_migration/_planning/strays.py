@@ -1,0 +1,179 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Where in a topic's partitions records are, by their times and contents, or by contents alone where times tell nothing."""
+
+from __future__ import annotations
+
+import collections
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Span, united
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
+
+Pair = tuple[TopicPartition, TopicPartition]  # a partition on both sides
+Entries = t.Mapping[TopicPartition, t.Sequence[PlanEntry]]  # by their partition
+
+WINDOW = 100  # records after the place that a time leads to: where source partitions mix, times run back and forth
+_FIRST = 5  # records at the start of a log
+_PLACES = 4  # so many of the offsets of a partition are looked at
+_OWN = 0.75  # of the records around the offsets of a long log, so many have to be in the same partition at the source
+
+
+def by_partition(entries: t.Iterable[PlanEntry]) -> Entries:
+    """The entries by their partition at the destination."""
+    result: dict[TopicPartition, list[PlanEntry]] = collections.defaultdict(list)
+    for entry in entries:
+        result[entry.partition].append(entry)
+    return result
+
+
+class Topic(t.NamedTuple):
+    """Its name on both sides, how many partitions it has, and whether copies keep the times of their records.
+
+    No copy keeps a negative time: MirrorMaker 2 and producers write the current one instead, or refuse the record.
+    """
+
+    source: str
+    destination: str
+    partitions: int
+    keeps_times: bool
+
+    def time_of(self, record: Record) -> int | None:
+        """By which time a copy of the record is known; None where its content alone tells."""
+        return record.timestamp if self.keeps_times and record.timestamp >= 0 else None
+
+    def pairs(self) -> list[Pair]:
+        """Each partition on both sides."""
+        return [
+            (TopicPartition(self.source, at), TopicPartition(self.destination, at)) for at in range(self.partitions)
+        ]
+
+
+class Sought(t.NamedTuple):
+    """A record and the partition in which it is looked for."""
+
+    topic: Topic
+    where: TopicPartition
+    record: Record
+
+
+def read_where_times_lead(logs: ClusterLogs, wanted: t.Sequence[Sought], budget: int) -> None:
+    """Read where the time of a record leads to in a partition; without times all of the partition, if it is not too long."""
+    wanted = [each for each in wanted if not is_read(logs, each.where)]
+    times = collections.defaultdict(set)
+    for topic, where, record in wanted:
+        if (time := topic.time_of(record)) is not None:
+            times[where].add(time)
+    logs.look_up(times)
+    spans = []
+    for topic, where, record in wanted:
+        log, time = logs.logs[where], topic.time_of(record)
+        begin = log.facts.log_start if time is None else log.first_at(time)
+        length = log.end - log.facts.log_start if time is None or log.untimed else WINDOW
+        if begin is not None and length <= max(WINDOW, budget):
+            spans.append((where, (begin, begin + length)))
+    read_missing(logs, spans)
+
+
+def read_missing(logs: ClusterLogs, wanted: t.Iterable[tuple[TopicPartition, Span]], committed: bool = True) -> None:
+    """Read what is missing of these spans; with committed=False also what only a read_uncommitted consumer sees of them."""
+    spans: dict[TopicPartition, list[Span]] = {}
+    for where, span in wanted:
+        spans[where] = united(spans.get(where, []), span)
+    unread = {
+        where: {part for each in its for part in logs.logs[where].unread(*each, uncommitted=not committed)}
+        for where, its in spans.items()
+    }
+    logs.read({where: each for where, each in unread.items() if each}, committed)
+
+
+def is_read(logs: ClusterLogs, where: TopicPartition) -> bool:
+    """Was the whole log read?"""
+    log = logs.logs[where]
+    return not log.unread(log.facts.log_start, log.end)
+
+
+def equal_at(logs: ClusterLogs, sought: Sought) -> int | None:
+    """Where in this partition a record of this content, and of this time if copies keep it, was read."""
+    topic, where, record = sought
+    log, time = logs.logs[where], topic.time_of(record)
+    made = equal_at, time is not None
+    if made not in log.made:
+        log.made[made] = {
+            (None if time is None else each.timestamp, each.bare): each.offset for each in reversed(log.records)
+        }
+    offsets: dict[tuple[int | None, bytes], int] = log.made[made]
+    return offsets.get((time, record.bare))
+
+
+def was_aborted(logs: ClusterLogs, sought: Sought) -> bool:
+    """Has this source partition an equal record that was aborted, as far as its log was read whole, or times lead to it?
+
+    Some replication tools copy aborted records.
+    """
+    topic, where, record = sought
+    log = logs.logs[where]
+    begin, end = log.facts.log_start, log.facts.end
+    if not is_read(logs, where):
+        time = topic.time_of(record)
+        found = log.first_at(time) if time is not None and (log.untimed or time in log.lookups) else None
+        begin, end = (begin, begin) if found is None else (found, min(found + WINDOW, end))
+    if len(log.between(begin, end)) == end - begin:
+        return False
+    read_missing(logs, [(where, (begin, end))], committed=False)
+    return any(
+        each.bare == record.bare and (each.timestamp == record.timestamp or not topic.keeps_times)
+        for each in log.aborted
+    )
+
+
+def precedes_all_copies(
+    source: ClusterLogs, destination: ClusterLogs, topic: Topic, at: int, offset: int, budget: int
+) -> bool:
+    """Is this offset before the copies of all records that the source partition still has, if it has lost some?
+
+    Then what stands there may be the copy of a record that it has lost. Reads the start of the source's log, and its copies.
+    """
+    (source_partition, partition) = topic.pairs()[at]
+    log = source.logs[source_partition]
+    begin = log.facts.log_start
+    if not begin:
+        return False
+    read_missing(source, [(source_partition, (begin, begin + _FIRST))])
+    alive = [Sought(topic, partition, record) for record in log.between(begin, begin + _FIRST)]
+    read_where_times_lead(destination, alive, budget)
+    copies = [copy for each in alive if (copy := equal_at(destination, each)) is not None]
+    return bool(copies) and offset < min(copies)
+
+
+def read_places(source: ClusterLogs, destination: ClusterLogs, pairs: t.Iterable[Pair], entries: Entries) -> None:
+    """Read what is around the offsets of entries on these partitions."""
+    spans = [(pair, place) for pair in pairs for place in _places(pair, entries)]
+    for logs, side in ((source, 0), (destination, 1)):
+        read_missing(logs, ((pair[side], (place[side] - WINDOW, place[side] + WINDOW)) for pair, place in spans))
+
+
+def holds_its_own(source: ClusterLogs, destination: ClusterLogs, pair: Pair, entries: Entries) -> bool:
+    """Are nearly all records around the offsets in the same partition at the source? read_places() has read them."""
+    for committed, offset in _places(pair, entries):
+        originals = {record.bare for record in source.logs[pair[0]].between(committed - WINDOW, committed + WINDOW)}
+        copies = destination.logs[pair[1]].between(offset - WINDOW // 2, offset + WINDOW // 2)
+        if sum(record.bare in originals for record in copies) < _OWN * len(copies):
+            return False
+    return True
+
+
+def _places(pair: Pair, entries: Entries) -> list[tuple[int, int]]:
+    """Committed offsets on a partition and what they have become: a few of them."""
+    places = sorted(
+        {
+            (entry.source[0].offset, entry.offset)
+            for entry in entries.get(pair[1], ())
+            if entry.offset is not None and entry.source[0].offset is not None
+        }
+    )
+    return places[:: max(1, -(-len(places) // _PLACES))]

@@ -1,0 +1,69 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Which ACLs take access away from clients that they do not name, although they are only added. Pure.
+
+Where no ACL is about a resource, brokers let everybody in if allow.everyone.if.no.acl.found is true; the first ACL ends that:
+org.apache.kafka.metadata.authorizer.StandardAuthorizerData. An ACL that denies something to everybody concerns the replication
+tool and the user of the run, too.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import DENY, EVERY, LITERAL, Acl
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import OnLockout
+
+_NAMED = 5  # ACLs that a message names
+
+
+def check_lockout(
+    added: t.Iterable[Acl], destination: t.Collection[Acl], is_open: bool, on_lockout: OnLockout, cluster: str
+) -> list[Note]:
+    """A note of the ACLs that lock clients out; with fail, raises Refused where there is one.
+
+    destination: the ACLs that are there. is_open: whether brokers may let everybody in where there are none.
+    """
+    acls = sorted(added)
+    first = [acl for acl in acls if is_open and not any(_concerns(other, acl) for other in destination)]
+    denying = [acl for acl in acls if acl.permission == DENY and acl.principal.partition(":")[2] == EVERY]
+    reasons = []
+    if first:
+        reasons.append(
+            f"{_shown(first)}: nothing else is granted there, and brokers may let everybody in where there is no ACL "
+            "(allow.everyone.if.no.acl.found): all clients without an ACL of their own lose access to these resources, the "
+            "replication tool and the user of this run among them"
+        )
+    if denying:
+        reasons.append(
+            f"{_shown(denying)}: everybody loses this access, the replication tool and the user of this run, too"
+        )
+    if reasons and on_lockout is OnLockout.FAIL:
+        raise Refused(
+            f"ACLs would lock clients out: {'; and '.join(reasons)}",
+            cluster=cluster,
+            remedy="first grant, at the destination, what the other clients of these resources need, the replication tool and "
+            f"the user of this run among them; then set {option_name('on_lockout')} to add",
+            kind=FailureKind.ACL_LOCKOUT,
+        )
+    return [Note(NoteKind.ACL_LOCKOUT, f"{reason[0].upper()}{reason[1:]}.") for reason in reasons]
+
+
+def _concerns(other: Acl, acl: Acl) -> bool:
+    """Is the other ACL about all resources that this one is about?"""
+    if other.resource != acl.resource:
+        return False
+    if other.pattern == LITERAL:
+        return other.name == EVERY or (acl.pattern == LITERAL and other.name == acl.name)
+    return acl.name.startswith(other.name)
+
+
+def _shown(acls: t.Sequence[Acl]) -> str:
+    return first_of([str(acl) for acl in acls], _NAMED)

@@ -1,0 +1,66 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Which unconsumed records an entry's destination lacks although later ones are there, as far as the records beside it tell."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.absent import FIRST, NEAR, missing
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Span
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Matching
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding, Flaw, ProblemKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Absent
+
+
+def unseen(entry: PlanEntry) -> tuple[Span, Span] | None:
+    """What to read at the source and at the destination: from the committed offset to the first record that has a copy.
+
+    None where that record is the first one after the committed offset, so that nothing can be absent before it; and for
+    repartitioned topics, whose partitions have no such record. Where the plan knows of no copy, the first records are read.
+    """
+    after, committed, offset = entry.evidence.after, entry.source[0].offset, entry.offset
+    if committed is None or offset is None or len({at.partition for at in entry.source}) > 1:
+        return None
+    if after is None:
+        return (committed, committed + FIRST), (offset, offset + FIRST)
+    if after.source <= committed:
+        return None
+    return (committed, min(after.source, committed + NEAR)), (offset, offset + NEAR)
+
+
+def absent_beside(entry: PlanEntry, source_logs: ClusterLogs, destination_logs: ClusterLogs) -> Absent | None:
+    """What the plan says to be absent, or else what unseen() shows."""
+    spans, after = unseen(entry), entry.evidence.after
+    if entry.absent or spans is None:
+        return entry.absent
+    parts = entry.evidence.matched_by
+    key = Matching("timestamp" in parts, headers=bool(parts)).key
+    records = source_logs.logs[entry.source[0].partition].between(*spans[0])
+    lacking = missing(records, destination_logs.logs[entry.partition].between(*spans[1]), key)
+    there = [record.offset for record in records if record not in lacking]
+    arrived = after.source if after is not None else there[-1] if there else -1
+    absent = [record.offset for record in lacking if record.offset < arrived]
+    return Absent(len(absent), absent[0], exactly=False) if absent else None
+
+
+def with_absent_flaw(found: Finding, absent: Absent | None, is_compacted: bool) -> Finding:
+    """The finding, with these records as a problem.
+
+    is_compacted: the destination may have dropped them because their keys came again, and they are a note.
+    """
+    if absent is None:
+        return found
+    found = dataclasses.replace(found, absent=absent.records, first_difference=(absent.source, None))
+    if is_compacted:
+        text = f"{absent}; it is compacted, so that only each key's newest record counts"
+        return dataclasses.replace(found, notes=(Note(NoteKind.ABSENT, text),))
+    flaw = Flaw(
+        ProblemKind.ABSENT, f"{absent}: the replication tool has left them out, or the destination has lost them"
+    )
+    return dataclasses.replace(found, problems=(*found.problems, flaw))

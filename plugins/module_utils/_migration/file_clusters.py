@@ -1,0 +1,108 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Is a file of the cluster that a connection leads to, and are the topics that a plan rests on still the same?"""
+
+from __future__ import annotations
+
+import functools
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import clusters
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.background import at_once
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import (
+    UNKNOWN_ID,
+    ClusterIdentity,
+    Traits,
+    change_of,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key
+
+KEEPS_ROLLBACK = (
+    "correct the addresses if they are wrong, or use another directory for another cluster, "
+    "because the rollback of the earlier run needs this file"
+)
+_PLAN_AGAIN = "connect to the clusters that the plan was made for, or plan again"
+
+
+def check_cluster(
+    file: str, noted: ClusterIdentity, connection: Connection, remedy: str, names: t.Collection[str] = ()
+) -> ClusterIdentity:
+    """The cluster as it is now, with the topics that the file is about, and others by name.
+
+    file: such as "plan". remedy: what can be done about it. Raises Refused for the file of another cluster.
+    """
+    return check_same(file, noted, clusters.identify(connection, {*noted.traits.topic_ids, *names}), connection, remedy)
+
+
+def check_same(
+    file: str, noted: ClusterIdentity, found: ClusterIdentity, connection: Connection, remedy: str
+) -> ClusterIdentity:
+    """The same for a cluster that was looked at already, which is the result."""
+    difference = noted.difference(found)
+    if difference is not None:
+        raise Refused(
+            f"the {file} was made for another cluster: this one {difference}",
+            cluster=str(connection),
+            remedy=remedy,
+            kind=FailureKind.OTHER_CLUSTER,
+        )
+    return found
+
+
+def check_plan_clusters(plan: Plan, source: Connection, destination: Connection) -> None:
+    """Raise Refused for a plan of other clusters."""
+    check_cluster("plan", plan.source_identity, source, _PLAN_AGAIN)
+    check_cluster("plan", plan.destination_identity, destination, _PLAN_AGAIN)
+
+
+def changed_entries(plan: Plan, source: Connection | None, destination: Connection) -> dict[Key, str]:
+    """What has become of topics and logs since the plan was made, by the entries that have an offset and rest on them.
+
+    Partitions that were added, topics that were deleted or created again, and logs that went back. source: None does not look
+    there. Raises Refused for a plan of other clusters, and NotAuthorized.
+    """
+    was = plan.source_traits, plan.destination_traits
+    now = at_once(
+        functools.partial(_now, plan.source_identity, source),
+        functools.partial(_now, plan.destination_identity, destination),
+    )
+    return {
+        entry.key: why
+        for entry in plan.entries
+        if entry.target is not None and (why := entry_change(entry, was, now)) is not None
+    }
+
+
+def _now(noted: ClusterIdentity, connection: Connection | None) -> Traits:
+    """The noted topics as they are now."""
+    if connection is None:
+        return noted.traits
+    return check_same(
+        "plan", noted, clusters.look_at(connection, noted.traits.topic_ids.keys()), connection, _PLAN_AGAIN
+    ).traits
+
+
+def entry_change(entry: PlanEntry, was: tuple[Traits, Traits], now: tuple[Traits, Traits]) -> str | None:
+    """What has changed that one entry rests on; None for nothing. was, now: of source and destination."""
+    for at in entry.source:
+        if (why := change_of(at.partition, was[0], now[0], "source")) is not None:
+            return why
+    return change_of(entry.partition, was[1], now[1], "destination")
+
+
+def equal_ids(source_id: str, destination_id: str, is_one_cluster: bool) -> list[Note]:
+    """A note where two clusters have one id."""
+    if is_one_cluster or source_id != destination_id or source_id == UNKNOWN_ID:
+        return []
+    text = (
+        f"Source and destination have the same cluster id {source_id}, and are two clusters: their brokers' addresses differ, "
+        "and so do their topics or logs. The files of this migration tell them apart by topic ids and addresses."
+    )
+    return [Note(NoteKind.EQUAL_CLUSTER_IDS, text)]

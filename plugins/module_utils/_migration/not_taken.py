@@ -1,0 +1,50 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What was selected and is not in a snapshot, a line each, with the names of options; not what is in use. Pure."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.known_names import (
+    GROUPS,
+    TOPICS,
+    known,
+    with_owner,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.left_out import partitions_text
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selected, Selection
+
+_NAMED = 20  # groups that one line names
+
+
+def group_lines(excluded: t.Sequence[str], without_offsets: t.Mapping[str, str]) -> list[str]:
+    """Whole groups. excluded: by a pattern. without_offsets: why a group keeps none, as a clause about it."""
+    lines = [f"{name}: {why}" for name, why in sorted(without_offsets.items())]
+    if excluded:
+        names = first_of([with_owner(name, GROUPS) for name in excluded], _NAMED, "more groups")
+        lines.append(f"{names}: excluded by exclude_group_patterns; name them to take them")
+    return lines
+
+
+def topic_lines(
+    committed: t.Mapping[str, t.Collection[TopicPartition]], topics: t.Mapping[str, Selected], selection: Selection
+) -> list[str]:
+    """Topics that an exclude pattern takes from selected groups, with their partitions, and groups of which nothing is left."""
+    lines = []
+    for name, partitions in sorted(committed.items()):
+        for topic in topics[name].left_out:
+            where = partitions_text(each for each in partitions if each.topic == topic)
+            way = "the topic" if name in selection.groups else "the group or the topic"
+            its = known(topic, TOPICS)
+            like = f" (called like {its.whose})" if its else ""
+            lines.append(f"{name} {where}{like}: excluded by exclude_topic_patterns; name {way} to take it")
+        taken = any(each.topic in topics[name].names for each in partitions)
+        if not taken and not topics[name].left_out:
+            why = "none of its topics is selected" if partitions else "it has no committed offsets"
+            lines.append(f"{name}: {why}")
+    return lines

@@ -1,0 +1,191 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What tells one cluster from another, as files note it: a cluster's id alone does not. Pure.
+
+An image or a chart may format every cluster with one built-in id, and some services give none. Topic ids are random for each
+topic (KIP-516), and two clusters cannot answer at one address.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import types
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+
+UNKNOWN_ID = "unknown"  # stands for the id of a cluster that gives none
+_NO_IDS = frozenset({UNKNOWN_ID, "None"})  # the second one in files of earlier releases
+_NOTHING: t.Mapping[str, t.Any] = types.MappingProxyType({})
+
+
+def address_mark(host: str, port: int) -> str:
+    """What files note of a broker's address: the same for the same one, and no address."""
+    return hashlib.sha256(f"{host}:{port}".encode()).hexdigest()[:16]
+
+
+class LogRange(t.NamedTuple):
+    """The offsets of a log: the first one, and the one after the last (the high watermark)."""
+
+    start: int
+    end: int
+
+
+class Traits(t.NamedTuple):
+    """What a cluster is besides its id, as far as a file notes it. Files of earlier releases note nothing.
+
+    brokers: of address_mark(), because no file holds an address. topic_ids: of the existing topics that the file is about; None
+    where brokers give none (before 2.8). logs: of these topics, by partition number; None where it was not known. Only plans
+    have them.
+    """
+
+    brokers: tuple[str, ...] = ()
+    topic_ids: t.Mapping[str, str | None] = _NOTHING
+    logs: t.Mapping[str, tuple[LogRange | None, ...]] = _NOTHING
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many partitions the topics have; those that do not exist are left out."""
+        return {name: len(its) for name, its in self.logs.items()}
+
+    def with_counts(self, counts: t.Mapping[str, int]) -> Traits:
+        """The same with partitions that are yet to be made, of which no log is known."""
+        more = {name: (None,) * (count - len(self.logs.get(name, ()))) for name, count in counts.items()}
+        return self._replace(logs={name: (*self.logs.get(name, ()), *its) for name, its in more.items()})
+
+    def recreated(self, found: Traits) -> dict[str, str]:
+        """The topics that were deleted and created again since this was noted, and how that shows. found: as they are now."""
+        return {
+            name: f"its id is {now}, and was {was}"
+            for name, was in self.topic_ids.items()
+            if was is not None and (now := found.topic_ids.get(name)) is not None and now != was
+        }
+
+
+NO_TRAITS = Traits()
+
+
+class ClusterIdentity(t.NamedTuple):
+    """A cluster. cluster_id: UNKNOWN_ID where it gives none."""
+
+    cluster_id: str
+    traits: Traits = NO_TRAITS
+
+    def difference(self, found: ClusterIdentity) -> str | None:
+        """How another cluster differs from this noted one, as the predicate of `the cluster`; None where they are one.
+
+        found: with the ids of the topics that are noted here, as far as they exist. Clusters with equal ids are one where any
+        topic has its id or any broker its address, because topics are created again, and brokers replaced. What a file of an
+        earlier release does not note makes no difference.
+        """
+        ids = self.cluster_id, found.cluster_id
+        if not _NO_IDS & set(ids) and ids[0] != ids[1]:
+            return f"has the id {ids[1]}, not {ids[0]}"
+        was, now = self.traits, found.traits
+        if any(its is not None and now.topic_ids.get(name) == its for name, its in was.topic_ids.items()):
+            return None
+        if not was.brokers or not now.brokers or set(was.brokers) & set(now.brokers):
+            return None
+        if not was.topic_ids and not _NO_IDS & set(ids):
+            return None  # nothing is noted but addresses, which may all have changed
+        topics = [f"its topic {name} is another one ({how})" for name, how in sorted(was.recreated(now).items())]
+        return " and ".join(["has brokers at other addresses", *topics[:1]])
+
+
+def change_of(partition: TopicPartition, noted: Traits, found: Traits, side: str) -> str | None:
+    """What has become of a partition's topic since it was noted, in words; None where nothing has that a plan rests on.
+
+    side: what the cluster is called. Partitions that were yet to be made have no logs, and may still be missing.
+    """
+    name = partition.topic
+    topic = f"topic {name} of the {side}"
+    if name in noted.topic_ids and name not in found.topic_ids:
+        return f"{topic} does not exist any more"
+    if (how := noted.recreated(found).get(name)) is not None:
+        return f"{topic} was deleted and created again since the plan was made: {how}"
+    was, now = noted.logs.get(name), found.logs.get(name)
+    if was is None or now is None:
+        return None
+    if len(now) > len(was) or any(its is not None for its in was[len(now) :]):
+        return f"{topic} has {counted(len(now), 'partition')}, and had {len(was)} when the plan was made"
+    if partition.partition >= len(now):
+        return None
+    return _went_back(f"{partition} of the {side}", was[partition.partition], now[partition.partition])
+
+
+def seem_one(before: Traits, between: Traits, after: Traits) -> bool:
+    """Is it one cluster that was looked at three times, the second time at other addresses? All with every topic and log.
+
+    Topics of one cluster have the same ids, and its logs only go on. Where neither brokers give ids nor logs have records,
+    nothing shows that it is one.
+    """
+    common = before.topic_ids.keys() & between.topic_ids.keys() & after.topic_ids.keys()
+    stable = {name: its for name in common if (its := before.topic_ids[name]) == after.topic_ids[name]}
+    compared = {name for name, its in stable.items() if its is not None and between.topic_ids[name] is not None}
+    same = {name for name in compared if stable[name] == between.topic_ids[name]}
+    if compared and not same:
+        return False
+    looked_at = same or common
+    if any(len(before.logs[name]) == len(after.logs[name]) != len(between.logs[name]) for name in looked_at):
+        return False
+    logs = [
+        ranges
+        for name in looked_at
+        for ranges in zip(before.logs[name], between.logs[name], after.logs[name], strict=False)
+        if None not in ranges
+    ]
+    goes_on = all(
+        first.start <= second.start <= third.start and first.end <= second.end <= third.end
+        for first, second, third in t.cast("list[tuple[LogRange, LogRange, LogRange]]", logs)
+    )
+    return goes_on and (bool(same) or any(first is not None and first.end > 0 for first, _second, _third in logs))
+
+
+def _went_back(name: str, was: LogRange | None, now: LogRange | None) -> str | None:
+    """Logs only grow, and lose their beginning; one that does otherwise was truncated, or is another one."""
+    if was is None or now is None:
+        return None
+    if now.end < was.end:
+        return f"the log of {name} ends at {now.end}, and ended at {was.end} when the plan was made: it was truncated"
+    if now.start < was.start:
+        return f"the log of {name} starts at {now.start}, and started at {was.start} when the plan was made: it is another one"
+    return None
+
+
+def to_row(identity: ClusterIdentity) -> documents.Json:
+    """A cluster as files hold it, in a stable order; what is not known is left out."""
+    its = identity.traits
+    return {
+        "cluster_id": identity.cluster_id,
+        **({"brokers": sorted(its.brokers)} if its.brokers else {}),
+        **({"topic_ids": dict(sorted(its.topic_ids.items()))} if its.topic_ids else {}),
+        **({"logs": dict(sorted(its.logs.items()))} if its.logs else {}),
+    }
+
+
+def from_row(row: t.Any) -> ClusterIdentity:
+    """The reverse of to_row(); raises ValueError, KeyError, TypeError or AttributeError for what is not one."""
+    return ClusterIdentity(documents.text_of(row["cluster_id"]), traits_from(row))
+
+
+def traits_from(row: t.Any) -> Traits:
+    """What a row of to_row() holds besides the id. Raises as from_row()."""
+    return Traits(
+        tuple(documents.text_of(each) for each in row.get("brokers", [])),
+        {
+            documents.name_of(name): None if its is None else documents.text_of(its)
+            for name, its in row.get("topic_ids", {}).items()
+        },
+        {documents.name_of(name): tuple(map(_range, its)) for name, its in row.get("logs", {}).items()},
+    )
+
+
+def _range(row: t.Any) -> LogRange | None:
+    if row is None:
+        return None
+    start, end = row
+    return LogRange(documents.offset_of(start), documents.offset_of(end))

@@ -1,0 +1,49 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What was asked for and is not done: the one list of it, a line each, for the screen, the report and handlers."""
+
+from __future__ import annotations
+
+import itertools
+import typing as t
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import with_option_names
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
+
+
+def left_out(not_taken: t.Iterable[str], plan: Plan | None = None) -> list[str]:
+    """What was selected and not taken, and what the plan leaves alone without blocking it, in the user's words.
+
+    not_taken: lines with the names of options, such as those of a snapshot. A commit adds what it leaves out itself.
+    """
+    taken = [with_option_names(line) for line in not_taken]
+    return [*taken, *(entry_lines(plan, Verdict.UNCOMMITTED) if plan else [])]
+
+
+def entry_lines(plan: Plan, verdict: Verdict) -> list[str]:
+    """The entries of this verdict, a line for each group, topic and detail."""
+    entries = sorted((entry for entry in plan.entries if entry.verdict is verdict), key=_alike)
+    lines = []
+    for (group, _topic, _detail), its in itertools.groupby(entries, _alike):
+        same = list(its)
+        lines.append(f"{group} {partitions_text([e.partition for e in same])}: {verdict}, {same[0].shown_detail}")
+    return lines
+
+
+def partitions_text(partitions: t.Iterable[TopicPartition]) -> str:
+    """Partitions in few words, such as "orders-0 to 11, audit-3": numbers that follow each other are a range."""
+    told = []
+    for topic, its in itertools.groupby(sorted(partitions), lambda each: each.topic):
+        numbers = [each.partition for each in its]
+        for _offset, run in itertools.groupby(enumerate(numbers), lambda pair: pair[1] - pair[0]):
+            first, *others = [number for _index, number in run]
+            told.append(f"{topic}-{first}" + (f" to {others[-1]}" if others else ""))
+    return ", ".join(told)
+
+
+def _alike(entry: PlanEntry) -> tuple[str, str, str]:
+    return entry.group, entry.partition.topic, entry.detail

@@ -1,0 +1,30 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What people read of names that a cluster tells: brokers take any characters in the names of groups and in metadata. Pure."""
+
+from __future__ import annotations
+
+import unicodedata
+
+# Control characters, characters that no eye sees, those that turn the direction of a text around, and blanks of other widths.
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
+
+
+def visible(text: str) -> str:
+    r"""The text with escapes (`\u202e`) in place of characters that cannot be seen or that change how others are shown."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_escaped(char) if char != " " and unicodedata.category(char) in _UNSEEN else char for char in text)
+
+
+def visible_name(name: str) -> str:
+    """The same of a name, in quotes where blanks at its ends, or several in a row, would not be seen."""
+    shown = visible(name)
+    return f"'{shown}'" if shown != " ".join(shown.split()) else shown
+
+
+def _escaped(char: str) -> str:
+    code = ord(char)
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

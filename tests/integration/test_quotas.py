@@ -1,0 +1,104 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Under quotas of the destination, everything is slow and nothing is impossible."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import pytest
+from kafka.protocol.admin import AlterClientQuotasRequest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import attempt, exchange
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.creation import create_topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topic_changes import (
+    add_partitions,
+    try_creation,
+    try_partitions,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import describe_topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogRange
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
+    Progress,
+    Run,
+    progress_groups,
+    transactional_number,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import NewTopic
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._records import claiming, record_copy, transactions
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.jobs import Job
+from testbed.clients import Message, create_topic, produce, read
+from testbed.sandbox import start, stop
+from tests.support.clusters import KafkaCluster
+
+RECORDS = 12_000  # of 1 kB
+
+
+@pytest.fixture(scope="module")
+def limited(tmp_path_factory):
+    """A destination; calling what this gives sets a quota for all clients."""
+    windows = {"quota.window.num": 2, "controller.quota.window.num": 2}  # the burst that a quota lets pass: two seconds
+    folder = tmp_path_factory.mktemp("limited")
+    cluster = KafkaCluster(start("limited", folder, settings=windows))
+
+    def limit(name, rate):
+        entry = AlterClientQuotasRequest.EntryData
+        every_client = entry.EntityData(entity_type="client-id", entity_name=None)
+        operation = entry.OpData(key=name, value=rate, remove=False)
+        request = AlterClientQuotasRequest(entries=[entry(entity=[every_client], ops=[operation])], validate_only=False)
+        (answer,) = attempt(
+            connection_from(cluster.connection, "destination cluster"),
+            lambda client: exchange(client, [(request, None)]),
+        )
+        assert [each.error_code for each in answer.entries] == [0]
+
+    yield cluster, limit
+    stop("limited", folder)
+
+
+def copy(source, destination, topic, records):
+    """Copy the whole of a topic with one partition, in this process. -> the end of its log then."""
+    its, where = connection_from(destination.connection, "destination cluster"), TopicPartition(topic, 0)
+    ranges = [BacklogRange(where, 0, records, where, 0, (0, records // 2))]
+    run, groups = Run("a", "b", 1, 1), tuple(progress_groups(topic, ranges))
+    claiming.claim(
+        its, topic, groups, ranges, run, lambda known: {at: kept or Progress(0) for at, kept in known.items()}
+    )
+    job = Job(topic, transactional_number(where), tuple(ranges), run, groups, {}, {topic: 1_000_000})
+    record_copy.copy_jobs(connection_from(source.connection, "source cluster"), its, [job])
+    return positions.partition_bounds(its, [where])[where].high_watermark
+
+
+def test_a_copy_of_more_than_a_quota_lets_pass_in_one_transaction(source, limited, topic, monkeypatch):
+    destination, limit = limited
+    for cluster in (source, destination):
+        create_topic(cluster, topic)
+    produce(source, topic, [Message(os.urandom(1000)) for _number in range(RECORDS)])
+    monkeypatch.setitem(transactions._SETTINGS, "transaction.timeout.ms", 8000)
+    monkeypatch.setattr(transactions, "_WAIT_SECONDS", 8.0)
+    limit("producer_byte_rate", 1_000_000.0)
+    begun = time.monotonic()
+    end = copy(source, destination, topic, RECORDS)
+    assert time.monotonic() > begun + 8
+    assert [each.value for each in read(destination, topic)] == [each.value for each in read(source, topic)]
+    assert end < RECORDS * 1.2  # transaction markers, and nothing that was aborted
+
+
+def test_topics_are_made_at_the_rate_of_a_quota(limited):
+    cluster, limit = limited
+    limit("controller_mutation_rate", 20.0)
+    connection = connection_from(cluster.connection, "destination cluster")
+    wanted = {f"q{number:02}": NewTopic(4, 1, {}) for number in range(12)}
+    assert try_creation(connection, wanted).refusals == {}
+    assert create_topics(connection, wanted).made.keys() == wanted.keys()
+    more = dict.fromkeys(list(wanted)[:3], 8)
+    assert try_partitions(connection, more) == {}
+    add_partitions(connection, more)
+    found = {name: each.partitions for name, each in describe_topics(connection, list(wanted)).items()}
+    assert found == dict.fromkeys(wanted, 4) | more

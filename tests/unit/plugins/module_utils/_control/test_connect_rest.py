@@ -1,0 +1,137 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Answers of a worker that rebalances are not final, and what may have been done is looked at before it is asked for again."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import connect_rest, http_json, tokens
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.connect_rest import ConnectRest
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
+    BrokerError,
+    ConnectionFailed,
+    MigrationError,
+    NotAuthorized,
+    NotFound,
+)
+from tests.support.bad_http import BadServer, answers
+
+WHERE = {"cluster": "src", "topic": "orders", "partition": 0}
+OTHER = {**WHERE, "partition": 1}
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    monkeypatch.setattr(http_json, "_FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(connect_rest, "_PAUSE", 0.01)
+
+
+class Connect:
+    """Gives these answers to requests, and the last one for ever. Each is a status and whether a change is carried out."""
+
+    def __init__(self, *answers_to_changes, reading=(200,)):
+        self.changing, self.reading = list(answers_to_changes), list(reading)
+        self.stored, self.asked = {}, []
+
+    def __call__(self, server, connection):
+        request = server.received[-1]
+        method = request.split(b" ")[0].decode()
+        self.asked.append(method)
+        if method == "GET":
+            status = self.reading.pop(0) if len(self.reading) > 1 else self.reading[0]
+            rows = [{"partition": json.loads(key), "offset": offset} for key, offset in self.stored.items()]
+            said = {"offsets": rows, "version": "4.3.0", "kafka_cluster_id": "x"}
+        else:
+            status, done = self.changing.pop(0) if len(self.changing) > 1 else self.changing[0]
+            for each in json.loads(request.partition(b"\r\n\r\n")[2])["offsets"] if done else ():
+                self.stored[json.dumps(each["partition"])] = each["offset"]
+            said = {"message": "done"}
+        if status is None:
+            return  # the connection ends without an answer
+        body = said if status == 200 else {"error_code": status, "message": "a rebalance was underway"}
+        answers(json.dumps(body).encode(), f"{status} X")(server, connection)
+
+
+def write(worker, offsets=((WHERE, {"offset": 7}), (OTHER, None))):
+    with BadServer(worker) as server:
+        connect_rest.write_offsets(ConnectRest(f"http://{server.address}"), "mirror", offsets)
+    return [each for each in worker.asked if each == "PATCH"]
+
+
+@pytest.mark.parametrize("statuses", [(409,), (500, 409), (503, 502, 504), (429,)])
+def test_a_worker_that_rebalances_is_asked_again(statuses):
+    worker = Connect((200, True), reading=(*statuses, 200))
+    with BadServer(worker) as server:
+        assert connect_rest.check_worker(ConnectRest(f"http://{server.address}")) == "4.3.0"
+    assert len(worker.asked) == len(statuses) + 1
+
+
+@pytest.mark.parametrize("status", [409, 500, 503])
+def test_what_was_not_carried_out_is_asked_for_again(status):
+    worker = Connect((status, False), (status, False), (200, True))
+    assert len(write(worker)) == 3 and worker.stored
+
+
+@pytest.mark.parametrize("status", [500, 503, 504, None])
+def test_what_was_carried_out_is_not_asked_for_again(status):
+    worker = Connect((status, True))
+    assert len(write(worker)) == 1
+    assert worker.asked == ["PATCH", "GET"]
+
+
+def test_the_look_itself_may_come_during_a_rebalance():
+    assert len(write(Connect((500, True), reading=(409, 500, 200)))) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "said"),
+    [
+        (
+            409,
+            BrokerError,
+            "could not carry out PATCH .* 409 a rebalance was underway. Wait until its rebalance has ended",
+        ),
+        (401, NotAuthorized, "correct username and password"),
+        (404, NotFound, "is not known there"),
+        (400, BrokerError, "was refused: 400"),
+        (405, BrokerError, "was refused: 405"),
+    ],
+)
+def test_a_refusal_that_stays_is_told(monkeypatch, status, kind, said):
+    monkeypatch.setattr(connect_rest, "PATIENCE", 0.1)
+    worker = Connect((status, False))
+    with pytest.raises(kind, match=f"(?i){said}"):
+        write(worker)
+    assert (len(worker.asked) > 1) is (status == 409)
+
+
+def test_a_worker_that_goes_away_while_it_rebalances_is_waited_for():
+    worker = Connect((200, True), reading=(409, None, 200))
+    with BadServer(worker) as server:
+        assert connect_rest.read_offsets(ConnectRest(f"http://{server.address}"), "mirror") == []
+    with BadServer(Connect((200, True), reading=(None,))) as server, pytest.raises(ConnectionFailed):
+        connect_rest.read_offsets(ConnectRest(f"http://{server.address}"), "mirror")
+
+
+@pytest.mark.parametrize(("statuses", "works"), [([503, 429, 200], True), ([401, 200], False), ([400, 200], False)])
+def test_a_token_endpoint_that_is_busy_is_asked_again(statuses, works):
+    left = list(statuses)
+
+    def endpoint(server, connection):
+        answers(b'{"access_token": "t0ken"}', f"{left.pop(0)} X")(server, connection)
+
+    with BadServer(endpoint) as server:
+        options = {"bootstrap_servers": "b:1", "security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "OAUTHBEARER"}
+        options |= {"oauth_token_url": f"http://{server.address}/", "oauth_client_id": "me", "oauth_client_secret": "x"}
+        if works:
+            assert tokens.token_provider(connection_from(options)).token() == "t0ken"
+        else:
+            with pytest.raises(MigrationError):
+                tokens.token_provider(connection_from(options))
+            assert len(left) == 1

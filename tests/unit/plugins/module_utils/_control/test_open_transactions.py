@@ -1,0 +1,26 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Where a group keeps its offsets is computed as Kafka does; what Java's String.hashCode() gives is written here."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.open_transactions import offsets_partition
+
+
+@pytest.mark.parametrize(
+    ("group", "code"),
+    [
+        ("", 0),
+        ("a", 97),
+        ("billing", -109829509),
+        ("polygenelubricants", -(1 << 31)),  # Utils.abs() makes 0 of it
+        ("\N{GRINNING FACE}", 1772899),
+    ],
+)
+def test_the_partition_of_a_group(group, code):
+    expected = 0 if code == -(1 << 31) else abs(code) % 50
+    assert offsets_partition(group, 50) == expected

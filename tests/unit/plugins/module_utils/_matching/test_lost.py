@@ -1,0 +1,129 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Retention at the source, recurring contents, and a replication tool that lags: MirrorMaker 2 as everybody runs it."""
+
+from __future__ import annotations
+
+import random
+import typing as t
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.lost import Sighting, copies_of_lost
+from tests.attack import rule
+from tests.attack.case import NOON, Case, Copy, Edges, Original, parse
+from tests.attack.truth import Truth
+
+WAYS = {
+    "near": rule.near,
+    "whole": rule.whole,
+    "count": rule.count,
+    "Spark": lambda case: rule.count_by_spark([case])[0],
+}
+
+
+def live(size: int, start: int, begin: int, lag: int, contents: t.Sequence[str], jitter: t.Callable[[], int]) -> Case:
+    """A source that has lost what is before `start`, and what a tool has copied from `begin` on but for the last `lag`."""
+    source = tuple(Original(at, NOON + 10 * at + jitter(), contents[at], "data", gone=at < start) for at in range(size))
+    copies = tuple(Copy(at - begin, source[at].time, contents[at], at) for at in range(begin, size - lag))
+    to_come = tuple(Copy(-1, its.time, its.text, its.offset) for its in source[size - lag :])
+    return Case(0, source, Edges(start, size, size), copies, Edges(0, len(copies), len(copies)), to_come)
+
+
+def at(case: Case, committed: int) -> Case:
+    return Case(committed, case.source, case.source_edges, case.destination, case.destination_edges, case.to_come)
+
+
+FIVE = ["abcde"[at % 5] for at in range(20_000)]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("committed", [1500, 1995, 1999])
+def test_a_status_that_is_to_come_is_not_taken_for_one_that_the_source_has_lost(way: str, committed: int) -> None:
+    case = at(live(2000, 1000, 0, 1, FIVE, lambda: 0), committed)
+    assert WAYS[way](case)[:3] == ("exact", committed, 0)
+    assert rule.verify(case, [committed, committed - 1]) == [(0, 0), (0, 1)]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_it_is_not_exact_while_a_consumed_record_is_to_come(way: str) -> None:
+    case = parse("S 0:a@0(gone) 1:c@2(gone) 2:b@1 3:c@3 T a@0<0 c@2<1 b@1<2 F c@3<3 C=4")
+    answer = WAYS[way](case)
+    assert (answer.verdict, answer.reason, answer.lossless) == ("blocked", "destination_lags", 3)
+
+
+@pytest.mark.parametrize("big", [False, True])
+def test_plain_live_migrations_are_exact_and_verified(big: bool) -> None:
+    draws = random.Random(11)
+    for _world in range(12 if big else 60):
+        size = draws.randrange(270, 600) if big else draws.randrange(4, 120)
+        start = draws.randrange(1, size)
+        lag = min(draws.choice([0, 1, 2, 5, 20]), size - start - 1)
+        kinds = "abcdefgh"[: draws.choice([1, 2, 3, 5, 8])]
+        contents = [draws.choice(kinds) for _record in range(size)] if draws.random() < 0.5 else FIVE
+        case = live(size, start, begin := draws.randrange(start + 1), lag, contents, lambda: 0)
+        for committed in {draws.randrange(start + 1, size - lag + 1) for _group in range(3)}:
+            asked = at(case, committed)
+            assert rule.near(asked)[:3] == rule.whole(asked)[:3] == ("exact", committed - begin, 0), str(asked)
+            assert rule.verify(asked, [committed - begin]) == [(0, 0)], str(asked)
+            if committed < size - lag:
+                assert rule.verify(asked, [committed - begin + 1])[0][0] == 1, str(asked)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_whatever_has_become_of_the_copies_nothing_is_skipped_and_spark_counts_the_same(seed: int) -> None:
+    draws = random.Random(seed)
+    cases = []
+    for _world in range(100):
+        size = draws.randrange(4, 60)
+        start, lag = draws.choice([0, draws.randrange(size)]), draws.choice([0, 1, 2, 5])
+        contents = [draws.choice("abc") for _record in range(size)]
+        jitter = draws.choice([0, 30])
+        case = live(
+            size,
+            start,
+            draws.randrange(start + 1),
+            min(lag, size - start),
+            contents,
+            lambda j=jitter: draws.randint(0, j),
+        )
+        copies = list(case.destination)
+        for _change in range(draws.choice([0, 1, 3]) if copies else 0):
+            its = draws.randrange(len(copies))
+            change = draws.choice([{"time": copies[its].time + draws.randrange(500)}, {"stamped": True, "time": NOON}])
+            copies[its] = copies[its]._replace(**change)
+        cases.append(
+            at(
+                Case(0, case.source, case.source_edges, tuple(copies), case.destination_edges, case.to_come),
+                draws.randrange(start, size + 1),
+            )
+        )
+    for case, spark in zip(cases, rule.count_by_spark(cases), strict=True):
+        assert rule.count(case)[:5] == spark[:5], str(case)
+        answer = rule.whole(case)
+        assert answer.offset is None or not Truth(case).skipped(answer.offset), str(case)
+
+
+def sightings(text: str) -> list[Sighting]:
+    return [
+        Sighting(word[0], None if word[1:] == "L" else int(word[1:]), 0, offset)
+        for offset, word in enumerate(text.split())
+    ]
+
+
+@pytest.mark.parametrize(
+    ("source", "copies", "lost"),
+    [
+        pytest.param("a5 b6 a7", "a1 b2 a5 b6", {0, 1}, id="one pass of a tool that keeps times"),
+        pytest.param("a5 b6 a7", "a5 b6 a1", set(), id="written after the last copy: perhaps that of what is to come"),
+        pytest.param("a5 b6 a7", "a8 b6 a7", set(), id="the tool changes times: a5 lacks its own, and b6 has come"),
+        pytest.param("a5 b6 a7", "a9 a5 b6", set(), id="younger than what is to come: perhaps its copy"),
+        pytest.param("a5 b6 a7", "aL a5 b6", set(), id="a stamped copy has no time of its own"),
+        pytest.param("a5 b6", "a1 b2", {0, 1}, id="nothing of what is left has come"),
+        pytest.param("a5 b6", "a1 b7", set(), id="or it has, and the tool changes times"),
+    ],
+)
+def test_which_copies_are_those_of_lost_records(source: str, copies: str, lost: set[int]) -> None:
+    assert copies_of_lost(sightings(source), sightings(copies)) == {(0, offset) for offset in lost}

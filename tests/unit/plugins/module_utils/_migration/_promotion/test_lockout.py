@@ -1,0 +1,56 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Which ACLs lock clients out that they do not name."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.lockout import check_lockout
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import OnLockout
+
+
+def acl(name, permission="ALLOW", principal="User:app", resource="TOPIC"):
+    is_prefix = len(name) > 1 and name.endswith("*")
+    pattern = "PREFIXED" if is_prefix else "LITERAL"
+    return Acl(resource, name[:-1] if is_prefix else name, pattern, principal, "*", "READ", permission)
+
+
+@pytest.mark.parametrize(
+    ("added", "there", "is_open", "locks"),
+    [
+        pytest.param(acl("orders"), [], True, True, id="the first ACL"),
+        pytest.param(acl("orders"), [], False, False, id="nobody gets in without one"),
+        pytest.param(acl("orders"), [acl("orders", principal="User:x")], True, False, id="there is one already"),
+        pytest.param(acl("orders"), [acl("ord*")], True, False, id="there is one on a prefix"),
+        pytest.param(acl("orders"), [acl("*")], True, False, id="there is one on all topics"),
+        pytest.param(
+            acl("orders"), [acl("orders2"), acl("orders2*"), acl("*", resource="GROUP")], True, True, id="others"
+        ),
+        pytest.param(acl("ord*"), [acl("orders")], True, True, id="a prefix that was not granted as a whole"),
+        pytest.param(acl("ord*"), [acl("o*")], True, False, id="a prefix within another one"),
+        pytest.param(acl("*"), [acl("o*")], True, True, id="the first one on all topics"),
+        pytest.param(acl("billing", resource="GROUP"), [acl("billing")], True, True, id="the first one of a group"),
+        pytest.param(acl("orders", "DENY", "User:*"), [acl("orders")], False, True, id="everybody is denied"),
+        pytest.param(acl("orders", "DENY"), [acl("orders")], False, False, id="somebody is denied"),
+        pytest.param(acl("orders", "DENY"), [], True, True, id="the first ACL denies"),
+    ],
+)
+def test_an_acl_that_locks_others_out_is_refused_or_told(added, there, is_open, locks):
+    told = check_lockout([added], there, is_open, OnLockout.ADD, "cloud")
+    assert [note.kind for note in told] == [NoteKind.ACL_LOCKOUT] * locks
+    if not locks:
+        assert check_lockout([added], there, is_open, OnLockout.FAIL, "cloud") == []
+        return
+    with pytest.raises(
+        Refused, match="ACLs would lock clients out: .*Then set|; then set on_lockout to add"
+    ) as refused:
+        check_lockout([added], there, is_open, OnLockout.FAIL, "cloud")
+    assert refused.value.kind is FailureKind.ACL_LOCKOUT
+    assert str(added) in str(refused.value) and str(added) in str(told[0])

@@ -1,0 +1,155 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A verification by anchors looks for the first unconsumed record of the source, not for the first one that has a copy."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing as t
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import cluster_logs
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification import verify
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
+    Copied,
+    Evidence,
+    Plan,
+    PlanEntry,
+    SourcePosition,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnAbsent
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import ProblemKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import (
+    Absent,
+    CertificateName,
+    Verdict,
+)
+
+SOURCE = connection_from({"bootstrap_servers": ["127.0.0.1:1"]}, "source cluster")
+DESTINATION = connection_from({"bootstrap_servers": ["127.0.0.1:2"]}, "destination cluster")
+ORDERS = TopicPartition("orders", 0)
+PARTS = "key", "value", "headers", "timestamp"
+from tests.support.identities import known_by_id
+
+
+def fingerprint(number: int) -> bytes:
+    return f"{number:>16}".encode()
+
+
+def log(numbers: t.Iterable[int], start: int = 0) -> list[Record]:
+    """A record for each number, which is its time and its content."""
+    return [Record(at, n, fingerprint(n), fingerprint(n)) for at, n in enumerate(numbers, start)]
+
+
+class Clusters:
+    """Partition `orders-0` on both sides."""
+
+    def __init__(self, source: list[Record], destination: list[Record], compacted: bool) -> None:
+        self.logs = {SOURCE.name: source, DESTINATION.name: destination}
+        self.settings = types.SimpleNamespace(log_append_time=False, compacted=compacted, retention_ms=None)
+
+    def topic_settings(self, _connection: t.Any, names: t.Iterable[str]) -> t.Any:
+        return dict.fromkeys(names, self.settings)
+
+    def partition_bounds(self, connection: t.Any, partitions: t.Iterable[TopicPartition]) -> t.Any:
+        records = self.logs[connection.name]
+        return {at: Bounds(records[0].offset, records[-1].offset + 1, records[-1].offset + 1) for at in partitions}
+
+    def read_ranges(self, connection: t.Any, wanted: t.Mapping[t.Any, t.Any], **_options: t.Any) -> t.Any:
+        records = self.logs[connection.name]
+        return {
+            at: [(start, end, [r for r in records if start <= r.offset < end]) for start, end in spans]
+            for at, spans in wanted.items()
+        }
+
+
+@pytest.fixture
+def verified(monkeypatch):
+    """``verified(source, destination, committed, entry)`` verifies an entry of a plan by its anchors."""
+
+    def run(source, destination, committed, offset, on_absent=OnAbsent.FAIL, compacted=False, **more):
+        its = Clusters(source, destination, compacted)
+        known_by_id(monkeypatch, lambda connection: connection.name)
+        for name in ("topics", "positions", "range_reader"):
+            monkeypatch.setattr(cluster_logs, name, its)
+        position = SourcePosition("g", ORDERS, committed)
+        entry = PlanEntry("g", ORDERS, offset, Verdict.EXACT, (position,), **more)
+        plan = Plan(SOURCE.name, DESTINATION.name, "", (entry,))
+        return verify.anchors(plan, None, SOURCE, DESTINATION, on_absent=on_absent)
+
+    return run
+
+
+def evidence(source: int, destination: int) -> Evidence:
+    after = Copied(source, destination, fingerprint(source).hex())
+    return Evidence(None, after, PARTS, CertificateName.WHOLE_LOGS)
+
+
+def test_records_that_the_destination_has_lost_are_a_problem(verified):
+    found, report = verified(log(range(60)), log(range(30, 60), 30), 20, 30, evidence=evidence(30, 30))
+    (problem,) = found.problems
+    assert (problem.kind, problem.records, found.verified) == (ProblemKind.ABSENT, 10, 0)
+    assert "at least 10 unconsumed records, from source offset 20 on, are not at the destination" in problem.detail
+    assert (report.findings[0].absent, report.findings[0].first_difference) == (10, (20, None))
+
+
+def test_they_are_a_note_where_the_user_says_so(verified):
+    found, _report = verified(log(range(60)), log(range(30, 60), 30), 20, 30, OnAbsent.WARN, evidence=evidence(30, 30))
+    assert (found.problems, found.verified) == ([], 1)
+    assert [note.kind for note in found.notes] == [NoteKind.ABSENT]
+    assert "on_absent: warn" in found.notes[0].text and found.notes[0].text.startswith("g orders-0")
+
+
+def test_a_compacted_destination_may_lack_them(verified):
+    found, _report = verified(log(range(60)), log(range(30, 60), 30), 20, 30, compacted=True, evidence=evidence(30, 30))
+    assert (found.problems, [note.kind for note in found.notes]) == ([], [NoteKind.ABSENT])
+
+
+def test_what_the_plan_says_to_be_absent_is_a_problem_even_without_anchors(verified):
+    found, _report = verified(log(range(60)), log(range(30, 60), 30), 0, 30, absent=Absent(30, 0))
+    assert [(problem.kind, problem.records) for problem in found.problems] == [(ProblemKind.ABSENT, 30)]
+
+
+def test_another_order_is_no_problem(verified):
+    destination = log([*range(20), 22, 21, 20, *range(23, 60)])
+    found, _report = verified(log(range(60)), destination, 20, 20, evidence=evidence(22, 20))
+    assert (found.problems, found.verified) == ([], 1)
+
+
+def test_offsets_without_a_record_are_no_problem(verified):
+    source = [record for record in log(range(60)) if not 20 <= record.offset < 23]  # markers, and what was aborted
+    destination = log([*range(20), *range(23, 60)])
+    found, _report = verified(source, destination, 20, 20, evidence=evidence(23, 20))
+    assert (found.problems, found.verified) == ([], 1)
+
+
+def test_an_entry_that_has_nothing_after_it_is_as_before(verified):
+    before = dataclasses.replace(
+        PlanEntry("g", ORDERS, 60, Verdict.EXACT, (SourcePosition("g", ORDERS, 60),)),
+        evidence=Evidence(Copied(59, 59, fingerprint(59).hex()), None, PARTS, CertificateName.WHOLE_LOGS),
+    )
+    found, _report = verified(log(range(60)), log(range(60)), 60, 60, evidence=before.evidence)
+    assert (found.problems, found.verified, found.compared) == ([], 1, 1)
+
+
+def caught_up(verified, *destination):
+    evidence = Evidence(Copied(59, 59, fingerprint(59).hex()), None, PARTS, CertificateName.WHOLE_LOGS)
+    return verified(log(range(70)), log([*range(60), *destination]), 60, 60, evidence=evidence)[0]
+
+
+def test_what_was_left_out_since_the_plan_was_made_is_a_problem(verified):
+    (problem,) = caught_up(verified, 62, 63, 64).problems
+    assert (problem.kind, problem.records) == (ProblemKind.ABSENT, 2)
+
+
+@pytest.mark.parametrize("copied", [(), (60,), (60, 61, 62), (1000, 1001, 60)])
+def test_what_is_still_to_come_is_no_problem(verified, copied):
+    assert caught_up(verified, *copied).problems == []

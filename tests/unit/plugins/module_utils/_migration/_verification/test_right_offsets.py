@@ -1,0 +1,80 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A verification objects to no right offset, and passes none that skips, because it compares records as the rule does."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems import ProblemKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding
+from tests.attack import rule
+from tests.attack.case import parse
+from tests.support.listed_clusters import Cluster, Clusters
+
+
+def found(text: str, offset: int, limit: int | None = None) -> Finding:
+    """What is found of an exact offset in two logs, as tests/attack/case.py writes them."""
+    case = parse(text)
+    logs = rule.Logs(case)
+    source, destination = logs.source, logs.destination
+    hidden = [record for record in source.with_open if record.offset >= source.facts.end]
+    clusters = Clusters(Cluster(source.facts, source.visible, hidden), Cluster(destination.facts, destination.visible))
+    (finding,) = clusters.findings((case.committed, offset, 0), limit=limit, parts=())
+    return finding
+
+
+def numbered(template: str, count: int, first: int = 0) -> str:
+    return " ".join(template.format(n=number, k=number % 5, t=10 * number) for number in range(first, count))
+
+
+@pytest.mark.parametrize(
+    ("text", "offset"),
+    [
+        pytest.param(
+            f"S {numbered('p{n}@{n}', 60)} T {numbered('p{n}@{n}<{n}', 30)} {numbered('p{n}+T@{n}<{n}', 60, 30)} C=60",
+            60,
+            id="only later copies have a header more",
+        ),
+        pytest.param("S d@0 a@1 T d@0<0 a+T@1<1 C=2", 2, id="the same, of two records"),
+        pytest.param("S h@0 h+H@0 T h@0<0 C=1", 1, id="records that only a header tells apart, and the tool lags"),
+        pytest.param(
+            f"S {numbered('h+{n}@5', 60)} T {numbered('h+{n}@9(L)<{n}', 55)} C=50",
+            50,
+            id="trace ids as headers, stamped copies, and the tool lags",
+        ),
+        pytest.param("S h@0 p@1 h@2 T h@0<0 h@0<0 C=0", 0, id="recopied, and the tool lags"),
+        pytest.param("S a@0 a@1 a@2 T a@2<2 a@3 C=3", 2, id="begun late, and an equal record of another time"),
+        pytest.param(
+            f"S {numbered('s{k}@{t}', 60)} T {numbered('s{k}@{t}<{n}', 60)} {numbered('s{k}@9{n}00', 20)} C=60",
+            60,
+            id="somebody else writes equal records",
+        ),
+    ],
+)
+def test_a_right_offset_is_not_objected_to(text: str, offset: int) -> None:
+    assert found(text, offset).problems == ()
+
+
+def test_equal_records_before_the_limit_do_not_hide_that_one_is_skipped() -> None:
+    """Nothing tells where a window of the source begins at the destination, so short logs are read whole."""
+    equal = f"S {numbered('e@0', 120)} T {numbered('e@9(L)<{n}', 120)} C=115"
+    assert found(equal, 115, limit=100).problems == ()
+    assert [problem.kind for problem in found(equal, 116, limit=100).problems] == [ProblemKind.SKIPPED]
+
+
+def test_where_whole_logs_are_too_long_such_records_are_not_verified(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.support.listed_clusters.comparison.SHORT", 50)
+    finding = found(f"S {numbered('e@0', 120)} T {numbered('e@9(L)<{n}', 120)} C=115", 116, limit=100)
+    assert (finding.complete, finding.problems) == (False, ())
+    assert [note.kind for note in finding.notes] == [NoteKind.NOT_COUNTED, NoteKind.TO_COME]
+    assert finding.notes[0].text.startswith("1 unconsumed record is not verified")
+
+
+def test_spark_knows_that_a_hidden_record_may_be_aborted() -> None:
+    """Everything was copied twice, so the copy that follows may be the second one of the consumed record."""
+    case = parse("S b@- h@- h@-(open) T b@-<0 h@-<1 b@-<0 h@-<1 C=2")
+    assert rule.count_by_spark([case])[0][:3] == rule.count(case)[:3] == ("safe", 3, 1)
