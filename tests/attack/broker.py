@@ -93,32 +93,56 @@ class Logs:
             shifts,
         )
 
-    def serve(self, need: Need, question: Question) -> int:
-        """Read what is needed into the question's logs; how many records that were."""
-        assert need != Need(), "an empty need"
-        count = 0
-        for log, broker, spans in (
-            (question.source, self.source, need.source),
-            (question.destination, self.destination, need.destination),
-        ):
-            for span in spans:
-                records = broker.read(span)
-                count += len(records)
-                log.add(span, records)
-        for span in need.source_uncommitted:
-            everything = self.source.read(span, uncommitted=True)
-            count += len(everything)
-            question.source.add(span, self.source.read(span))
-            question.source.add_uncommitted(span, everything)
-        question.source.lookups.update((time, self.source.lookup(time)) for time in need.source_times)
-        question.destination.lookups.update((time, self.destination.lookup(time)) for time in need.destination_times)
-        return count
-
     def drive(self, rule: t.Callable[[Question], t.Any], question: Question) -> tuple[t.Any, int, int]:
-        """(answer, rounds, records read) of a rule that asks for what it needs."""
-        rounds = records = 0
-        while isinstance(answer := rule(question), Need):
-            rounds += 1
-            assert rounds < MOST_ROUNDS, f"no decision after {rounds} rounds; the last need was {answer}"
-            records += self.serve(answer, question)
-        return answer, rounds, records
+        """The same as the function, with these logs."""
+        return drive(rule, question, self.source, self.destination)
+
+
+class Served(t.Protocol):
+    """A partition that can be read."""
+
+    def read(self, span: Span, uncommitted: bool = False) -> list[Record]:
+        """The records of a range; at the source, from the last stable offset on, what transactions hold as well."""
+
+    def lookup(self, time: int) -> int | None:
+        """The first offset whose timestamp is at least this one."""
+
+
+def drive(
+    rule: t.Callable[[Question], t.Any], question: Question, source: Served, destination: Served
+) -> tuple[t.Any, int, int]:
+    """(answer, rounds, records read) of a rule that asks for what it needs; a need without end is an error."""
+    rounds = records = 0
+    while isinstance(answer := rule(question), Need):
+        rounds += 1
+        assert rounds < MOST_ROUNDS, f"no decision after {rounds} rounds; the last need was {answer}"
+        records += serve(answer, question, source, destination)
+    return answer, rounds, records
+
+
+def serve(need: Need, question: Question, source: Served, destination: Served) -> int:
+    """Read what is needed into the question's logs; how many records that were. To need nothing new is an error."""
+    before, count = _known(question), 0
+    assert all(time >= 0 for time in need.source_times + need.destination_times), "no broker looks up a negative time"
+    for log, served, spans in (
+        (question.source, source, need.source),
+        (question.destination, destination, need.destination),
+    ):
+        for span in spans:
+            records = served.read(span)
+            count += len(records)
+            log.add(span, records)
+    for span in need.source_uncommitted:
+        everything = source.read(span, uncommitted=True)
+        count += len(everything)
+        question.source.add(span, source.read(span))
+        question.source.add_uncommitted(span, everything)
+    question.source.lookups.update((time, source.lookup(time)) for time in need.source_times)
+    question.destination.lookups.update((time, destination.lookup(time)) for time in need.destination_times)
+    assert _known(question) != before, f"a need that brings nothing new: {need}"
+    return count
+
+
+def _known(question: Question) -> list[t.Any]:
+    logs = question.source, question.destination
+    return [(list(log.read), list(log.read_uncommitted), len(log.lookups)) for log in logs]

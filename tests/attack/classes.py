@@ -46,8 +46,6 @@ class Traits:
     two_tools: bool = False
     lag: bool = False
     truncation: bool = False
-    kept: bool = False
-    recreated: bool = False
     stamps: str = "no"
     strangers: float = 0.0
     destination_markers: float = 0.0
@@ -67,11 +65,11 @@ class Traits:
             places = [random.randrange(size) for _unused in range(1 + random.randrange(3))]
             early = [(at, min(size, at + 1 + random.randrange(2))) for at in places]
             return [*early, (random.randrange(size + 1), size)]
-        if self.route in ("again", "mixed") or self.kept or self.truncation:
+        if self.route in ("again", "mixed") or self.truncation:
             passes: list[Span] = []
             reached = 0
-            for _unused in range(random.choice((1, 2, 2, 3)) if not self.kept else random.choice((2, 2, 3))):
-                begin = reached if self.kept and random.random() < 0.6 else random.randrange(reached + 1)
+            for _unused in range(random.choice((1, 2, 2, 3))):
+                begin = random.randrange(reached + 1)
                 begin = 0 if random.random() < 0.2 else begin
                 if self.route == "mixed" and random.random() < 0.2:
                     begin = random.randrange(size + 1)
@@ -247,9 +245,6 @@ CLASSES: dict[str, _Make] = {
         clock=("steps", "same", "bursts"),
         manners=("drops",),
     ),
-    "moved on": _with(kept=True, lag=(False, True), expiry=(False, True), destination_retention=(False, True)),
-    "moved on, open": _with(kept=True, transactions=(False, True), left_open=True, uncommitted=True),
-    "moved on, recreated": _with(kept=True, recreated=True, destination_retention=(False, True)),
     "mixed": _mixed,
     "mixed, compacted": _mixed_compacted,
     DECLARED + "drops and reorders": _with(manners=("drops", "reorders")),

@@ -7,17 +7,16 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import signal
 import types
 import typing as t
 from unittest import mock
 
-import pyarrow as pa
-
 from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claims import Claim
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import LogFacts, Span
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Span
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import cluster_logs
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import (
     by_records,
@@ -54,20 +53,20 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_pa
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._spark import by_hand
 from tests.attack import rule
 from tests.attack.broker import Broker, policy
+from tests.attack.frames import BUCKETS, Frame, Growing, packed, tails
 from tests.attack.moving import Topic, World
 from tests.support.listed_clusters import DESTINATION, SOURCE
 
 MOST_REQUESTS = 400
 CPU_SECONDS = 5.0  # of this process, for what asks for nothing any more
 MOMENTS = 6
-BUCKETS = 4
 GROUPS = 3
 
 Commits = t.Sequence[t.Sequence[int]]
 
 
-class Hang(Exception):
-    """It does not end."""
+class Hang(BaseException):
+    """It does not end. What catches every exception does not catch this one."""
 
 
 class Requests:
@@ -138,7 +137,7 @@ class Requests:
         return {where: Bounds(its.start, its.stable, its.end) for where, its in edges.items()}
 
     def lookup_all_times(
-        self, connection: Connection, wanted: t.Iterable[tuple[TopicPartition, int]]
+        self, connection: Connection, wanted: t.Iterable[tuple[TopicPartition, int]], *_refused: t.Any
     ) -> dict[tuple[TopicPartition, int], int | None]:
         """As _control.positions.lookup_all_times()."""
         asked = list(wanted)
@@ -162,6 +161,11 @@ class Requests:
         if start < broker.edges.start or end > (broker.edges.stable if committed else broker.edges.end):
             raise BrokerError(f"offsets {span} are not in the log", cluster=str(connection), **where._asdict())
         return [rule.digested(record) for record in broker.read(span, uncommitted=not committed)]
+
+    def scanned(self, connection: Connection, where: TopicPartition, span: Span, committed: bool) -> list[Record]:
+        """The same, asked by itself."""
+        self._go_on()
+        return self.records(connection, where, span, committed)
 
     def read_ranges(
         self,
@@ -212,64 +216,6 @@ class Requests:
         return Frame(by_hand.chunks(layout, originals, there, BUCKETS))
 
 
-class Frame:
-    """A frame of contents; what each of its tasks has."""
-
-    def __init__(self, tasks: list[list[pa.RecordBatch]]) -> None:
-        self.tasks = tasks
-
-    def mapInArrow(self, function: t.Any, _schema: str) -> Frame:  # noqa: N802 - Spark calls it so
-        return Frame([list(function(iter(task))) for task in self.tasks])
-
-    def union(self, other: Frame) -> Frame:
-        return Frame([one + two for one, two in zip(self.tasks, other.tasks, strict=True)])
-
-    def toArrow(self) -> pa.Table:  # noqa: N802
-        return pa.Table.from_batches([batch for task in self.tasks for batch in task])
-
-
-class Growing:
-    """As _spark.growing.Growing: no record is read twice."""
-
-    def __init__(
-        self, requests: Requests, connection: Connection, partitions: t.Sequence[TopicPartition], with_open: bool
-    ) -> None:
-        self._requests, self._connection, self._with_open = requests, connection, with_open
-        self._logs: dict[TopicPartition, list[Record]] = {where: [] for where in partitions}
-        self._read: dict[TopicPartition, int] = {}
-
-    def __enter__(self) -> t.Self:
-        return self
-
-    def __exit__(self, *_raised: object) -> None:
-        pass
-
-    def up_to(self, facts: t.Mapping[TopicPartition, LogFacts]) -> list[list[Record]]:
-        """What was read up to these ends."""
-        rows = []
-        for where, log in self._logs.items():
-            self._requests.sleep(0)
-            its = facts[where]
-            new = self._read.get(where, its.log_start), its.end
-            log.extend(self._requests.records(self._connection, where, new, True))
-            self._read[where] = its.end
-            held = (its.end, its.high_watermark)
-            rows.append(log + (self._requests.records(self._connection, where, held, False) if self._with_open else []))
-        return rows
-
-
-def _packed(rows: list[list[Record]], layout: Layout, copies: bool, buckets: int) -> Frame:
-    return Frame(by_hand.chunks(layout, [] if copies else rows, rows if copies else [], buckets))
-
-
-def _tails(
-    contents: Frame, layout: Layout, asked: t.Sequence[tail_job.TailQuestion], **how: bool
-) -> list[tail_job.Tail]:
-    batches = [batch for task in contents.tasks for batch in tail_job._tails(task, layout, asked, **how)]
-    rows = [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
-    return tail_job.folded(rows, len(asked))
-
-
 @contextlib.contextmanager
 def _faked(requests: Requests) -> t.Iterator[None]:
     fakes: list[tuple[t.Any, dict[str, t.Any]]] = [
@@ -279,16 +225,16 @@ def _faked(requests: Requests) -> t.Iterator[None]:
         (settling, {"at_once": requests.at_once}),
         (wide, {"read_contents": requests.read_contents, "kept": contextlib.nullcontext, "obstacle": lambda _o: None}),
         (count_job, {"summed": lambda rows: by_hand.summed(rows.tasks)}),
-        (tail_job, {"count_tails": _tails}),
+        (tail_job, {"count_tails": tails}),
         (
             merged_counts,
             {
                 "Growing": lambda _s, connection, where, _p, with_open=False: Growing(
-                    requests, connection, where, with_open
+                    functools.partial(requests.scanned, connection), where, with_open
                 ),
                 "parallel_tasks": lambda _spark: 1,
                 "buckets_for": lambda *_size: BUCKETS,
-                "packed_chunks": _packed,
+                "packed_chunks": packed,
                 "dealt_by_content": lambda chunks, _buckets: chunks,
                 "kept": contextlib.nullcontext,
             },

@@ -6,11 +6,10 @@
 
 from __future__ import annotations
 
-from tests.attack import rule
 from tests.attack.case import Case, parse
 from tests.attack.exhaustive import SMALL
 from tests.attack.judge import FAULTS
-from tests.attack.moving import MANNERS
+from tests.attack.manners import MANNERS
 from tests.attack.shrink import shrunk
 from tests.attack.tally import Example, Tally, smallest, undeclared
 from tests.attack.truth import LONG, Truth
@@ -22,8 +21,6 @@ def example(its: Example, name: str, way: str, kind: str) -> str:
     """A finding made small, and how to ask again."""
     case = its.case
     where = f"{kind} ({way}), class {name!r}, seed {its.seed}"
-    if its.old is not None and way == "kept":
-        return f"{where}\nwhen it was planned ({rule.near(its.old)}):\n{its.old}\nnow:\n{case}"
     if way.startswith("merged"):
         its_logs = "(all partitions as one log, consumed ones first, and copies before the offsets first)"
         return f"{where}: {its.text}\n{its_logs}\n{case}"
@@ -66,7 +63,7 @@ def examine(its: World) -> str:
     lines = []
     for case in its.cases:
         for kind, way in sorted({(f.kind, f.way) for f in answers(case, EVERY_WAY)[1] if f.kind in FAULTS}):
-            lines.append(example(Example(its.seed, case, None, ""), its.name, way, kind))
+            lines.append(example(Example(its.seed, case, ""), its.name, way, kind))
     return "\n\n".join(lines) or "nothing is wrong"
 
 

@@ -118,7 +118,7 @@ def attack_all(source: Source, most: int, ways: t.Iterable[str] = WAYS) -> Tally
                     found = [Finding(kind, way, text) for kind, text in judge(logs_, answer)]
                     tally.counts[world.name, way, "positions"] += 1
                     tally.counts[world.name, way, answer.verdict] += 1
-                    tally.note(world.name, 0, case, None, found)
+                    tally.note(world.name, 0, case, found)
     return tally
 
 

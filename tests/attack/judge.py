@@ -46,7 +46,7 @@ NEEDLESS = (
 
 
 class Finding(t.NamedTuple):
-    """kind: one of FAULTS or NEEDLESS; way: near, whole, kept, ..."""
+    """kind: one of FAULTS or NEEDLESS; way: near, whole, plan, ..."""
 
     kind: str
     way: str

@@ -25,7 +25,8 @@ from tests.attack import exhaustive, naive, rule
 from tests.attack.case import Case
 from tests.attack.driven import GROUPS, Commits, Hang, Requests, plan, verify
 from tests.attack.judge import FAULTS, Finding, judge
-from tests.attack.moving import MANNERS, World, case_of, topic_of
+from tests.attack.manners import MANNERS
+from tests.attack.moving import World, case_of, topic_of
 from tests.attack.tally import Tally, Task
 from tests.attack.truth import Truth
 from tests.attack.ways import as_one, crash
@@ -54,7 +55,7 @@ def attack_moving(name: str, seeds: range) -> Tally:
             tally.counts[name, way, "positions"] += 1
             if answer is not None:
                 tally.counts[name, way, answer.verdict] += 1
-            tally.note(name, seed, case, None, found)
+            tally.note(name, seed, case, found)
     return tally
 
 
@@ -151,6 +152,8 @@ def _answer(entry: PlanEntry) -> rule.Answer:
 
 
 def _wrong(way: str, answer: rule.Answer, case: Case) -> list[Finding]:
+    if answer.reason == "internal_error":
+        return [Finding("crash", way, str(answer))]
     found = [its for its in judge(case, way, answer) if its.kind in FAULTS]
     return found or [Finding(kind, way, text) for kind, text in _needless(case, answer)]
 

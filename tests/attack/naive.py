@@ -9,6 +9,9 @@ record. A copy with another time may be one of any equal record that has no copy
 as these two sentences allow: a destination-only record that equals a record without a copy counts as its copy. Copies that
 are left over are second copies, or nobody's.
 
+Where the source has lost records, a copy with another time may as well be one of these, which may have been equal to any, and
+some copies are surely such: see of_lost_records().
+
 A consumer cannot tell equal records of one time apart, nor equal records whose copies have other times. So reading a copy of
 one of them is as good as reading a copy of the other.
 """
@@ -61,7 +64,7 @@ class Logs:
         self._size = len(copies)
         self._places = {content: [at for at, _time in found[content]] for content in records}
         self._effects = {
-            content: effects(tuple(its), tuple(time for _at, time in found[content]))
+            content: effects(tuple(its), tuple(time for _at, time in found[content]), lost)
             for content, its in records.items()
         }
         self._nothing_consumed = not consumed
@@ -99,41 +102,30 @@ def of_lost_records(source: t.Sequence[Thing], copies: t.Sequence[Thing]) -> t.I
     """The copies that are surely those of records which the source has lost."""
     own = {at for at, record in enumerate(source) if source[:at].count(record) < copies.count(record)}
     others = {copy.content for copy in copies if copy not in source}
-    if not own:
-        yield from _nothing_has_come(source, copies)
+    if any(at not in own and source[at].content in others for at in range(max(own, default=0))):
         return
-    if any(at not in own and source[at].content in others for at in range(max(own))):
+    known = [record for record in source if record.content in {copy.content for copy in copies}]
+    ages = [copy.time for copy in copies if copy.content in {record.content for record in known}]
+    if not own and any(age is not None and age >= (record.time or 0) for age in ages for record in known):
         return
-    last = max(at for at, copy in enumerate(copies) if copy in source)
+    last = max((at for at, copy in enumerate(copies) if copy in source), default=len(copies))
     for at, copy in enumerate(copies[:last]):
         lacking = [record for place, record in enumerate(source) if record.content == copy.content and place not in own]
         if copy not in source and copy.time is not None and all(copy < record for record in lacking):
             yield at
 
 
-def _nothing_has_come(source: t.Sequence[Thing], copies: t.Sequence[Thing]) -> t.Iterator[int]:
-    """Those of a destination without any copy that has the time of its record, if all are older than every record."""
-    equal = [copy.content for copy in copies]
-    oldest = min((record.time or 0 for record in source if record.content in equal), default=0)
-    timed = [
-        at
-        for at, copy in enumerate(copies)
-        if copy.time is not None and copy.content in {record.content for record in source}
-    ]
-    if all((copies[at].time or 0) < oldest for at in timed):
-        yield from timed
-
-
 @functools.cache
-def effects(records: tuple[_Record, ...], copies: tuple[int | None, ...]) -> frozenset[_Effect]:
-    """What each history of one content means."""
+def effects(records: tuple[_Record, ...], copies: tuple[int | None, ...], lost: bool) -> frozenset[_Effect]:
+    """What each history of one content means. lost: some copies may be those of lost records."""
     every = list(_histories(records, copies))
     most = max(len({*its} - {None}) for its in every)
-    found = frozenset(_effect(records, copies, its) for its in every if len({*its} - {None}) == most)
+    likely = (its for its in every if len({*its} - {None}) + its.count(None) * lost >= most)
+    found = frozenset(_effect(records, copies, its) for its in likely)
     times = collections.Counter(record.time for record in records)
     more = any(copies.count(time) > number for time, number in times.items())
     if more and any(copies.count(time) < number for time, number in times.items()):
-        found |= effects(tuple(record._replace(time=0) for record in records), (0,) * len(copies))
+        found |= effects(tuple(record._replace(time=0) for record in records), (0,) * len(copies), lost)
     return found
 
 

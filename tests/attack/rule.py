@@ -20,13 +20,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils import _matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching import counting
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.decide import decide
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
-    Anchor,
     Decision,
     Log,
     Need,
     Policy,
     Question,
-    Span,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import NotRead, Reader
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged import (
@@ -36,16 +34,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged
     decide_merged,
     young_from,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.shifted import goes_on, where_it_goes_on
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.whole import count_logs as count_whole
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.whole import decide_counted
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.identical import identical_entries
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.merged_counts import (
     found_in,
     missing_records,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.count_job import GroupCount
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._spark import by_hand
@@ -217,21 +211,19 @@ def count(case: Case) -> Answer:
 
 
 def count_by_spark(cases: t.Sequence[Case]) -> list[Answer]:
-    """The same as Spark's workers count it, for many cases at once. They compare times."""
-    sides = [
-        (Broker(case.source, case.source_edges), Broker(case.destination, case.destination_edges)) for case in cases
-    ]
-    worlds = [
-        by_hand.World(
-            (tuple(map(digested, source.with_open)),),
-            (tuple(map(digested, destination.visible)),),
-            (destination.edges.end,),
-            ((case.committed,),),
+    """The same as Spark's workers count it, for many cases at once, those of one world in a row. They compare times."""
+    worlds, stable, expired = [], list[int](), list[int]()
+    for _logs, several in itertools.groupby(cases, lambda its: (its.source, its.destination, its.source_edges)):
+        its = list(several)
+        source, destination = (
+            Broker(its[0].source, its[0].source_edges),
+            Broker(its[0].destination, its[0].destination_edges),
         )
-        for case, (source, destination) in zip(cases, sides, strict=True)
-    ]
-    stable = [source.facts.end for source, _destination in sides]
-    expired = [number for number, case in enumerate(cases) if case.source_edges.start > 0]
+        logs = (tuple(map(digested, source.with_open)),), (tuple(map(digested, destination.visible)),)
+        commits = tuple((case.committed,) for case in its)
+        worlds.append(by_hand.World(*logs, (destination.edges.end,), commits))
+        expired += [len(stable)] * (source.facts.log_start > 0)
+        stable.append(source.facts.end)
     found = by_hand.count_directly(
         worlds, True, 1, without_headers=True, stable=stable, expired=expired, only_doubled=True
     )
@@ -288,13 +280,10 @@ def merged(topics: t.Sequence[Merged]) -> list[list[Answer]]:
         ]
         worlds = [sides.world(its) for sides, its in asked if its]
         stable = [broker.facts.end for sides, its in asked if its for broker in sides.source]
-        lossy = [
-            number
-            for number, (sides, _its) in enumerate(each for each in asked if each[1])
-            if any(broker.facts.log_start > 0 or broker.facts.compacted for broker in sides.source)
-        ]
+        lossy = [sides.is_lossy for sides, its in asked if its]
+        expired = [number for number, its in enumerate(lossy) if its]
         found = (
-            by_hand.count_directly(worlds, timestamps, 1, without_headers=True, stable=stable, expired=lossy)
+            by_hand.count_directly(worlds, timestamps, 1, without_headers=True, stable=stable, expired=expired)
             if worlds
             else []
         )
@@ -327,6 +316,11 @@ class _Sides(t.NamedTuple):
             for copies, edges in zip(its.copies, its.edges, strict=True)
         ]
         return cls(sources, destinations, policy(its.sources[0].options))
+
+    @property
+    def is_lossy(self) -> bool:
+        """May the source have lost records?"""
+        return any(broker.facts.log_start > 0 or broker.facts.compacted for broker in self.source)
 
     def positions(self, its: Merged) -> tuple[Position, ...]:
         """Where a group stands."""
@@ -375,54 +369,3 @@ def digested(record: Record) -> Record:
 @functools.lru_cache(4096)
 def _digest(content: bytes) -> bytes:
     return hashlib.md5(content, usedforsecurity=False).digest()
-
-
-def identical(case: Case) -> Answer:
-    """What strategy identical says, for another cluster."""
-    partition = TopicPartition("orders", 0)
-    committed = CommittedOffset(case.committed)
-    draft = Draft("group", partition, "group", partition, committed)
-    logs = Logs(case)
-    source, destination = (
-        t.cast(t.Any, _Side({partition: log}, broker))
-        for log, broker in ((logs.question().source, logs.source), (logs.question().destination, logs.destination))
-    )
-    [entry] = identical_entries({draft.key: draft}, source, destination, same_topics={}).values()
-    reason = None if entry.reason is None else entry.reason.value
-    return Answer(entry.verdict.value, entry.offset, entry.repeats, reason)
-
-
-class _Side(t.NamedTuple):
-    """As much of reading.Side as answer_all() needs."""
-
-    logs: dict[TopicPartition, Log]
-    broker: Broker
-
-    def look_up(self, times: t.Mapping[TopicPartition, t.Iterable[int]]) -> None:
-        for partition, wanted in times.items():
-            self.logs[partition].lookups.update((time, self.broker.lookup(time)) for time in wanted)
-
-    def read(self, spans: t.Mapping[TopicPartition, t.Iterable[Span]], committed: bool = True) -> None:
-        for partition, wanted in spans.items():
-            for span in wanted:
-                add = self.logs[partition].add if committed else self.logs[partition].add_uncommitted
-                add(span, self.broker.read(span, uncommitted=not committed))
-
-
-def kept(earlier: Answer, now: Case) -> Answer | None:
-    """The earlier answer, where a plan would keep it for a group that has not moved, though the world has; else None."""
-    decision = earlier.decision
-    if earlier.verdict != "exact" or not isinstance(decision, Decision):
-        return None
-    anchor = where_it_goes_on(now.committed, earlier.offset or 0, decision.before, decision.after)
-    if anchor is None or (earlier.offset or 0) <= now.destination_edges.start:
-        return None
-    logs = Logs(now)
-    question = dataclasses.replace(logs.question(), committed=0, policy=Policy())
-    timestamp = "timestamp" in decision.matched_by
-
-    def rule(asked: Question) -> bool | Need:
-        return goes_on(asked, Anchor(*dataclasses.astuple(anchor)), timestamp)
-
-    holds, rounds, records = logs.drive(rule, question)
-    return earlier._replace(rounds=rounds, records=records) if holds else None

@@ -34,7 +34,7 @@ from tests.attack.exhaustive import WAYS as SMALL_WAYS
 from tests.attack.exhaustive import all_worlds
 from tests.attack.judge import FAULTS
 from tests.attack.live import moving_worlds, told_of
-from tests.attack.moving import MANNERS
+from tests.attack.manners import MANNERS
 from tests.attack.tally import Length, Shape, Tally, Task, random_worlds, run, smallest, table, undeclared
 from tests.attack.ways import EVERY_WAY
 from tests.attack.worlds import world

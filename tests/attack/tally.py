@@ -21,7 +21,7 @@ from tests.attack.case import Case
 from tests.attack.classes import CLASSES, DECLARED, UNKNOWABLE
 from tests.attack.judge import FAULTS, NEEDLESS, Finding
 from tests.attack.merged import merged
-from tests.attack.ways import EVERY_WAY, answers, by_turns, kept, merged_answers
+from tests.attack.ways import EVERY_WAY, answers, by_turns, merged_answers
 from tests.attack.worlds import world
 
 CERTAIN = ("count", "verify")  # ways that assume nothing of the tool
@@ -33,11 +33,10 @@ Shape = tuple[str, str, str]  # class, way, kind of finding
 
 
 class Example(t.NamedTuple):
-    """A finding. old: the case as it was when it was planned; text: what is wrong."""
+    """A finding; text: what is wrong."""
 
     seed: int
     case: Case
-    old: Case | None
     text: str
 
 
@@ -53,11 +52,11 @@ class Tally:
     def empty(cls) -> Tally:
         return cls(collections.Counter(), collections.defaultdict(list), collections.defaultdict(list))
 
-    def note(self, name: str, seed: int, case: Case, old: Case | None, found: t.Iterable[Finding]) -> None:
+    def note(self, name: str, seed: int, case: Case, found: t.Iterable[Finding]) -> None:
         for (kind, way), text in {(its.kind, its.way): its.text for its in found}.items():
             self.counts[name, way, kind] += 1
             if len(self.found[name, way, kind]) < KEPT:
-                self.found[name, way, kind].append(Example(seed, case, old, text))
+                self.found[name, way, kind].append(Example(seed, case, text))
 
     @property
     def positions(self) -> int:
@@ -89,22 +88,15 @@ def attack(
         if most_records is not None and len(its.cases[0].source) > most_records:
             continue
         tally.counts[name, ways[0], "worlds"] += 1
-        for at, case in enumerate(its.cases):
+        for case in its.cases:
             given, found = answers(case, by_turns(ways, number) if in_turns else ways)
             number += 1
             for way, answer in given.items():
                 tally.counts[name, way, "positions"] += 1
                 tally.counts[name, way, answer.verdict] += 1
-            old = None
             if "near" in given:
                 tally.cost[name].append((given["near"].rounds, given["near"].records))
-            if its.earlier and "kept" in ways:
-                old = its.earlier[at]
-                if old.committed <= old.source_edges.stable:
-                    stays, more = kept(old, case)
-                    found += more
-                    tally.counts[name, "kept", "positions"] += stays is not None
-            tally.note(name, seed, case, old, found)
+            tally.note(name, seed, case, found)
         asked.append(seed)
     if "merged" in ways:
         topics = [(seed, its) for seed in asked for its in merged(name, seed)]
@@ -113,7 +105,7 @@ def attack(
                 case, joined, found = said
                 tally.counts[name, "merged", "positions"] += 1
                 tally.counts[name, "merged", joined.verdict] += 1
-                tally.note(name, seed, case, None, found)
+                tally.note(name, seed, case, found)
     return tally
 
 

@@ -87,10 +87,6 @@ class Destination:
             time = like.time if random.random() < 0.2 else like.time - 1 - random.randrange(2 * HOUR)
         self.put(text, max(time, 0), None)
 
-    def recreate(self) -> None:
-        self.log, self.start, self.next = [], 0, 0
-        self.ever.clear()
-
     def age(self) -> None:
         """What retention and compaction take in the end."""
         if self.traits.destination_retention and self.next > self.start:

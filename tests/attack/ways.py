@@ -11,7 +11,7 @@ import typing as t
 
 from tests.attack import rule
 from tests.attack.case import Case
-from tests.attack.judge import FAULTS, NEEDLESS, Finding, contradiction, judge, verification
+from tests.attack.judge import FAULTS, Finding, contradiction, judge, verification
 from tests.attack.merged import Merged
 
 _ERRORS = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
@@ -95,7 +95,6 @@ def _among_neighbours(case: Case) -> rule.Answer:
 
 
 _VARIANTS: dict[str, t.Callable[[Case], rule.Answer]] = {
-    "identical": rule.identical,
     "notes": _by_notes,
     "neighbours": _among_neighbours,
 }
@@ -103,14 +102,13 @@ EVERY_WAY = (
     *WAYS,
     *(f"{one}, {other}" for one, other in PAIRS),
     "verify",
-    "kept",
     *_VARIANTS,
     "merged",
 )
 
 
 # What few positions need: of these one is asked of each position where the number of positions counts.
-BY_TURNS = (("count", "verify", "whole, count"), ("identical",), ("notes",), ("neighbours",))
+BY_TURNS = (("count", "verify", "whole, count"), ("notes",), ("neighbours",))
 
 
 def by_turns(ways: t.Sequence[str], number: int) -> list[str]:
@@ -125,23 +123,6 @@ def _mutated(case: Case, given: t.Mapping[str, rule.Answer]) -> list[int]:
     offsets = {a.lossless if a.offset is None else a.offset for a in given.values()}
     shifted = {offset + by for offset in offsets if offset is not None for by in (-1, 0, 1, 10)}
     return sorted(at for at in shifted if edges.start <= at <= edges.end)
-
-
-def kept(earlier: Case, now: Case) -> tuple[rule.Answer | None, list[Finding]]:
-    """An earlier answer that is kept is held to the promises as if it were given now."""
-    try:
-        with rule.thresholds(now.scaled):
-            first = rule.near(earlier)
-            if judge(earlier, "near", first):
-                return None, []  # wrong already when it was made
-            answer = rule.kept(first, now)
-    except _ERRORS as error:
-        return None, [crash("kept", error)]
-    if answer is None:
-        return None, []
-    # The certificate is about the logs as they were when it was planned.
-    found = judge(now, "kept", answer._replace(decision=None))
-    return answer, [finding for finding in found if finding.kind not in NEEDLESS]
 
 
 def crash(way: str, error: Exception) -> Finding:

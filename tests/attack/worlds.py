@@ -25,12 +25,11 @@ LARGE = 60  # records: of so large a world more positions are asked
 
 @dataclasses.dataclass
 class World:
-    """Positions in the world as it is at last, and as it was when an earlier plan was made (the same commits)."""
+    """Positions in the world as it is at last."""
 
     name: str
     seed: int
     cases: list[Case]
-    earlier: list[Case]
 
 
 def world(name: str, seed: int) -> World:
@@ -39,13 +38,7 @@ def world(name: str, seed: int) -> World:
     traits = CLASSES[name](random)
     history = _History(random, traits)
     history.live()
-    commits = history.commits()
-    return World(
-        name,
-        seed,
-        [history.last.case(at) for at in commits],
-        [history.first.case(at) for at in commits] if history.first is not history.last else [],
-    )
+    return World(name, seed, [history.last.case(at) for at in history.commits()])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,19 +79,16 @@ class _History:
             self.size,
         ]  # where something happened: commits stand there more often than elsewhere
         self.options = _options(random, traits)
-        self.first: _Snapshot
         self.last: _Snapshot
 
     def chance(self, probability: float) -> bool:
         return self.random.random() < probability
 
     def live(self) -> None:
-        """Let all passes happen, and take the snapshots."""
+        """Let all passes happen, and take the snapshot."""
         random, traits = self.random, self.traits
         passes = traits.passes(random, self.size)
-        earlier = random.randrange(len(passes)) if traits.kept else len(passes) - 1
         start, taken = 0, set[int]()
-        begun_again = random.randrange(1, len(passes)) if traits.recreated and len(passes) > 1 else None
         pending: list[Original] = []
         for number, (begin, end) in enumerate(passes):
             self.places += [begin, end]
@@ -106,11 +96,7 @@ class _History:
                 start = max(start, random.randrange(self.size + 1))
             if traits.compaction:
                 taken |= {r.offset for r in self.written if self.chance(traits.compaction / len(passes))}
-            from_offset = begin
-            if number == begun_again:
-                self.destination.recreate()
-                from_offset = 0 if self.chance(0.7) else begin
-            batch = self._readable(from_offset, end, start, taken)
+            batch = self._readable(begin, end, start, taken)
             if traits.truncation and number == 0:
                 self._truncated(batch)
             else:
@@ -121,20 +107,12 @@ class _History:
                     pending = wanted
                 else:
                     self.destination.copy(wanted)
-            if number == earlier:
-                if traits.kept and self.chance(0.3):
-                    self.destination.age()
-                self.first = self._snapshot(
-                    start, taken, max(e for _b, e in passes[: number + 1]), passes[: number + 1]
-                )
         if traits.expiry and self.chance(0.6):
             start = max(start, random.randrange(self.size + 1))
         if traits.compaction:
             taken |= {r.offset for r in self.written if self.chance(traits.compaction / len(passes))}
         self.destination.age()
         self.last = self._snapshot(start, taken, self.size, passes)
-        if earlier == len(passes) - 1 and not traits.kept:
-            self.first = self.last
 
     def _readable(self, begin: int, end: int, start: int, taken: set[int]) -> list[Original]:
         kinds = ("data", "aborted", "open") if self.traits.uncommitted else ("data",)

@@ -15,14 +15,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
     Decision,
     Log,
     LogFacts,
-    Need,
     Policy,
     Question,
     Span,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
-
-MOST_ROUNDS = 200
+from tests.attack.broker import drive
 
 
 @dataclasses.dataclass
@@ -46,6 +44,11 @@ class FullLog:
         aborted = [record for record in self.aborted if start <= record.offset < end]
         return sorted([*self.visible(start, end), *aborted], key=lambda r: r.offset)
 
+    def read(self, span: Span, uncommitted: bool = False) -> list[Record]:
+        """What a need asks for."""
+        assert self.facts.log_start <= span[0] < span[1] <= self.facts.high_watermark, f"{span} is not in {self.facts}"
+        return self.uncommitted(*span) if uncommitted else self.visible(*span)
+
     def lookup(self, timestamp: int) -> int | None:
         """As the broker answers: the first offset in log order whose timestamp is at least this one; aborted data too."""
         everything = self.uncommitted(self.facts.log_start, self.facts.high_watermark)
@@ -67,57 +70,6 @@ def settle(
     policy: Policy | None = None,
     shifts: tuple[int, ...] = (),
 ) -> Settled:
-    """Serve every Need until there is a Decision; a Need that is empty, out of bounds or without end is an error."""
-    question = Question(
-        committed, Log(source.facts, with_open=True), Log(destination.facts), policy or Policy(), shifts
-    )
-    records_read = 0
-    for rounds in range(MOST_ROUNDS):
-        answer = decide(question)
-        if isinstance(answer, Decision):
-            return Settled(answer, rounds, records_read)
-        times = answer.source_times + answer.destination_times
-        assert all(time >= 0 for time in times), "no broker looks up a negative time"
-        records_read += serve(answer, question, source, destination)
-    raise AssertionError(f"no decision after {MOST_ROUNDS} rounds; the last need was {answer}")
-
-
-def serve(need: Need, question: Question, source: FullLog, destination: FullLog) -> int:
-    """Read what is needed into the question's logs; how many records that were."""
-    before = _size(question)
-    count = 0
-    for log, full, spans in (
-        (question.source, source, need.source),
-        (question.destination, destination, need.destination),
-    ):
-        for span in spans:
-            _check(span, full, log)
-            records = full.visible(*span)
-            count += len(records)
-            log.add(span, records)
-    for span in need.source_uncommitted:
-        _check(span, source, question.source)
-        visible, everything = source.visible(*span), source.uncommitted(*span)
-        count += len(everything)
-        question.source.add(span, visible)
-        question.source.add_uncommitted(span, everything)
-    question.source.lookups.update((time, source.lookup(time)) for time in need.source_times)
-    question.destination.lookups.update((time, destination.lookup(time)) for time in need.destination_times)
-    assert _size(question) != before, f"a need that brings nothing new: {need}"
-    return count
-
-
-def _check(span: Span, full: FullLog, log: Log) -> None:
-    assert full.facts.log_start <= span[0] < span[1] <= log.end, f"span {span} is empty or beyond {full.facts}"
-
-
-def _size(question: Question) -> list[int]:
-    return [
-        measure
-        for log in (question.source, question.destination)
-        for measure in (
-            sum(end - start for start, end in log.read),
-            sum(end - start for start, end in log.read_uncommitted),
-            len(log.lookups),
-        )
-    ]
+    """Serve every Need until there is a Decision."""
+    logs = Log(source.facts, with_open=True), Log(destination.facts)
+    return Settled(*drive(decide, Question(committed, *logs, policy or Policy(), shifts), source, destination))

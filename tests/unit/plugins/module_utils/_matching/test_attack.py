@@ -20,7 +20,8 @@ from tests.attack.examples import complaints
 from tests.attack.exhaustive import WAYS, all_worlds
 from tests.attack.judge import FAULTS
 from tests.attack.live import attack_moving
-from tests.attack.moving import MANNERS, World
+from tests.attack.manners import MANNERS
+from tests.attack.moving import World
 from tests.attack.naive import Logs, Thing
 from tests.attack.tally import Tally, attack
 from tests.attack.ways import EVERY_WAY, answers

@@ -24,9 +24,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts 
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.build import log, run
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.driver import (
     FullLog,
-    serve,
     settle,
 )
+from tests.attack.broker import serve
 from tests.attack.judge import FAULTS, judge
 from tests.attack.rule import by_notes
 from tests.attack.worlds import world
