@@ -36,7 +36,7 @@ class Sighting(t.NamedTuple):
 
 
 class KeptTimes(t.NamedTuple):
-    """How far copies with the times of their records go; those of several contents add up, see together().
+    """How far copies with the times of their records go; those of several contents add up, see of_all_contents().
 
     last_own: for each source partition the last record that has such a copy. first_without: for each source partition the
     first record that has none, though copies of its content have other times. last_copy: for each destination partition the
@@ -64,7 +64,7 @@ class KeptTimes(t.NamedTuple):
         return not self.last_own or copy[1] < self.last_copy.get(copy[0], -1)
 
 
-def together(parts: t.Iterable[KeptTimes]) -> KeptTimes:
+def of_all_contents(parts: t.Iterable[KeptTimes]) -> KeptTimes:
     """The same of all contents, from the parts that several tasks have seen."""
     result = KeptTimes({}, {}, {})
     for part in parts:
@@ -79,8 +79,8 @@ def together(parts: t.Iterable[KeptTimes]) -> KeptTimes:
 
 def copies_of_lost(source: t.Iterable[Sighting], copies: t.Iterable[Sighting]) -> set[NumberedOffset]:
     """The copies that stand for no record of the source. Takes time linear in the records, but for sorting."""
-    contents = [_Timed(*sides) for sides in _by_content(source, copies)]
-    kept = together(content.kept for content in contents)
+    contents = [_TimedContent(*sides) for sides in _by_content(source, copies)]
+    kept = of_all_contents(content.kept for content in contents)
     if not kept.are_kept:
         return set()
     return {spot for content in contents for spot in content.older if kept.is_lost(spot)}
@@ -98,7 +98,7 @@ def _by_content(
             yield both
 
 
-class _Timed:
+class _TimedContent:
     """One content. kept: see KeptTimes. older: copies with other times that are older than every record that lacks one."""
 
     def __init__(self, source: list[Sighting], copies: list[Sighting]) -> None:

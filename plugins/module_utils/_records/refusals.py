@@ -151,7 +151,7 @@ def unacknowledged() -> str:
 def raise_for_header(exc: SystemError, connection: Connection, message: t.Any, remedy: str = "") -> t.NoReturn:
     """Raise Refused where a header of a message has a name that is not UTF-8, which some clients can write; else exc.
 
-    confluent-kafka leaves its UnicodeDecodeError behind, and Python meets it at once or in one of the next calls.
+    confluent-kafka does not clear its UnicodeDecodeError, and Python meets it at once or in one of the next calls.
     """
     if not isinstance(exc.__cause__, UnicodeDecodeError):
         raise exc

@@ -27,7 +27,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.sums 
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import worker_packing
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_lost import Edges, without_lost
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_lost import Edges, left_in
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import Axis, Layout
 
 if t.TYPE_CHECKING:
@@ -102,7 +102,7 @@ def answers(
     edges: Edges | None = None,
 ) -> list[str]:
     """What one task has to say: a text for each pair."""
-    records = without_lost(worker_packing.unpack(batches, layout), edges)
+    records = left_in(worker_packing.unpack(batches, layout), edges)
     contents = _contents(records, layout, places, asked)
     return [json.dumps((pair, *_answer(its, asked[pair]))) for pair, its in contents]
 

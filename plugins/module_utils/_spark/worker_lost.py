@@ -14,7 +14,7 @@ import json
 import math
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.lost import KeptTimes, together
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.lost import KeptTimes, of_all_contents
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import (
     Layout,
     Records,
@@ -52,7 +52,7 @@ def edges_of(texts: t.Iterable[str], layout: Layout, lossy: t.Collection[int]) -
             # A place is the offset here, and the number of a partition on its axis the partition's.
             last_own, first_without, last_copy = ({int(number): its[number] for number in its} for its in dicts)
             parts[pair].append(KeptTimes(last_own, first_without, last_copy, oldest, youngest_other))
-    kept = {pair: together(its) for pair, its in parts.items()}
+    kept = {pair: of_all_contents(its) for pair, its in parts.items()}
     edges = []
     for number, pair in enumerate(layout.destination_pairs):
         its = kept.get(pair)
@@ -63,13 +63,13 @@ def edges_of(texts: t.Iterable[str], layout: Layout, lossy: t.Collection[int]) -
     return edges
 
 
-def without_lost(records: Records, edges: Edges | None) -> Records:
-    """The records of a task but for the copies of those that the source has lost."""
+def left_in(records: Records, edges: Edges | None) -> Records:
+    """The records of a task that count: not the copies of records that the source has lost."""
     import numpy as np
 
     if edges is None or not len(records.pairs) or max(edges, default=-1) < 0:
         return records
-    its = _Timed(records)
+    its = _TimedRows(records)
     step = (1 << 62) // max(1, len(edges))
     others = its.rows[its.other]
     older = records.times[others] < its.oldest_lacking()[its.contents[its.other]]
@@ -83,13 +83,13 @@ def without_own(records: Records) -> Column:
     """The rows of source records that have no copy with their own time; of equal ones, the last."""
     import numpy as np
 
-    its = _Timed(records)
+    its = _TimedRows(records)
     stays = np.ones(records.sources, bool)
     stays[its.rows[its.copied]] = False
     return np.flatnonzero(stays)
 
 
-class _Timed:
+class _TimedRows:
     """The rows of all contents that both sides have, by content, time and place.
 
     contents: the content of each row, as a number. copied: source records that have a copy with their own time; lacking: the
@@ -138,7 +138,7 @@ class _Timed:
 def _seen(records: Records, layout: Layout) -> dict[int, KeptTimes]:
     import numpy as np
 
-    its = _Timed(records)
+    its = _TimedRows(records)
     pairs = records.pairs[its.rows]
     has_other = np.zeros(1 + int(its.contents.max(initial=-1)), bool)
     has_other[its.contents[its.other]] = True

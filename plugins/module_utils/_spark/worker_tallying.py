@@ -23,7 +23,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.tallie
     surplus_wanted,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.slots import Slots, cuts
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_lost import without_lost, without_own
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_lost import left_in, without_own
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import Records, grouped, unpack
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_units import Unit, units
 
@@ -118,7 +118,7 @@ def first_pass(
     """The rows of FOLLOWS to CHANGED of a task's chunks. without_headers: compare in both ways, where that matters."""
     import numpy as np
 
-    records = without_lost(unpack(batches, slots.layout), slots.edges)
+    records = left_in(unpack(batches, slots.layout), slots.edges)
     both = without_headers and bool(records.with_headers.any())
     for headers in (True, False) if both else (True,):
         rows = _Rows(records, slots, np.full(len(slots.of_pair), headers))
@@ -132,7 +132,7 @@ def second_pass(
     """The rows of PAIRED to LOOSE of a task's chunks."""
     import numpy as np
 
-    records = without_lost(unpack(batches, slots.layout), slots.edges)
+    records = left_in(unpack(batches, slots.layout), slots.edges)
     rows = _Rows(records, slots, np.array(limits.headers, bool), limits.hidden)
     _count_singles(rows, limits)
     _count_repeated(rows, limits)

@@ -43,8 +43,8 @@ def absent_beside(entry: PlanEntry, source_logs: ClusterLogs, destination_logs: 
     key = Matching("timestamp" in parts, headers=bool(parts)).key
     records = source_logs.logs[entry.source[0].partition].between(*spans[0])
     lacking = missing(records, destination_logs.logs[entry.partition].between(*spans[1]), key)
-    there = [record.offset for record in records if record not in lacking]
-    arrived = after.source if after is not None else there[-1] if there else -1
+    copied = [record.offset for record in records if record not in lacking]
+    arrived = after.source if after is not None else copied[-1] if copied else -1
     absent = [record.offset for record in lacking if record.offset < arrived]
     return Absent(len(absent), absent[0], exactly=False) if absent else None
 
