@@ -100,8 +100,8 @@ def _by_times(reader: Reader, offset: int) -> Absent | None:
     matching = Matching(timestamp=True, headers=False)
     begin = max(reader.committed, source.start)
     first = source.records(begin, begin + FIRST)
-    begin = destination.first_at(first[0].timestamp) if first and first[0].timestamp >= 0 else None
-    copies = [] if begin is None else destination.records(begin, begin + FIRST)
+    place = destination.first_at(first[0].timestamp) if first and first[0].timestamp >= 0 else None
+    copies = [] if place is None else destination.records(place, place + FIRST)
     if not copies or copies[0].log_append_time:
         return None
     found = source.first_at(copies[0].timestamp)

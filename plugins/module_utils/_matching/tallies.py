@@ -206,9 +206,23 @@ class Mixed:
 
     def repeated(self, offset: int) -> int:
         """As Tally.repeated."""
-        missing = max(0, self.consumed + self.wanted - len(self._offsets)) if self.wanted else 0
+        missing = self._missing if self.wanted else 0
         following = from_on(self._offsets, offset) if self.consumed else 0
         return min(following, self._repeated(offset, missing) + self._unclaimed(offset) + self._hidden)
+
+    @property
+    def _missing(self) -> int:
+        """How many copies are missing of which nobody knows whether they are those of consumed records.
+
+        Surplus copies of one time are none of records with another one.
+        """
+        either_side = sum(
+            max(0, number + self._unconsumed[time] - len(self._own[time]))
+            for time, number in self._consumed.items()
+            if number and self._unconsumed.get(time)
+        )
+        lacking = self._consumed_missing + self._wanted_missing - len(self._stamped) - len(self._other)
+        return either_side + (max(0, lacking) if self._consumed_missing else 0)
 
     def _unclaimed(self, offset: int) -> int:
         """How many copies from the offset on were taken for unconsumed records that the tool may still have to copy.

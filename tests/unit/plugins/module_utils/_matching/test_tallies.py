@@ -56,3 +56,16 @@ def test_copies_with_other_times_that_are_as_many_as_missing_records_are_theirs(
     """A tool that has rewritten the times of what is unconsumed: nothing is repeated."""
     mixed = Mixed({0: 1, 1: 1}, {2: 1, 3: 1}, [(0, 0), (1, 1), (2, 102), (3, 103)])
     assert (mixed.first_wanted, mixed.repeated(2)) == (2, 0)
+
+
+@pytest.mark.parametrize(
+    ("consumed", "unconsumed", "copies", "offset", "repeated"),
+    [
+        ({0: 1, 10: 1}, {10: 1}, [(0, 0), (1, 0), (2, 10)], 2, 1),
+        ({0: 1, 10: 1}, {20: 1}, [(0, 0), (1, 0), (2, 5)], 1, 2),
+    ],
+)
+def test_a_surplus_copy_of_one_time_is_none_of_a_record_that_lacks_one(consumed, unconsumed, copies, offset, repeated):
+    """What lacks a copy may be a consumed record, which is still to come, or the unconsumed one: then a copy is repeated."""
+    (count,) = tallies(consumed, unconsumed, copies)
+    assert count.repeated(offset) == repeated
