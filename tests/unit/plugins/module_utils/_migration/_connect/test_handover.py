@@ -225,6 +225,6 @@ def test_a_receipt_of_another_store_is_refused(run, monkeypatch):
 
 
 def test_partitions_without_a_position_are_named(run):
-    its = run({FIRST: 50, OTHER: 50, TopicPartition("parcels", 1): 3})
+    its = run({FIRST: 50, OTHER: 50, TopicPartition("parcels", 1): 50})
     (note,) = its.hand_over().notes
     assert note.kind is NoteKind.POSITION_MISSING and note.text.startswith("No position is known of orders-1: ")
