@@ -105,17 +105,17 @@ def test_a_report_about_another_plan_is_refused(commit, tmp_path):
 def test_absent_records_keep_an_offset_from_being_written_unless_a_verification_or_the_user_decides(commit, tmp_path):
     commit.absent = Absent(10, 3)
     commit()
-    (objections,) = commit.asked[-1].items()
+    (objections,) = commit.asked[-2].items()
     assert objections[0] == KEY
     assert (
         "10 unconsumed records, from source offset 3 on" in objections[1] and "set on_absent to warn" in objections[1]
     )
     commit(on_absent="warn")
-    assert commit.asked[-1] == {}
+    assert commit.asked[-2] == {}
     planned = saved(tmp_path / "p.json", plan.to_json(plan_of(dataclasses.replace(entry(), absent=commit.absent))))
     found = report.Report("S", "D", None, (), plan=digest(Path(planned).read_text()))
     commit(report=saved(tmp_path / "report.json", report.to_json(found)))
-    assert commit.asked[-1] == {}
+    assert commit.asked[-2] == {}
 
 
 def test_without_a_receipt_nothing_is_rolled_back(commit):

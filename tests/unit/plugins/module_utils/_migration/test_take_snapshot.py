@@ -45,7 +45,7 @@ class Cluster:
     def listed(self, names):
         return {name: GroupListing(name, "Empty", "classic", "consumer") for name in names}
 
-    def read(self, _connection, names, stable=True):
+    def read(self, _connection, names, stable=True, **_how):
         self.watched.append(tuple(names))
         return {
             name: GroupReading(
@@ -134,7 +134,7 @@ class WithTransaction(Cluster):
 
     ends = 1e9
 
-    def read(self, _connection, names, stable=True):
+    def read(self, _connection, names, stable=True, **_how):
         found = super().read(_connection, names)
         told = {ORDERS: "x9"} if self.now < self.ends else {}
         return found | {name: dataclasses.replace(found[name], open=told) for name in names if name == "billing"}
