@@ -43,15 +43,16 @@ OWN |= {"report", "removed", "promotion"}
 OWN |= {"csv", "export", "export_format", "snapshot_format"}
 FIXED = {
     # What a copy plans is never blocked, and nobody reviews it.
-    "backlog_migration": {"on_blocked", "on_missing_entry", "plan_digest", "stop_timeout"},
+    "backlog_migration": {"on_absent", "on_blocked", "on_missing_entry", "plan_digest", "stop_timeout"},
     # Inside one cluster, offsets keep their meaning, and nothing is searched.
-    "group_clone": {"match_on", "on_expired", "on_no_anchor", "repartitioned", "replication_policy"}
+    "group_clone": {"match_on", "on_absent", "on_expired", "on_no_anchor", "repartitioned", "replication_policy"}
     | {"search_limit", "spark", "spark_limit", "stop_timeout", "strategy", "tail_check", "topic_map"}
     | {"on_out_of_range", "resets", "wait_for_replication"},
     # A reset searches nothing, and takes no snapshot.
     "group_reset": {
         "group_map",
         "match_on",
+        "on_absent",
         "on_expired",
         "on_missing_entry",
         "on_no_anchor",
@@ -85,7 +86,7 @@ FIXED = {
     "group_migration": {"on_out_of_range", "resets"},
 }
 # Variables that the roles use for more than one thing: their descriptions are written by hand.
-BY_HAND = {"idle_wait"}
+BY_HAND = {"idle_wait", "on_absent"}
 # What an option of a module is called in a role, where it is not a variable of the same name.
 REFERENCES = {
     "state=rolled_back": "O({role}_phase=rollback)",
