@@ -137,7 +137,7 @@ class TestRestored:
         result = copy.backlog(restore_retention=True, source=GONE)
         assert result["changed"] is False
         (warning,) = result["warnings"]
-        assert warning.startswith(f"The topic {topic} is gone, or was deleted and created again: ")
+        assert warning.startswith(f"topic_recreated: The topic {topic} is gone, or was deleted and created again: ")
         assert warning.endswith("its settings are left alone, and its planned offsets are worth nothing.")
         assert result["entries"] == []
 
