@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import http
 import json
 import time
 import typing as t
@@ -166,7 +167,7 @@ def _ask(rest: ConnectRest, method: str, path: str, body: Json = None, patient: 
     endpoint = Endpoint(str(rest), login, rest.ca_path, rest.validate_certs, SECONDS, LARGEST_ANSWER)
     content = None if body is None else json.dumps(body).encode()
     once = functools.partial(ask, endpoint, method, url, content, "application/json")
-    answer = ask_patiently(once, PATIENCE) if patient else once()
+    answer = ask_patiently(once, PATIENCE, _may_pass) if patient else once()
     if not answer.is_success:
         raise _refused(rest, method, path, answer, endpoint)
     try:
@@ -190,7 +191,7 @@ def _refused(rest: ConnectRest, method: str, path: str, answer: HttpAnswer, endp
             why=why,
             remedy="correct the connector's name or the url",
         )
-    if answer.may_pass:
+    if _may_pass(answer):
         return _MayPass(
             f"the worker could not carry out {method} {path or '/'} within {PATIENCE:g} s",
             cluster=str(rest),
@@ -198,6 +199,16 @@ def _refused(rest: ConnectRest, method: str, path: str, answer: HttpAnswer, endp
             remedy="wait until its rebalance has ended, see the worker's log, and run the same again",
         )
     return BrokerError(f"{method} {path or '/'} was refused", cluster=str(rest), why=why)
+
+
+def _may_pass(answer: HttpAnswer) -> bool:
+    """May the worker answer otherwise soon? An internal error without Kafka Connect's own words is somebody else's."""
+    if answer.status != http.HTTPStatus.INTERNAL_SERVER_ERROR:
+        return answer.may_pass
+    try:
+        return "error_code" in answer.json()
+    except (ValueError, TypeError):
+        return False
 
 
 def _members(rest: ConnectRest, found: Json) -> dict[str, t.Any]:

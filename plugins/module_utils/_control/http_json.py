@@ -121,8 +121,12 @@ def ask(endpoint: Endpoint, method: str, url: str, body: bytes | None = None, co
     return answer
 
 
-def ask_patiently(ask_once: t.Callable[[], HttpAnswer], seconds: float) -> HttpAnswer:
-    """What ask_once() answers at last: a status that may pass is asked again for so many seconds, ever more seldom.
+def ask_patiently(
+    ask_once: t.Callable[[], HttpAnswer],
+    seconds: float,
+    may_pass: t.Callable[[HttpAnswer], bool] = lambda answer: answer.may_pass,
+) -> HttpAnswer:
+    """What ask_once() answers at last: what may pass is asked again for so many seconds, ever more seldom.
 
     For requests that may be repeated. Raises as ask() does. Once there was an answer, a server that is away for a moment is
     asked again, too.
@@ -131,7 +135,7 @@ def ask_patiently(ask_once: t.Callable[[], HttpAnswer], seconds: float) -> HttpA
     while True:
         try:
             answer = ask_once()
-            if not answer.may_pass or time.monotonic() > end:
+            if not may_pass(answer) or time.monotonic() > end:
                 return answer
             answered = True
         except ConnectionFailed:
