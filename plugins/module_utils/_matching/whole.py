@@ -124,19 +124,36 @@ def _logs(
 def _end_alike(reader: Reader, offset: int) -> bool:
     """Do the same contents stand right before the committed offset and before the destination's, and nowhere else near it?
 
-    Then the last consumed record has come, although neither its time says so nor its content alone: the source has lost
-    records, and the copy of its content may be that of one of them. Raises NotRead.
+    Where few are left before it, those from it on count as well. Then the last consumed record has come, although neither its
+    time says so nor its content alone: the source has lost records, and the copy of its content may be that of one of them.
+    Raises NotRead.
     """
-    source, destination = reader.source, reader.destination
-    source.want(reader.committed - _NEAR, reader.committed)
-    copies = [record.bare for record in destination.records(offset - _NEAR, offset)]
-    originals = [record.bare for record in source.records(reader.committed - _NEAR, reader.committed)]
-    copies = [content for content in copies if content in originals][-_ALIKE:]  # compaction may have taken others
-    if copies != originals[-_ALIKE:] or len(set(copies)) < DISTINCT:
+    before, after = _around(reader.source, reader.committed)
+    copies_before, copies_after = _around(reader.destination, offset)
+    known = {*before, *after}  # compaction may have taken others
+    copies_before, copies_after = ([each for each in its if each in known] for its in (copies_before, copies_after))
+    contents = copies_before[-_ALIKE:]
+    if not contents or contents != before[-_ALIKE:]:
         return False
+    if len(set(contents)) < DISTINCT:
+        length = min(len(after), len(copies_after), _ALIKE)
+        if copies_after[:length] != after[:length]:
+            return False
+        contents += after[:length]
     # Where contents come again in a fixed order, they also did so in what the source has lost.
-    again = sum(originals[at : at + len(copies)] == copies for at in range(len(originals)))
-    return again == 1 and (len(originals) > _NEAR // 2 or len(set(copies)) == len(copies))
+    near = before + after
+    again = sum(near[at : at + len(contents)] == contents for at in range(len(near)))
+    is_alone = again == 1 and (len(before) > _NEAR // 2 or len(set(contents)) == len(contents))
+    return is_alone and len(set(contents)) >= DISTINCT
+
+
+def _around(log: LogReader, offset: int) -> tuple[list[bytes], list[bytes]]:
+    """The contents of the records before this offset, and of those from it on."""
+    log.want(offset - _NEAR, offset + _NEAR)
+    return (
+        [record.bare for record in log.records(offset - _NEAR, offset)],
+        [record.bare for record in log.records(offset, offset + _NEAR)],
+    )
 
 
 def _fingerprint(record: Record) -> bytes:
