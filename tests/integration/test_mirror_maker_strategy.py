@@ -242,6 +242,8 @@ def test_a_topic_that_was_recreated_at_both_ends_or_at_one(world, stamps="LogApp
     recreate(world.destination, world.topic, stamps)
     produce(world.source, world.topic, [numbered(number) for number in range(1000, 1107)])
     copy(world.source, world.destination, world.topic)
+    assert "the topic is not the one that the snapshot is about" in world.migration.translate(refuses, **world.options)
+    world.stand(20, 50, 99)
     assert world.all_exact()["kept"] == 0
 
 
