@@ -6,29 +6,24 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import random
 import signal
 import time
 
 import pytest
-from kafka import KafkaProducer
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
     BrokerError,
     ConnectionFailed,
     NotFound,
-    Refused,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import NO_TIMESTAMP, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import fingerprint
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.range_reader import read_ranges
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Piece, scan
 from testbed.clients import (
     Message,
-    commit,
     create_topic,
     delete_records,
     log_bounds,
@@ -38,7 +33,6 @@ from testbed.clients import (
 from testbed.clients import read as read_all
 from tests.support.consumers import open_transaction
 from tests.support.logs import compacted_log
-from tests.support.modules import Migration, refuses
 
 
 def offsets(answers, where):
@@ -201,33 +195,3 @@ def test_a_broker_that_falls_silent_is_not_waited_for_for_ever(own_cluster):
         assert time.monotonic() - began < 10
     finally:
         os.kill(frozen.cluster.pids["broker-1"], signal.SIGCONT)
-
-
-class RawName(str):
-    """The name of a header that is not UTF-8, as clients in Go and C can write it."""
-
-    def encode(self, *_arguments):
-        return b"\xff\xfe"
-
-
-def test_a_header_whose_name_is_not_text_is_named_and_can_be_left_out(source, destination, topic, tmp_path):
-    for cluster in (source, destination):
-        create_topic(cluster, topic, retention_ms=-1)
-        with contextlib.closing(KafkaProducer(bootstrap_servers=cluster.bootstrap_servers)) as producer:
-            for number in range(20):
-                headers = [(RawName("x"), b"1")] if number in (9, 10) else []
-                producer.send(
-                    topic, b"%d" % number, headers=headers, timestamp_ms=1_700_000_000_000 + number, partition=0
-                )
-    commit(source, topic, {(topic, 0): 10})
-    migration = Migration(tmp_path / "m", source, destination)
-    migration.snapshot(topic)
-    said = migration.translate(via=refuses)
-    assert (
-        f"topic {topic}, partition 0: the record at offset " in said and "has a header whose name is not UTF-8" in said
-    )
-    assert "Leave headers out of match_on" in said
-    (entry,) = migration.translate(match_on=["key", "value", "timestamp"])["entries"]
-    assert (entry["verdict"], entry["offset"]) == ("exact", 10)
-    with pytest.raises(Refused, match="at offset 9 has a header whose name is not UTF-8"):
-        list(scan(connection_from(source.connection), [Piece(0, TopicPartition(topic, 0), 0, 20)]))
