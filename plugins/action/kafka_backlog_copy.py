@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.streamshift.kafka.plugins.plugin_utils._progress import ProgressActionModule
+from ..plugin_utils._progress import ProgressActionModule
 
 
 class ActionModule(ProgressActionModule):

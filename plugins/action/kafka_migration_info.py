@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.streamshift.kafka.plugins.plugin_utils._option_names import OptionNamesActionModule
+from ..plugin_utils._option_names import OptionNamesActionModule
 
 
 class ActionModule(OptionNamesActionModule):

@@ -10,12 +10,8 @@ import typing as t
 
 from ansible.errors import AnsibleActionFail
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.processes import (
-    process_namespace,
-    start_ticks,
-    started,
-)
-from ansible_collections.streamshift.kafka.plugins.plugin_utils._option_names import OptionNamesActionModule
+from ..module_utils._migration.processes import process_namespace, start_ticks, started
+from ..plugin_utils._option_names import OptionNamesActionModule
 
 
 class ActionModule(OptionNamesActionModule):

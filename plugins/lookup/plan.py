@@ -53,9 +53,9 @@ import typing as t
 from ansible.errors import AnsibleLookupError
 from ansible.plugins.lookup import LookupBase
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
-from ansible_collections.streamshift.kafka.plugins.module_utils._module import files
+from ..module_utils._model import documents
+from ..module_utils._model.errors import MigrationError
+from ..module_utils._module import files
 
 try:
     import jmespath

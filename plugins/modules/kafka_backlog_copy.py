@@ -437,21 +437,17 @@ failure:
 import os
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import copy_backlog as use_case
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import removal, restoring
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.planning import CopyOptions
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import backlog as file
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import offset_formats, plan, receipt
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
-    OnLostProgress,
-    OnUncommitted,
-    ReturnEntries,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._module import backlog_results, files, options
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.note_results import warned
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.progress_file import progress_spec, reporter
+from ..module_utils._migration._backlog import copy_backlog as use_case
+from ..module_utils._migration._backlog import removal, restoring
+from ..module_utils._migration._backlog.planning import CopyOptions
+from ..module_utils._model import backlog as file
+from ..module_utils._model import offset_formats, plan, receipt
+from ..module_utils._model.policies import OnLostProgress, OnUncommitted, ReturnEntries
+from ..module_utils._module import backlog_results, files, options
+from ..module_utils._module.frame import run
+from ..module_utils._module.masking import Module
+from ..module_utils._module.note_results import warned
+from ..module_utils._module.progress_file import progress_spec, reporter
 
 
 def backlog_copy(module: Module) -> dict[str, t.Any]:

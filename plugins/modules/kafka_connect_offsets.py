@@ -291,23 +291,19 @@ failure:
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect import handover as use_case
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect.replicator import Replicator
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect.stores import Store
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import connect_receipt as file
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
-    OnMisplaced,
-    OnRewind,
-    ReturnEntries,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
-from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options, results
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.note_results import warned
+from ..module_utils._migration._connect import handover as use_case
+from ..module_utils._migration._connect.replicator import Replicator
+from ..module_utils._migration._connect.stores import Store
+from ..module_utils._model import connect_receipt as file
+from ..module_utils._model.connection import Connection
+from ..module_utils._model.errors import InvalidInput
+from ..module_utils._model.option_names import option_name
+from ..module_utils._model.policies import OnMisplaced, OnRewind, ReturnEntries
+from ..module_utils._model.replication_policy import ReplicationPolicy
+from ..module_utils._module import files, options, results
+from ..module_utils._module.frame import run
+from ..module_utils._module.masking import Module
+from ..module_utils._module.note_results import warned
 
 
 def connect_offsets(module: Module) -> dict[str, t.Any]:

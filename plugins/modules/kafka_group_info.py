@@ -224,13 +224,13 @@ failure:
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import list_groups as use_case
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import group_overview
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_overview import GroupOverview
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import excluded
-from ansible_collections.streamshift.kafka.plugins.module_utils._module import options
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
+from ..module_utils._migration import list_groups as use_case
+from ..module_utils._model import group_overview
+from ..module_utils._model.group_overview import GroupOverview
+from ..module_utils._model.notes import excluded
+from ..module_utils._module import options
+from ..module_utils._module.frame import run
+from ..module_utils._module.masking import Module
 
 
 def look(module: Module) -> dict[str, t.Any]:

@@ -254,18 +254,18 @@ failure:
 import collections
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import take_snapshot as use_case
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import offset_formats, removed
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import snapshot as file
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.left_out import left_out
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.offset_formats import OffsetFormat
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup, OnBlocked
-from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options, results
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.note_results import warned
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.progress_file import progress_spec, reporter
+from ..module_utils._migration import take_snapshot as use_case
+from ..module_utils._model import offset_formats, removed
+from ..module_utils._model import snapshot as file
+from ..module_utils._model.connection import Connection
+from ..module_utils._model.left_out import left_out
+from ..module_utils._model.offset_formats import OffsetFormat
+from ..module_utils._model.policies import OnActiveGroup, OnBlocked
+from ..module_utils._module import files, options, results
+from ..module_utils._module.frame import run
+from ..module_utils._module.masking import Module
+from ..module_utils._module.note_results import warned
+from ..module_utils._module.progress_file import progress_spec, reporter
 
 
 def take(module: Module) -> dict[str, t.Any]:

@@ -247,27 +247,17 @@ import os
 import time
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import look_at_readiness as use_case
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.conflicts import objected
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import (
-    documents,
-    metrics,
-    plan,
-    readiness,
-    status,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
-    InvalidFile,
-    InvalidInput,
-    MigrationError,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.note_results import warned
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.objections import read_objections
+from ..module_utils._migration import look_at_readiness as use_case
+from ..module_utils._migration._committing.conflicts import objected
+from ..module_utils._model import documents, metrics, plan, readiness, status
+from ..module_utils._model.errors import InvalidFile, InvalidInput, MigrationError
+from ..module_utils._model.notes import Note, NoteKind
+from ..module_utils._model.option_names import option_name
+from ..module_utils._module import files, options
+from ..module_utils._module.frame import run
+from ..module_utils._module.masking import Module
+from ..module_utils._module.note_results import warned
+from ..module_utils._module.objections import read_objections
 
 _PAUSE = 2.0  # seconds between two looks
 _EVERYBODY = 0o644  # the node exporter is another user

@@ -193,18 +193,13 @@ failure:
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import group_removal as use_case
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, removed
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
-    OnActiveGroup,
-    OnAdvance,
-    OnBlocked,
-    OnRewind,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options, results
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.note_results import warned
+from ..module_utils._migration._committing import group_removal as use_case
+from ..module_utils._model import plan, receipt, removed
+from ..module_utils._model.policies import OnActiveGroup, OnAdvance, OnBlocked, OnRewind
+from ..module_utils._module import files, options, results
+from ..module_utils._module.frame import run
+from ..module_utils._module.masking import Module
+from ..module_utils._module.note_results import warned
 
 
 def remove(module: Module) -> dict[str, t.Any]:

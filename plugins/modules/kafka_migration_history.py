@@ -165,16 +165,16 @@ import datetime
 import os
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.history import FILES, REPORT_FILES
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._module import files
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.history_folder import keep_files
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.leases import VARIABLE
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.note_results import warned
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.releasing import release
+from ..module_utils._model.errors import InvalidInput
+from ..module_utils._model.history import FILES, REPORT_FILES
+from ..module_utils._model.option_names import option_name
+from ..module_utils._module import files
+from ..module_utils._module.frame import run
+from ..module_utils._module.history_folder import keep_files
+from ..module_utils._module.leases import VARIABLE
+from ..module_utils._module.masking import Module
+from ..module_utils._module.note_results import warned
+from ..module_utils._module.releasing import release
 
 
 def keep_history(module: Module) -> dict[str, t.Any]:

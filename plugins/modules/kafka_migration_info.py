@@ -273,23 +273,14 @@ import glob
 import os
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import preflight as use_case
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import backlog, plan, receipt, removed
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
-    InvalidFile,
-    InvalidInput,
-    MigrationError,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
-    OnActiveGroup,
-    OnBlocked,
-    OnConflict,
-    OnProblem,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.note_results import note_results
+from ..module_utils._migration import preflight as use_case
+from ..module_utils._model import backlog, plan, receipt, removed
+from ..module_utils._model.errors import InvalidFile, InvalidInput, MigrationError
+from ..module_utils._model.policies import OnActiveGroup, OnBlocked, OnConflict, OnProblem
+from ..module_utils._module import files, options
+from ..module_utils._module.frame import run
+from ..module_utils._module.masking import Module
+from ..module_utils._module.note_results import note_results
 
 _File = t.TypeVar("_File")
 

@@ -193,17 +193,17 @@ failure:
 import os
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import lease as file
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, Locked
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnLocked
-from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.holder import process_clause
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.leases import VARIABLE
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.note_results import warned
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.releasing import release
+from ..module_utils._model import lease as file
+from ..module_utils._model.errors import InvalidInput, Locked
+from ..module_utils._model.notes import Note, NoteKind
+from ..module_utils._model.policies import OnLocked
+from ..module_utils._module import files, options
+from ..module_utils._module.frame import run
+from ..module_utils._module.holder import process_clause
+from ..module_utils._module.leases import VARIABLE
+from ..module_utils._module.masking import Module
+from ..module_utils._module.note_results import warned
+from ..module_utils._module.releasing import release
 
 
 def hold(module: Module) -> dict[str, t.Any]:

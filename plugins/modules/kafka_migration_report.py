@@ -238,25 +238,21 @@ import typing as t
 
 from ansible.module_utils.ansible_release import __version__ as ansible_version
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.log_bounds import read_log_bounds
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnMismatch
-from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.figures import group_partitions
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.logs import KnownLogs
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.migration_files import (
-    NAMES,
-    MigrationFiles,
-    read_files,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.occasion import Occasion
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.page import html_page
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.steps import Step
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.story import story
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.ticket import markdown
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.note_results import note_results
+from ..module_utils._migration.log_bounds import read_log_bounds
+from ..module_utils._model.errors import InvalidInput
+from ..module_utils._model.policies import OnMismatch
+from ..module_utils._module import files, options
+from ..module_utils._module._report.figures import group_partitions
+from ..module_utils._module._report.logs import KnownLogs
+from ..module_utils._module._report.migration_files import NAMES, MigrationFiles, read_files
+from ..module_utils._module._report.occasion import Occasion
+from ..module_utils._module._report.page import html_page
+from ..module_utils._module._report.steps import Step
+from ..module_utils._module._report.story import story
+from ..module_utils._module._report.ticket import markdown
+from ..module_utils._module.frame import run
+from ..module_utils._module.masking import Module
+from ..module_utils._module.note_results import note_results
 
 SELECTION = ("groups", "group_patterns", "exclude_group_patterns", "topics", "topic_patterns", "exclude_topic_patterns")
 

@@ -376,13 +376,11 @@ import functools
 import time
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import commit as use_case
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.conflicts import (
-    absent_objections,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import offset_formats, plan, receipt
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
+from ..module_utils._migration._committing import commit as use_case
+from ..module_utils._migration._committing.conflicts import absent_objections
+from ..module_utils._model import offset_formats, plan, receipt
+from ..module_utils._model.errors import MigrationError
+from ..module_utils._model.policies import (
     OnAbsent,
     OnActiveGroup,
     OnAdvance,
@@ -392,17 +390,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies 
     OnRewind,
     ReturnEntries,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._module import (
-    digests,
-    files,
-    options,
-    results,
-    summaries,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.note_results import warned
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.objections import read_objections
+from ..module_utils._module import digests, files, options, results, summaries
+from ..module_utils._module.frame import run
+from ..module_utils._module.masking import Module
+from ..module_utils._module.note_results import warned
+from ..module_utils._module.objections import read_objections
 
 
 def commit(module: Module) -> dict[str, t.Any]:

@@ -603,19 +603,19 @@ import functools
 import time
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Policy
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import checkpoints, resets
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import translate as use_case
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import TranslateOptions
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import offset_formats, receipt, topic_plan
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan as file
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.left_out import left_out
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import PARTS
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.offset_formats import OffsetFormat
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
+from ..module_utils._matching.evidence import Policy
+from ..module_utils._migration._planning import checkpoints, resets
+from ..module_utils._migration._planning import translate as use_case
+from ..module_utils._migration._planning.strategy import TranslateOptions
+from ..module_utils._model import offset_formats, receipt, topic_plan
+from ..module_utils._model import plan as file
+from ..module_utils._model.errors import InvalidInput
+from ..module_utils._model.left_out import left_out
+from ..module_utils._model.match_on import PARTS
+from ..module_utils._model.notes import Note, NoteKind
+from ..module_utils._model.offset_formats import OffsetFormat
+from ..module_utils._model.option_names import option_name
+from ..module_utils._model.policies import (
     OnConflict,
     OnExpired,
     OnNoAnchor,
@@ -625,24 +625,16 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies 
     Strategy,
     TailCheck,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.reset_rules import ResetTo, reset_rules_from
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason
-from ansible_collections.streamshift.kafka.plugins.module_utils._module import (
-    digests,
-    exports,
-    files,
-    options,
-    results,
-    streaming_checkpoint,
-    summaries,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.note_results import warned
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.progress_file import progress_spec, reporter
+from ..module_utils._model.records import TopicPartition
+from ..module_utils._model.replication_policy import ReplicationPolicy
+from ..module_utils._model.reset_rules import ResetTo, reset_rules_from
+from ..module_utils._model.snapshot import Snapshot
+from ..module_utils._model.verdicts import Reason
+from ..module_utils._module import digests, exports, files, options, results, streaming_checkpoint, summaries
+from ..module_utils._module.frame import run
+from ..module_utils._module.masking import Module
+from ..module_utils._module.note_results import warned
+from ..module_utils._module.progress_file import progress_spec, reporter
 
 _RESET = {
     "topics": {"type": "list", "elements": "str"},

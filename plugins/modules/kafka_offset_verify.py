@@ -395,34 +395,24 @@ failure:
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import copy_verification
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import commit, pending
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification import (
-    claimed_offsets,
-    incremental,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification import verify as use_case
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.file_clusters import check_plan_clusters
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import backlog, plan, receipt, report
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import PARTS
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
-    OnAbsent,
-    OnActiveGroup,
-    OnAdvance,
-    OnBlocked,
-    OnProblem,
-    OnRewind,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems import of_copy
-from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options, verify_results
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.note_results import warned
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.progress_file import progress_spec, reporter
+from ..module_utils._migration._backlog import copy_verification
+from ..module_utils._migration._committing import commit, pending
+from ..module_utils._migration._verification import claimed_offsets, incremental
+from ..module_utils._migration._verification import verify as use_case
+from ..module_utils._migration.file_clusters import check_plan_clusters
+from ..module_utils._model import backlog, plan, receipt, report
+from ..module_utils._model.connection import Connection
+from ..module_utils._model.errors import InvalidFile, InvalidInput
+from ..module_utils._model.failure_kinds import FailureKind
+from ..module_utils._model.match_on import PARTS
+from ..module_utils._model.option_names import option_name
+from ..module_utils._model.policies import OnAbsent, OnActiveGroup, OnAdvance, OnBlocked, OnProblem, OnRewind
+from ..module_utils._model.problems import of_copy
+from ..module_utils._module import files, options, verify_results
+from ..module_utils._module.frame import run
+from ..module_utils._module.masking import Module
+from ..module_utils._module.note_results import warned
+from ..module_utils._module.progress_file import progress_spec, reporter
 
 # A plan says all of this by itself.
 _WITHOUT_PLAN = (*options.selection_spec(), *options.mapping_spec(), "match_on")

@@ -405,20 +405,15 @@ failure:
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion import promote, undo
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import (
-    promotion,
-    snapshot,
-    topic_plan,
-    topic_receipt,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.known_names import is_repartition_topic
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import rules_from
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
-from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, options, promotion_results
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import run
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.note_results import note_results
+from ..module_utils._migration._promotion import promote, undo
+from ..module_utils._model import promotion, snapshot, topic_plan, topic_receipt
+from ..module_utils._model.known_names import is_repartition_topic
+from ..module_utils._model.mapping import rules_from
+from ..module_utils._model.selection import Selection
+from ..module_utils._module import files, options, promotion_results
+from ..module_utils._module.frame import run
+from ..module_utils._module.masking import Module
+from ..module_utils._module.note_results import note_results
 
 _PROMOTED_BY = "state: promoted, which saves what was there before its first write"
 

@@ -15,7 +15,7 @@ import typing as t
 from ansible.module_utils.common.yaml import yaml_load
 from ansible.plugins.action import ActionBase
 
-from ansible_collections.streamshift.kafka.plugins.plugin_utils._hidden_summary import show_hidden
+from ._hidden_summary import show_hidden
 
 _COLLECTION = "streamshift.kafka"
 # {module: {option: variable}}, where the variables of the roles are not called like the options.

@@ -15,8 +15,8 @@ import typing as t
 from ansible import constants as C  # noqa: N812
 from ansible.utils.display import Display
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.visible_text import visible
-from ansible_collections.streamshift.kafka.plugins.plugin_utils._option_names import OptionNamesActionModule
+from ..module_utils._model.visible_text import visible
+from ._option_names import OptionNamesActionModule
 
 _LOOK_EVERY = 0.2  # seconds
 

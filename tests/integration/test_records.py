@@ -22,14 +22,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import NO_TIMESTAMP, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import fingerprint
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.range_reader import read_ranges
-from testbed.clients import (
-    Message,
-    create_topic,
-    delete_records,
-    log_bounds,
-    produce,
-    produce_in_transactions,
-)
+from testbed.clients import Message, create_topic, delete_records, log_bounds, produce, produce_in_transactions
 from testbed.clients import read as read_all
 from tests.support.consumers import open_transaction
 from tests.support.logs import compacted_log

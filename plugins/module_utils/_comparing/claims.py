@@ -16,7 +16,7 @@ import collections
 import itertools
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import PartitionOffset
+from .._model.report import PartitionOffset
 
 # Of so many such contents, the outermost one does not count: so far a replication tool may have changed the order.
 _OUTERMOST = 16

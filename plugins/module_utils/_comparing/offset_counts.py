@@ -18,25 +18,12 @@ import itertools
 import operator
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claims import (
-    PairRun,
-    SingleContent,
-    Window,
-    Windows,
-    pair_runs,
-    run_order,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.sums import (
-    Counts,
-    PlaceInClaim,
-    Spot,
-    ToolProgress,
-    total,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.content import doubted, tallies
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.contents import Named, told_apart
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.lost import Sighting, copies_of_lost
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.tallies import Time
+from .._matching.content import doubted, tallies
+from .._matching.contents import Named, told_apart
+from .._matching.lost import Sighting, copies_of_lost
+from .._matching.tallies import Time
+from .claims import PairRun, SingleContent, Window, Windows, pair_runs, run_order
+from .sums import Counts, PlaceInClaim, Spot, ToolProgress, total
 
 
 class CountedRecord(t.NamedTuple):

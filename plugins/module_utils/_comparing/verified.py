@@ -10,10 +10,10 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claims import Claim, Windows
-from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.sums import Counts, PlaceInClaim, Spot
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding, Flaw, ProblemKind
+from .._model.notes import Note, NoteKind
+from .._model.report import Finding, Flaw, ProblemKind
+from .claims import Claim, Windows
+from .sums import Counts, PlaceInClaim, Spot
 
 
 def finding(claim: Claim, counts: Counts, windows: Windows, matched_by: tuple[str, ...], is_compacted: bool) -> Finding:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import time
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import (
-    attempt,
-    error_name,
-    exchange,
-    raise_if_retriable,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import (
+from .._model.acls import DENY, Acl
+from .._model.connection import Connection
+from .._model.errors import BrokerError, NotAuthorized, Refused
+from .._model.failure_kinds import FailureKind
+from .._model.option_names import option_name
+from .admin_client import attempt, error_name, exchange, raise_if_retriable
+from .kafka_library import (
     CreateAclsRequest,
     DeleteAclsRequest,
     DescribeAclsRequest,
@@ -23,12 +23,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_l
     KafkaAdminClient,
     errors,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import broker_ids
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import DENY, Acl
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, NotAuthorized, Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
+from .topics import broker_ids
 
 # Codes of org.apache.kafka.common: resource.ResourceType, resource.PatternType, acl.AclOperation, acl.AclPermissionType.
 ANY = 1

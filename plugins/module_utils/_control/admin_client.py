@@ -17,22 +17,11 @@ import math
 import time
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import (
-    KafkaAdminClient,
-    KafkaConnectionManager,
-    KafkaNetClient,
-    NetworkSelector,
-    errors,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.reasons import hopeless, limits, refusal
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.security import security_options
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
-    BrokerError,
-    ConnectionFailed,
-    MigrationError,
-    NotAuthorized,
-)
+from .._model.connection import Connection
+from .._model.errors import BrokerError, ConnectionFailed, MigrationError, NotAuthorized
+from .kafka_library import KafkaAdminClient, KafkaConnectionManager, KafkaNetClient, NetworkSelector, errors
+from .reasons import hopeless, limits, refusal
+from .security import security_options
 
 CONNECT_SECONDS = 5.0
 DEADLINE_SECONDS = 60.0

@@ -8,26 +8,14 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import attempt, raise_if_retriable
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import KafkaAdminClient, errors
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import served_bounds
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import (
-    id_of,
-    known_id,
-    raise_for_topics,
-    request_metadata,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.background import at_once
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import (
-    UNKNOWN_ID,
-    ClusterIdentity,
-    LogRange,
-    Traits,
-    address_mark,
-    seem_one,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from .._model.background import at_once
+from .._model.cluster_identity import UNKNOWN_ID, ClusterIdentity, LogRange, Traits, address_mark, seem_one
+from .._model.connection import Connection
+from .._model.records import TopicPartition
+from .admin_client import attempt, raise_if_retriable
+from .kafka_library import KafkaAdminClient, errors
+from .positions import served_bounds
+from .topics import id_of, known_id, raise_for_topics, request_metadata
 
 
 def identify(connection: Connection, names: t.Collection[str] = ()) -> ClusterIdentity:

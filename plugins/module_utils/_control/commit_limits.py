@@ -6,18 +6,10 @@
 
 from __future__ import annotations
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import (
-    attempt,
-    exchange,
-    raise_if_retriable,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import (
-    DescribeConfigsRequest,
-    KafkaAdminClient,
-    errors,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import broker_ids
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from .._model.connection import Connection
+from .admin_client import attempt, exchange, raise_if_retriable
+from .kafka_library import DescribeConfigsRequest, KafkaAdminClient, errors
+from .topics import broker_ids
 
 BROKER_RESOURCE = 4  # the resource type of DescribeConfigs
 METADATA_LIMIT = "offset.metadata.max.bytes"

@@ -11,34 +11,14 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import (
-    DEADLINE_SECONDS,
-    attempt,
-    error_name,
-    exchange,
-    is_retriable,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.coordinators import (
-    find_coordinators,
-    raise_for_groups,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import (
-    DeleteGroupsRequest,
-    KafkaAdminClient,
-    OffsetCommitRequest,
-    OffsetDeleteRequest,
-    errors,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.documents import LONGEST_TEXT
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
-    BrokerError,
-    ConnectionFailed,
-    InvalidInput,
-    MigrationError,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import Commits, CommittedOffset
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from .._model.connection import Connection
+from .._model.documents import LONGEST_TEXT
+from .._model.errors import BrokerError, ConnectionFailed, InvalidInput, MigrationError
+from .._model.group_state import Commits, CommittedOffset
+from .._model.records import TopicPartition
+from .admin_client import DEADLINE_SECONDS, attempt, error_name, exchange, is_retriable
+from .coordinators import find_coordinators, raise_for_groups
+from .kafka_library import DeleteGroupsRequest, KafkaAdminClient, OffsetCommitRequest, OffsetDeleteRequest, errors
 
 Errors = dict[TopicPartition, str]
 Codes = dict[TopicPartition, int]

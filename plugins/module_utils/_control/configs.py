@@ -10,28 +10,12 @@ import dataclasses
 import time
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import (
-    attempt,
-    error_name,
-    exchange,
-    is_retriable,
-    raise_if_retriable,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import (
-    DescribeConfigsRequest,
-    IncrementalAlterConfigsRequest,
-    KafkaAdminClient,
-    errors,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import (
-    TOPIC_RESOURCE,
-    broker_ids,
-    describe_configs,
-    raise_for_topics,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import is_same_value
+from .._model.connection import Connection
+from .._model.errors import BrokerError
+from .._model.new_topics import is_same_value
+from .admin_client import attempt, error_name, exchange, is_retriable, raise_if_retriable
+from .kafka_library import DescribeConfigsRequest, IncrementalAlterConfigsRequest, KafkaAdminClient, errors
+from .topics import TOPIC_RESOURCE, broker_ids, describe_configs, raise_for_topics
 
 _BROKER_RESOURCE = 4  # the resource type of DescribeConfigs
 OWN = 1  # DYNAMIC_TOPIC_CONFIG: the source of a setting that was made on the topic itself

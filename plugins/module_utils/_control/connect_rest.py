@@ -17,23 +17,10 @@ import time
 import typing as t
 import urllib.parse
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.http_json import (
-    Endpoint,
-    HttpAnswer,
-    Json,
-    ask,
-    ask_patiently,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.addresses import check_url
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
-    BrokerError,
-    ConnectionFailed,
-    InvalidInput,
-    MigrationError,
-    NotAuthorized,
-    NotFound,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from .._model.addresses import check_url
+from .._model.errors import BrokerError, ConnectionFailed, InvalidInput, MigrationError, NotAuthorized, NotFound
+from .._model.failure_kinds import FailureKind
+from .http_json import Endpoint, HttpAnswer, Json, ask, ask_patiently
 
 SECONDS = 30.0  # for an answer
 PATIENCE = 60.0  # seconds, for workers that rebalance

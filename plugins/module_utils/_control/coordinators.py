@@ -8,15 +8,11 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import exchange, is_retriable
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import (
-    FindCoordinatorRequest,
-    KafkaAdminClient,
-    errors,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
+from .._model.connection import Connection
+from .._model.errors import NotAuthorized
+from .._model.progress import first_of
+from .admin_client import exchange, is_retriable
+from .kafka_library import FindCoordinatorRequest, KafkaAdminClient, errors
 
 GROUPS_PER_REQUEST = 200
 GROUP_KEY = 0  # the key type of FindCoordinator; 1 is a transactional id

@@ -10,29 +10,15 @@ import itertools
 import time
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import (
-    HeldBack,
-    attempt,
-    exchange,
-    raise_if_held_back,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import raise_for_changes
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import (
-    CreateTopicsRequest,
-    KafkaAdminClient,
-    errors,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import unserved
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import (
-    broker_ids,
-    known_id,
-    raise_for_topics,
-    request_metadata,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, ConnectionFailed
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import NewTopic
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
+from .._model.connection import Connection
+from .._model.errors import BrokerError, ConnectionFailed
+from .._model.new_topics import NewTopic
+from .._model.progress import counted
+from .admin_client import HeldBack, attempt, exchange, raise_if_held_back
+from .configs import raise_for_changes
+from .kafka_library import CreateTopicsRequest, KafkaAdminClient, errors
+from .positions import unserved
+from .topics import broker_ids, known_id, raise_for_topics, request_metadata
 
 # A KRaft controller takes at most 10,000 records in one go, one for each setting and partition. Fewer at once let the
 # slower ones with ZooKeeper answer in time.

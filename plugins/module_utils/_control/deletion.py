@@ -10,26 +10,13 @@ import time
 import typing as t
 import uuid
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import (
-    attempt,
-    exchange,
-    raise_if_held_back,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import (
-    DeleteRecordsRequest,
-    DeleteTopicsRequest,
-    KafkaAdminClient,
-    errors,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import partition_leaders
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import (
-    broker_ids,
-    raise_for_topics,
-    request_metadata,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from .._model.connection import Connection
+from .._model.errors import BrokerError
+from .._model.records import TopicPartition
+from .admin_client import attempt, exchange, raise_if_held_back
+from .kafka_library import DeleteRecordsRequest, DeleteTopicsRequest, KafkaAdminClient, errors
+from .positions import partition_leaders
+from .topics import broker_ids, raise_for_topics, request_metadata
 
 POLICY_SECONDS = 10.0
 GONE_SECONDS = 30.0

@@ -12,19 +12,13 @@ import time
 import types
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import (
-    DEADLINE_SECONDS,
-    attempt,
-    exchange,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.coordinators import (
-    by_node,
-    chunks,
-    coordinators,
-    raise_for_groups,
-    version_of,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import (
+from .._model.connection import Connection
+from .._model.errors import GroupBusy
+from .._model.group_state import Commits, CommittedOffset, GroupListing, GroupReading, open_text
+from .._model.records import TopicPartition
+from .admin_client import DEADLINE_SECONDS, attempt, exchange
+from .coordinators import by_node, chunks, coordinators, raise_for_groups, version_of
+from .kafka_library import (
     ConsumerProtocolSubscription,
     DescribeGroupsRequest,
     KafkaAdminClient,
@@ -32,20 +26,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_l
     OffsetFetchRequest,
     errors,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.open_transactions import (
-    first_commits,
-    named_transactions,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import GroupBusy
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
-    Commits,
-    CommittedOffset,
-    GroupListing,
-    GroupReading,
-    open_text,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from .open_transactions import first_commits, named_transactions
 
 SETTLE_SECONDS = 2.0
 STABLE_SECONDS = 5.0  # transactions of an application that runs end in less

@@ -21,8 +21,8 @@ import typing as t
 import urllib.error
 import urllib.request
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.addresses import HIDDEN
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import ConnectionFailed
+from .._model.addresses import HIDDEN
+from .._model.errors import ConnectionFailed
 
 Json = t.Any
 _PIECE = 1 << 16  # bytes

@@ -9,7 +9,7 @@ Where one is missing, modules still start; _module/frame.py says what is missing
 
 from __future__ import annotations
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.missing import stand_ins
+from .._model.missing import stand_ins
 
 try:
     from kafka import errors

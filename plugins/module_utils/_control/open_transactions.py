@@ -13,17 +13,17 @@ from __future__ import annotations
 import datetime
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import exchange
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.coordinators import version_of
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import (
+from .._model.records import TopicPartition
+from .admin_client import exchange
+from .coordinators import version_of
+from .kafka_library import (
     DescribeTransactionsRequest,
     KafkaAdminClient,
     ListTransactionsRequest,
     OffsetFetchRequest,
     errors,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import broker_ids, request_metadata
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from .topics import broker_ids, request_metadata
 
 OFFSETS_TOPIC = "__consumer_offsets"
 _OPEN = ["Ongoing", "PrepareCommit", "PrepareAbort"]

@@ -8,23 +8,11 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import (
-    attempt,
-    exchange,
-    raise_if_retriable,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.coordinators import (
-    by_node,
-    find_coordinators,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import (
-    DescribeGroupsRequest,
-    FindCoordinatorRequest,
-    KafkaAdminClient,
-    errors,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import request_metadata
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from .._model.connection import Connection
+from .admin_client import attempt, exchange, raise_if_retriable
+from .coordinators import by_node, find_coordinators
+from .kafka_library import DescribeGroupsRequest, FindCoordinatorRequest, KafkaAdminClient, errors
+from .topics import request_metadata
 
 # Codes in authorized_operations: those of org.apache.kafka.common.acl.AclOperation.
 OPERATIONS = {"READ": 3, "WRITE": 4, "DELETE": 6, "DESCRIBE": 8, "DESCRIBE_CONFIGS": 10, "ALTER_CONFIGS": 11}

@@ -8,24 +8,12 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import (
-    attempt,
-    error_name,
-    exchange,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import (
-    KafkaAdminClient,
-    ListOffsetsRequest,
-    errors,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import (
-    id_of,
-    raise_for_topics,
-    request_metadata,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from .._model.connection import Connection
+from .._model.errors import NotFound
+from .._model.records import TopicPartition
+from .admin_client import attempt, error_name, exchange
+from .kafka_library import KafkaAdminClient, ListOffsetsRequest, errors
+from .topics import id_of, raise_for_topics, request_metadata
 
 # Special timestamps and isolation levels of the ListOffsets request.
 LATEST, EARLIEST = -1, -2

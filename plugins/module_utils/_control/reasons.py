@@ -9,13 +9,9 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import errors
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import (
-    LIMIT_REMEDY,
-    Connection,
-    is_limited,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import ConnectionFailed
+from .._model.connection import LIMIT_REMEDY, Connection, is_limited
+from .._model.errors import ConnectionFailed
+from .kafka_library import errors
 
 
 class _Row(t.NamedTuple):

@@ -11,9 +11,9 @@ import ssl
 import tempfile
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.tokens import token_provider
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection, refuse_store
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from .._model.connection import Connection, refuse_store
+from .._model.errors import InvalidInput
+from .tokens import token_provider
 
 
 def security_options(connection: Connection) -> dict[str, t.Any]:

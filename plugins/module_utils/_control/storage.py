@@ -8,23 +8,11 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import (
-    attempt,
-    exchange,
-    raise_if_retriable,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import (
-    DescribeLogDirsRequest,
-    KafkaAdminClient,
-    errors,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import (
-    broker_ids,
-    raise_for_topics,
-    request_metadata,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from .._model.connection import Connection
+from .._model.records import TopicPartition
+from .admin_client import attempt, exchange, raise_if_retriable
+from .kafka_library import DescribeLogDirsRequest, KafkaAdminClient, errors
+from .topics import broker_ids, raise_for_topics, request_metadata
 
 
 class Replicas(t.NamedTuple):

@@ -14,21 +14,12 @@ import time
 import typing as t
 import urllib.parse
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.http_json import (
-    Endpoint,
-    HttpAnswer,
-    ask,
-    ask_patiently,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import AbstractTokenProvider
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.addresses import masked
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
-    ConnectionFailed,
-    InvalidInput,
-    MigrationError,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from .._model.addresses import masked
+from .._model.connection import Connection
+from .._model.errors import ConnectionFailed, InvalidInput, MigrationError
+from .._model.failure_kinds import FailureKind
+from .http_json import Endpoint, HttpAnswer, ask, ask_patiently
+from .kafka_library import AbstractTokenProvider
 
 EARLY_SECONDS = 30.0  # a token is renewed that long before it expires
 SECONDS = 10.0  # for an answer

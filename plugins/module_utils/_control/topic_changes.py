@@ -8,32 +8,14 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import (
-    attempt,
-    error_name,
-    exchange,
-    is_retriable,
-    raise_if_held_back,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import (
-    TopicConfigs,
-    alteration_rows,
-    configs_of,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.creation import (
-    await_leaders,
-    batches,
-    creation_rows,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import (
-    CreatePartitionsRequest,
-    KafkaAdminClient,
-    errors,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import request_metadata
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import NewTopic
+from .._model.connection import Connection
+from .._model.errors import BrokerError
+from .._model.new_topics import NewTopic
+from .admin_client import attempt, error_name, exchange, is_retriable, raise_if_held_back
+from .configs import TopicConfigs, alteration_rows, configs_of
+from .creation import await_leaders, batches, creation_rows
+from .kafka_library import CreatePartitionsRequest, KafkaAdminClient, errors
+from .topics import request_metadata
 
 
 class Refusal(t.NamedTuple):

@@ -9,23 +9,12 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import (
-    attempt,
-    error_name,
-    exchange,
-    raise_if_retriable,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.coordinators import version_of
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import (
-    DescribeConfigsRequest,
-    KafkaAdminClient,
-    ListTransactionsRequest,
-    MetadataRequest,
-    errors,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import UNKNOWN_ID
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, NotFound
+from .._model.cluster_identity import UNKNOWN_ID
+from .._model.connection import Connection
+from .._model.errors import NotAuthorized, NotFound
+from .admin_client import attempt, error_name, exchange, raise_if_retriable
+from .coordinators import version_of
+from .kafka_library import DescribeConfigsRequest, KafkaAdminClient, ListTransactionsRequest, MetadataRequest, errors
 
 TOPIC_RESOURCE = 2  # the resource type of DescribeConfigs
 TOPICS_PER_REQUEST = 1000

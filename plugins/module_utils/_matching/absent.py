@@ -14,16 +14,13 @@ import collections
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching import whole
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certificates import (
-    FromTheEnd,
-    NothingConsumed,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision, Question
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import Reader
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Key, Matching
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Absent, Reason
+from .._model.match_on import Key, Matching
+from .._model.records import Record
+from .._model.verdicts import Absent, Reason
+from . import whole
+from .certificates import FromTheEnd, NothingConsumed
+from .evidence import Decision, Question
+from .log_reader import Reader
 
 NEAR = 512  # offsets from the two places on in which a record that seems to be missing is looked for
 FIRST = 8  # offsets that mostly say that nothing is missing

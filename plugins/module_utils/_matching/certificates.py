@@ -15,8 +15,8 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import CertificateName
+from .._model.records import TopicPartition
+from .._model.verdicts import CertificateName
 
 DISTINCT = 4  # different records in a comparison, without which it proves nothing
 

@@ -10,7 +10,10 @@ from __future__ import annotations
 import collections
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certificates import (
+from .._model.match_on import Key
+from .._model.policies import TailCheck
+from .._model.records import Record
+from .certificates import (
     DISTINCT,
     Certificate,
     Comparison,
@@ -19,14 +22,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certif
     FromTheEnd,
     has_arrived,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Context, Known, Side
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Policy
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.explain import check_stamps, explain
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import Doubt, Reader
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.search import TAIL, Cut
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Key
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import TailCheck
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
+from .context import Context, Known, Side
+from .evidence import Policy
+from .explain import check_stamps, explain
+from .log_reader import Doubt, Reader
+from .search import TAIL, Cut
 
 SHORT = 32  # offsets after the committed one: so few are read rather than proved by arithmetic
 LONGEST = 4096  # offsets after the committed one that are still read

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision, blocked
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.lossless import NoRecordBefore
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnExpired, OnNoAnchor
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from .._model.policies import OnExpired, OnNoAnchor
+from .._model.progress import counted
+from .._model.verdicts import Reason, Verdict
+from .evidence import Decision, blocked
+from .lossless import NoRecordBefore
 
 
 def expired(

@@ -14,13 +14,7 @@ import math
 import operator
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.tallies import (
-    Count,
-    Doubted,
-    Mixed,
-    Tally,
-    Time,
-)
+from .tallies import Count, Doubted, Mixed, Tally, Time
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ import collections
 import itertools
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.content import Content
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.tallies import Name, Time
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
+from .._model.records import Record
+from .content import Content
+from .tallies import Name, Time
 
 _ANOTHER = -2  # no record's time
 

@@ -11,9 +11,9 @@ import collections.abc as c
 import dataclasses
 import enum
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import LogReader, Measure
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Key, Matching
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
+from .._model.match_on import Key, Matching
+from .._model.records import Record
+from .log_reader import LogReader, Measure
 
 _GROWTH = 8
 _MARKERS = 2  # offsets more, as a transaction's marker often stands before the committed offset

@@ -23,12 +23,12 @@ import itertools
 import math
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.content import Content, separable
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.contents import contents_of, copies_of_aborted
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.lost import Sighting, copies_of_lost
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.tallies import Count, Name, Tally, last_before
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Absent
+from .._model.records import Record
+from .._model.verdicts import Absent
+from .content import Content, separable
+from .contents import contents_of, copies_of_aborted
+from .lost import Sighting, copies_of_lost
+from .tallies import Count, Name, Tally, last_before
 
 
 class Answer(t.NamedTuple):

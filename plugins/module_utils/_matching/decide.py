@@ -14,40 +14,20 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching import rows, whole
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.absent import with_absent
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certify import (
-    certificate,
-    doubt_copies_of_later_ones,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Context, Known, read_context
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
-    Anchor,
-    Decision,
-    Need,
-    Question,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.explain import OtherMatching
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import (
-    BudgetSpent,
-    Doubt,
-    Measure,
-    NotRead,
-    Reader,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.placing import Between, Located, place
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.search import (
-    HEAD,
-    SOURCE_HEAD,
-    TAIL,
-    Cut,
-    find_cut,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.shifted import by_shift
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Matching
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import TailCheck
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from .._model.match_on import Matching
+from .._model.policies import TailCheck
+from .._model.records import Record
+from .._model.verdicts import Reason, Verdict
+from . import rows, whole
+from .absent import with_absent
+from .certify import certificate, doubt_copies_of_later_ones
+from .context import Context, Known, read_context
+from .evidence import Anchor, Decision, Need, Question
+from .explain import OtherMatching
+from .log_reader import BudgetSpent, Doubt, Measure, NotRead, Reader
+from .placing import Between, Located, place
+from .search import HEAD, SOURCE_HEAD, TAIL, Cut, find_cut
+from .shifted import by_shift
 
 SMALL = 256  # offsets: logs that are no longer are counted at once
 WIDTH = 8  # offsets of context on each side of the committed one

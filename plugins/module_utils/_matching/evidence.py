@@ -14,11 +14,11 @@ import pathlib
 import traceback
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certificates import Certificate
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.lossless import Lossless
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnExpired, OnNoAnchor, TailCheck
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Absent, Reason, Verdict
+from .._model.policies import OnExpired, OnNoAnchor, TailCheck
+from .._model.records import Record
+from .._model.verdicts import Absent, Reason, Verdict
+from .certificates import Certificate
+from .lossless import Lossless
 
 Span = tuple[int, int]  # offsets [start, end)
 

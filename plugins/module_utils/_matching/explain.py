@@ -7,10 +7,10 @@
 
 from __future__ import annotations
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Context, Known, Side
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import LogReader, Measure, NotRead
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Matching
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
+from .._model.match_on import Matching
+from .._model.records import Record
+from .context import Context, Known, Side
+from .log_reader import LogReader, Measure, NotRead
 
 _FIRST_SPAN = 32
 _GROWTH = 4

@@ -9,16 +9,8 @@ from __future__ import annotations
 
 import collections.abc as c
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
-    Log,
-    LogFacts,
-    Need,
-    NoProgress,
-    Question,
-    Span,
-    united,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
+from .._model.records import Record
+from .evidence import Log, LogFacts, Need, NoProgress, Question, Span, united
 
 
 class NotRead(Exception):

@@ -14,11 +14,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certificates import (
-    DISTINCT,
-    Comparison,
-    require,
-)
+from .certificates import DISTINCT, Comparison, require
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ import math
 import operator
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.tallies import Time
+from .tallies import Time
 
 NumberedOffset = tuple[int, int]  # the number of a partition among those that are counted together, and an offset
 

@@ -12,12 +12,12 @@ import dataclasses
 import functools
 import itertools
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import Reader
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.placing import Back, count_back
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Matching
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
+from .._model.match_on import Matching
+from .._model.progress import counted
+from .._model.records import Record
+from .evidence import Decision
+from .log_reader import Reader
+from .placing import Back, count_back
 
 _FEW = 4096  # records that are read for the sake of a number alone
 _HEAD = 8  # records at the start of a log that tell it from another

@@ -16,21 +16,15 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching import chosen
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certificates import NothingConsumed, WholeLogs
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.counting import Answer
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
-    Decision,
-    LogFacts,
-    Policy,
-    Span,
-    blocked,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.lossless import CountedBefore
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.placing import Between
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from .._model.progress import counted
+from .._model.records import TopicPartition
+from .._model.verdicts import Reason, Verdict
+from . import chosen
+from .certificates import NothingConsumed, WholeLogs
+from .counting import Answer
+from .evidence import Decision, LogFacts, Policy, Span, blocked
+from .lossless import CountedBefore
+from .placing import Between
 
 
 class Position(t.NamedTuple):

@@ -13,9 +13,9 @@ for, if they do not run back. Nobody knows whether they do; so whoever goes by t
 
 from __future__ import annotations
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Known
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.explain import check_stamps
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import LogReader, Measure
+from .context import Known
+from .explain import check_stamps
+from .log_reader import LogReader, Measure
 
 _PARTS = 8  # into which what is left is divided in each round
 _PROBE = 2  # offsets read at each place, because the first one may be a control record

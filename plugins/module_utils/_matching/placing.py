@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import LogReader, Measure, Reader
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Matching
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
+from .._model.match_on import Matching
+from .._model.records import Record
+from .log_reader import LogReader, Measure, Reader
 
 
 class Place(t.NamedTuple):

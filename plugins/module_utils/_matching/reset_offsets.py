@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision, blocked
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnOutOfRange
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.reset_rules import ResetRule, ResetTo
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from .._model.policies import OnOutOfRange
+from .._model.reset_rules import ResetRule, ResetTo
+from .._model.verdicts import Reason, Verdict
+from .evidence import Decision, blocked
 
 
 class ResetLog(t.NamedTuple):

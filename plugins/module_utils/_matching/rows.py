@@ -10,48 +10,21 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching import chosen
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certificates import (
-    DISTINCT,
-    NothingConsumed,
-    NothingThere,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certify import (
-    certificate,
-    doubt_copies_of_later_ones,
-    same_before,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Context, Known, Side
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
-    Decision,
-    Policy,
-    Question,
-    blocked,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.explain import OtherMatching
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import (
-    BudgetSpent,
-    Doubt,
-    LogReader,
-    Measure,
-    Reader,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.lossless import (
-    ConsumedBefore,
-    Lossless,
-    NoRecordBefore,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.lost_records import (
-    LostRecords,
-    lost_before_any,
-    lost_text,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.placing import count_back
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.search import TAIL, Cut
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Matching
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnNoAnchor
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason
+from .._model.match_on import Matching
+from .._model.policies import OnNoAnchor
+from .._model.records import Record
+from .._model.verdicts import Reason
+from . import chosen
+from .certificates import DISTINCT, NothingConsumed, NothingThere
+from .certify import certificate, doubt_copies_of_later_ones, same_before
+from .context import Context, Known, Side
+from .evidence import Decision, Policy, Question, blocked
+from .explain import OtherMatching
+from .log_reader import BudgetSpent, Doubt, LogReader, Measure, Reader
+from .lossless import ConsumedBefore, Lossless, NoRecordBefore
+from .lost_records import LostRecords, lost_before_any, lost_text
+from .placing import count_back
+from .search import TAIL, Cut
 
 
 def budget_spent(policy: Policy) -> Decision:

@@ -11,24 +11,12 @@ import contextlib
 import dataclasses
 import itertools
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import Context, Known, Side
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Span
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.explain import (
-    check_headers,
-    check_stamps,
-    explain,
-    glance,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import (
-    BudgetSpent,
-    Doubt,
-    LogReader,
-    Measure,
-    NotRead,
-    Reader,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.ordered import first_by_order
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
+from .._model.records import Record
+from .context import Context, Known, Side
+from .evidence import Span
+from .explain import check_headers, check_stamps, explain, glance
+from .log_reader import BudgetSpent, Doubt, LogReader, Measure, NotRead, Reader
+from .ordered import first_by_order
 
 MARGIN = 8  # offsets read below the first look-up, for the last consumed record
 WINDOW = 24  # offsets read from there on at first

@@ -14,22 +14,12 @@ nowhere else at the source.
 
 from __future__ import annotations
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching import rows
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certificates import (
-    DISTINCT,
-    Comparison,
-    SameDifference,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
-    Anchor,
-    Decision,
-    Need,
-    Question,
-    Span,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import NotRead, Reader
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.lossless import EndsBefore
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Matching
+from .._model.match_on import Matching
+from . import rows
+from .certificates import DISTINCT, Comparison, SameDifference
+from .evidence import Anchor, Decision, Need, Question, Span
+from .log_reader import NotRead, Reader
+from .lossless import EndsBefore
 
 _WIDTHS = (8, 64, 512)  # offsets that are compared at each place: until there are
 _LAST = 64  # records at the destination's end, no two of them equal, that must be found at one place only

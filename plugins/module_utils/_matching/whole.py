@@ -11,28 +11,17 @@ import collections
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching import rows
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certificates import DISTINCT, WholeLogs
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.counting import Answer, Logs
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
-    Anchor,
-    Decision,
-    LogFacts,
-    Need,
-    Question,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import (
-    BudgetSpent,
-    LogReader,
-    NotRead,
-    Reader,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.lossless import CountedBefore
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.placing import Between, Located, place
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Matching
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from .._model.match_on import Matching
+from .._model.progress import counted
+from .._model.records import Record
+from .._model.verdicts import Reason, Verdict
+from . import rows
+from .certificates import DISTINCT, WholeLogs
+from .counting import Answer, Logs
+from .evidence import Anchor, Decision, LogFacts, Need, Question
+from .log_reader import BudgetSpent, LogReader, NotRead, Reader
+from .lossless import CountedBefore
+from .placing import Between, Located, place
 
 _ALIKE = 8  # records that are compared to see that the last consumed one has come
 _NEAR = 64  # offsets in which they must not come again

@@ -9,12 +9,12 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions, topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Log, LogFacts, Span
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import EVERYTHING, MatchOn
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._records import range_reader
+from .._control import positions, topics
+from .._matching.evidence import Log, LogFacts, Span
+from .._model.connection import Connection
+from .._model.match_on import EVERYTHING, MatchOn
+from .._model.records import TopicPartition
+from .._records import range_reader
 
 
 @dataclasses.dataclass(slots=True)

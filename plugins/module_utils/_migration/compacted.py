@@ -8,18 +8,13 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import configs, deletion, positions, topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound, Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Range
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.tables import (
-    NewRecord,
-    StoredRecord,
-    read_records,
-    write_records,
-)
+from .._control import configs, deletion, positions, topics
+from .._model.connection import Connection
+from .._model.errors import NotFound, Refused
+from .._model.failure_kinds import FailureKind
+from .._model.records import TopicPartition
+from .._records.scanning import Range
+from .._records.tables import NewRecord, StoredRecord, read_records, write_records
 
 # Brokers delete records of topics only that may be deleted by age or size as well: no age and no size is reached then.
 _WHILE_RECORDS_ARE_DELETED = {"cleanup.policy": "compact,delete", "retention.ms": "-1", "retention.bytes": "-1"}

@@ -9,26 +9,18 @@ from __future__ import annotations
 import sys
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Anchor, Decision
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
-    CommittedOffset,
-    open_text,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.known_names import is_repartition_topic
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import EVERYTHING, MatchOn
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name, ways
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
-    Copied,
-    Evidence,
-    PlanEntry,
-    SourcePosition,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnConflict, OnUncommitted
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from .._matching.evidence import Anchor, Decision
+from .._model.errors import InvalidInput
+from .._model.group_state import CommittedOffset, open_text
+from .._model.known_names import is_repartition_topic
+from .._model.mapping import Mapping
+from .._model.match_on import EVERYTHING, MatchOn
+from .._model.option_names import option_name, ways
+from .._model.plan import Copied, Evidence, PlanEntry, SourcePosition
+from .._model.policies import OnConflict, OnUncommitted
+from .._model.records import TopicPartition
+from .._model.snapshot import Snapshot
+from .._model.verdicts import Reason, Verdict
 
 
 class Draft(t.NamedTuple):

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import dataclasses
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import renewal
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.file_clusters import entry_change
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, commits_of
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt, ReceiptEntry
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason
+from .._control import groups
+from .._model.connection import Connection
+from .._model.group_state import CommittedOffset, commits_of
+from .._model.plan import Plan, PlanEntry
+from .._model.receipt import Receipt, ReceiptEntry
+from .._model.verdicts import Reason
+from . import renewal
+from .file_clusters import entry_change
 
 
 def with_expected(plan: Plan, destination: Connection, previous: Plan | None, receipt: Receipt | None) -> Plan:

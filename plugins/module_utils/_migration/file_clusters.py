@@ -9,20 +9,15 @@ from __future__ import annotations
 import functools
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import clusters
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.background import at_once
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import (
-    UNKNOWN_ID,
-    ClusterIdentity,
-    Traits,
-    change_of,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key
+from .._control import clusters
+from .._model.background import at_once
+from .._model.cluster_identity import UNKNOWN_ID, ClusterIdentity, Traits, change_of
+from .._model.connection import Connection
+from .._model.errors import Refused
+from .._model.failure_kinds import FailureKind
+from .._model.notes import Note, NoteKind
+from .._model.plan import Plan, PlanEntry
+from .._model.receipt import Key
 
 KEEPS_ROLLBACK = (
     "correct the addresses if they are wrong, or use another directory for another cluster, "

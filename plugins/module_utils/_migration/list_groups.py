@@ -6,18 +6,18 @@
 
 from __future__ import annotations
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups as control
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import partition_bounds
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import describe_topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import selected_groups
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, NotFound
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_overview import GroupOverview
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection, name_hint
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.group_members import group_members
+from .._control import groups as control
+from .._control.positions import partition_bounds
+from .._control.topics import describe_topics
+from .._model.connection import Connection
+from .._model.errors import NotAuthorized, NotFound
+from .._model.group_overview import GroupOverview
+from .._model.group_state import GroupReading
+from .._model.option_names import option_name
+from .._model.records import TopicPartition
+from .._model.selection import Selection, name_hint
+from .._records.group_members import group_members
+from . import selected_groups
 
 
 def group_overviews(connection: Connection, selection: Selection) -> tuple[list[GroupOverview], tuple[str, ...]]:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import clusters
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import bounds_as_far_as_known
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import ClusterIdentity
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from .._control import clusters
+from .._control.positions import bounds_as_far_as_known
+from .._model.cluster_identity import ClusterIdentity
+from .._model.connection import Connection
+from .._model.errors import MigrationError
+from .._model.notes import Note, NoteKind
+from .._model.records import TopicPartition
 
 PATIENCE = 5.0  # seconds for one answer, and for further tries
 MOST_NAMED = 5  # partitions that a note names

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups, positions, topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.file_clusters import check_plan_clusters
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import readiness
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.background import at_once
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.readiness import Readiness
+from .._control import groups, positions, topics
+from .._model import readiness
+from .._model.background import at_once
+from .._model.connection import Connection
+from .._model.plan import Plan
+from .._model.readiness import Readiness
+from .file_clusters import check_plan_clusters
 
 
 def look_at_readiness(

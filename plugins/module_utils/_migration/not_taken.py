@@ -8,16 +8,11 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.known_names import (
-    GROUPS,
-    TOPICS,
-    known,
-    with_owner,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.left_out import partitions_text
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selected, Selection
+from .._model.known_names import GROUPS, TOPICS, known, with_owner
+from .._model.left_out import partitions_text
+from .._model.progress import first_of
+from .._model.records import TopicPartition
+from .._model.selection import Selected, Selection
 
 _NAMED = 20  # groups that one line names
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
+from .._model.connection import Connection
+from .._model.errors import Refused
+from .._model.failure_kinds import FailureKind
+from .._model.mapping import Mapping
+from .._model.option_names import option_name
+from .._model.progress import first_of
+from .drafts import Draft
 
 _NAMED = 3  # groups and topics that the message names
 

@@ -9,51 +9,29 @@ from __future__ import annotations
 import concurrent.futures
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import clusters, groups, permissions
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id, partition_counts
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts, take_snapshot
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.file_clusters import (
-    KEEPS_ROLLBACK,
-    check_cluster,
-    equal_ids,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.one_cluster import (
-    check_nothing_stays,
-    check_rules_fit,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.setting_differences import (
-    SettingDifference,
-    setting_differences,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
-    ConnectionFailed,
-    GroupBusy,
-    InvalidInput,
-    MigrationError,
-    NotAuthorized,
-    NotFound,
-    Refused,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
-    OnActiveGroup,
-    OnBlocked,
-    OnConflict,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.removed import Removed
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import obstacle
+from .._control import clusters, groups, permissions
+from .._control.topics import cluster_id, partition_counts
+from .._model.connection import Connection
+from .._model.errors import ConnectionFailed, GroupBusy, InvalidInput, MigrationError, NotAuthorized, NotFound, Refused
+from .._model.failure_kinds import FailureKind
+from .._model.mapping import Mapping
+from .._model.notes import Note, NoteKind
+from .._model.option_names import option_name
+from .._model.plan import Plan
+from .._model.policies import OnActiveGroup, OnBlocked, OnConflict
+from .._model.progress import first_of
+from .._model.receipt import Receipt
+from .._model.records import TopicPartition
+from .._model.removed import Removed
+from .._model.selection import Selection
+from .._model.spark import SparkOptions
+from .._model.verdicts import Reason
+from .._spark.session import obstacle
+from . import drafts, take_snapshot
+from .drafts import Draft
+from .file_clusters import KEEPS_ROLLBACK, check_cluster, equal_ids
+from .one_cluster import check_nothing_stays, check_rules_fit
+from .setting_differences import SettingDifference, setting_differences
 
 _NAMED = 3  # groups that a note names
 _GRANT = "grant it to the user"

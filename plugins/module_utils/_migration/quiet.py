@@ -10,19 +10,14 @@ import time
 import types
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
-    GroupMember,
-    GroupReading,
-    open_text,
-    partitions_of,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.moves import Move, moves, moves_text
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, first_of, paced, silent
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.group_members import group_members
+from .._control import groups
+from .._model.connection import Connection
+from .._model.group_state import GroupMember, GroupReading, open_text, partitions_of
+from .._model.moves import Move, moves, moves_text
+from .._model.progress import Say, first_of, paced, silent
+from .._model.records import TopicPartition
+from .._model.selection import Selection
+from .._records.group_members import group_members
 
 PAUSE = 1.0  # seconds between two looks
 SAY_WAITING_EVERY = 5.0  # seconds

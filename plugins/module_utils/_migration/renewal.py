@@ -14,11 +14,11 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name, ways
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key, Receipt
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import SnapshotEntry
+from .._model.group_state import CommittedOffset, GroupReading
+from .._model.notes import Note, NoteKind
+from .._model.option_names import option_name, ways
+from .._model.receipt import Key, Receipt
+from .._model.snapshot import SnapshotEntry
 
 Readings = t.Mapping[str, GroupReading]
 

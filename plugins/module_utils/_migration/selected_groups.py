@@ -10,22 +10,18 @@ import contextlib
 import time
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import list_topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import quiet
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
-    InvalidInput,
-    MigrationError,
-    NotFound,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading, partitions_of
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.known_names import STREAMS_TOPICS, known
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import excluded
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnBlocked
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selected, Selection, name_hint
+from .._control import groups
+from .._control.topics import list_topics
+from .._model.connection import Connection
+from .._model.errors import InvalidInput, MigrationError, NotFound
+from .._model.failure_kinds import FailureKind
+from .._model.group_state import GroupReading, partitions_of
+from .._model.known_names import STREAMS_TOPICS, known
+from .._model.notes import excluded
+from .._model.option_names import option_name
+from .._model.policies import OnBlocked
+from .._model.selection import Selected, Selection, name_hint
+from . import quiet
 
 # What was seen, and the groups that keep no offsets, with a clause about each that says why.
 Look = tuple[quiet.Seen, dict[str, str]]

@@ -11,12 +11,12 @@ import enum
 import time
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import configs, positions
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from .._control import configs, positions
+from .._model.connection import Connection
+from .._model.errors import MigrationError
+from .._model.progress import counted
+from .._model.records import TopicPartition
+from .drafts import Draft
 
 SettingValues = t.Mapping[str, str]
 Clock = t.Callable[[], float]

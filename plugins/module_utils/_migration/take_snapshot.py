@@ -10,40 +10,25 @@ import dataclasses
 import types
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import clusters, groups
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import partition_counts
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import not_taken, quiet, selected_groups
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.file_clusters import (
-    KEEPS_ROLLBACK,
-    check_cluster,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import ClusterIdentity, Traits
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import GroupBusy, Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
-    GroupReading,
-    open_text,
-    partitions_of,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.known_names import (
-    GROUPS,
-    known,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.moves import Move
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind, excluded
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup, OnBlocked
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, silent
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.removed import Removed
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selected, Selection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import (
-    OpenTransaction,
-    Snapshot,
-    SnapshotEntry,
-    SnapshotGroup,
-)
+from .._control import clusters, groups
+from .._control.topics import partition_counts
+from .._model.cluster_identity import ClusterIdentity, Traits
+from .._model.connection import Connection
+from .._model.errors import GroupBusy, Refused
+from .._model.failure_kinds import FailureKind
+from .._model.group_state import GroupReading, open_text, partitions_of
+from .._model.known_names import GROUPS, known
+from .._model.moves import Move
+from .._model.notes import Note, NoteKind, excluded
+from .._model.option_names import option_name
+from .._model.policies import OnActiveGroup, OnBlocked
+from .._model.progress import Say, silent
+from .._model.records import TopicPartition
+from .._model.removed import Removed
+from .._model.selection import Selected, Selection
+from .._model.snapshot import OpenTransaction, Snapshot, SnapshotEntry, SnapshotGroup
+from . import not_taken, quiet, selected_groups
+from .file_clusters import KEEPS_ROLLBACK, check_cluster
 
 
 class TakenSnapshot(t.NamedTuple):

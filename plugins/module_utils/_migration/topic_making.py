@@ -14,19 +14,14 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import configs, topic_changes, topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.creation import Creation, create_topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.topic_changes import Refusal, Trial
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import (
-    IN_SYNC,
-    NewTopic,
-    is_as_made,
-    takes_no_records,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
+from .._control import configs, topic_changes, topics
+from .._control.creation import Creation, create_topics
+from .._control.topic_changes import Refusal, Trial
+from .._model.connection import Connection
+from .._model.errors import NotAuthorized, Refused
+from .._model.failure_kinds import FailureKind
+from .._model.new_topics import IN_SYNC, NewTopic, is_as_made, takes_no_records
+from .._model.progress import first_of
 
 DENIED = "TOPIC_AUTHORIZATION_FAILED"
 _EXISTS = "TOPIC_ALREADY_EXISTS"

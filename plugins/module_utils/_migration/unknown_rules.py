@@ -9,11 +9,11 @@ from __future__ import annotations
 import difflib
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups, topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Rule
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
+from .._control import groups, topics
+from .._model.connection import Connection
+from .._model.mapping import Mapping, Rule
+from .._model.notes import Note, NoteKind
+from .drafts import Draft
 
 
 def unknown_rules(drafts: t.Collection[Draft], mapping: Mapping, source: Connection) -> list[Note]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import urllib.parse
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from .errors import InvalidInput
 
 HIDDEN = "***"
 

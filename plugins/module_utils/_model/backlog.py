@@ -14,10 +14,10 @@ import dataclasses
 import re
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import ClusterIdentity, Traits
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import NewTopic
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from . import documents
+from .cluster_identity import ClusterIdentity, Traits
+from .new_topics import NewTopic
+from .records import TopicPartition
 
 KIND = "copy"
 _NAME = r"streamshift-copy-[0-9a-f]{16}"  # see planning._name()

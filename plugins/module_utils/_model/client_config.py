@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from .errors import InvalidInput
 
 # property -> the option that says the same. Names: librdkafka's CONFIGURATION.md, and Java's where users know those.
 OPTIONS = {

@@ -14,9 +14,9 @@ import hashlib
 import types
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from . import documents
+from .progress import counted
+from .records import TopicPartition
 
 UNKNOWN_ID = "unknown"  # stands for the id of a cluster that gives none
 _NO_IDS = frozenset({UNKNOWN_ID, "None"})  # the second one in files of earlier releases

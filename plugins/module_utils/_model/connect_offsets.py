@@ -14,8 +14,8 @@ from __future__ import annotations
 import json
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import DamagedRecord
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import LEGAL_TOPIC, TopicPartition
+from .errors import DamagedRecord
+from .records import LEGAL_TOPIC, TopicPartition
 
 _Json = t.Any
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from . import documents
+from .records import TopicPartition
 
 KIND = "connect-receipt"
 

@@ -11,9 +11,9 @@ import difflib
 import re
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.addresses import check_url, masked
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.client_config import checked_client_config
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from .addresses import check_url, masked
+from .client_config import checked_client_config
+from .errors import InvalidInput
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 PASSWORD_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")

@@ -25,10 +25,10 @@ import re
 import typing as t
 import zlib
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange, Done
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from .backlog import Backlog, BacklogRange, Done
+from .group_state import CommittedOffset
+from .option_names import option_name
+from .records import TopicPartition
 
 PREFIX = "streamshift-copy-"
 # Boundaries of one group's commit: two numbers of up to 19 digits each, beside at most 220 characters in front.

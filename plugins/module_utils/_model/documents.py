@@ -21,9 +21,9 @@ import json
 import time
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
+from .errors import InvalidFile
+from .failure_kinds import FailureKind
+from .group_state import CommittedOffset
 
 Json = dict[str, t.Any]
 VERSION = 1

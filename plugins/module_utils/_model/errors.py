@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.visible_text import visible, visible_name
+from .failure_kinds import FailureKind
+from .visible_text import visible, visible_name
 
 _BLANKS = str.maketrans("\n\t", "  ")  # of texts of several lines, such as Java's
 

@@ -19,10 +19,10 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import LEGAL_TOPIC, TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.stock_csv import BYTE_ORDER_MARK
+from . import documents
+from .errors import InvalidFile
+from .records import LEGAL_TOPIC, TopicPartition
+from .stock_csv import BYTE_ORDER_MARK
 
 _TOPIC, _MODE, _OFFSETS = "topic", "scan.startup.mode", "scan.startup.specific-offsets"
 # As Java reads it: a plus sign is a sign, and what is empty at the end is no part.

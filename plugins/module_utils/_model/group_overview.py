@@ -10,15 +10,10 @@ import csv
 import io
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
-    IDLE_STATES,
-    GroupKind,
-    GroupMember,
-    GroupReading,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.known_names import GROUPS, known
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.visible_text import visible
+from .group_state import IDLE_STATES, GroupKind, GroupMember, GroupReading
+from .known_names import GROUPS, known
+from .records import TopicPartition
+from .visible_text import visible
 
 _COLUMNS = ("group", "type", "what", "state", "members", "topics", "partitions", "lag", "movable", "why_not")
 _NUMBERS = ("members", "partitions", "lag")

@@ -10,11 +10,8 @@ import dataclasses
 import enum
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.known_names import (
-    is_repartition_topic,
-    is_streams_topic,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from .known_names import is_repartition_topic, is_streams_topic
+from .records import TopicPartition
 
 
 class CommittedOffset(t.NamedTuple):

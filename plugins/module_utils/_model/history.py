@@ -10,7 +10,7 @@ import datetime
 import re
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from .errors import InvalidInput
 
 DIRECTORY = "history"
 # No lease: it is about a process, and gone when that has ended.

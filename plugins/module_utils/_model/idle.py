@@ -6,10 +6,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
-    GroupReading,
-    open_text,
-)
+from .group_state import GroupReading, open_text
 
 
 def idle_problem(before: GroupReading, after: GroupReading) -> str | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
+from . import documents
 
 KIND = "lease"
 FILE = "lease.json"

@@ -9,10 +9,10 @@ from __future__ import annotations
 import itertools
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import with_option_names
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
+from .option_names import with_option_names
+from .plan import Plan, PlanEntry
+from .records import TopicPartition
+from .verdicts import Verdict
 
 
 def left_out(not_taken: t.Iterable[str], plan: Plan | None = None) -> list[str]:

@@ -10,9 +10,9 @@ import dataclasses
 import re
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import compiled, matches
+from .errors import InvalidInput
+from .option_names import option_name
+from .selection import compiled, matches
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import collections.abc as c
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
+from .records import Record
 
 FINGERPRINTED = ("key", "value", "headers")
 PARTS = (*FINGERPRINTED, "timestamp")

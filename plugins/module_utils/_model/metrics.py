@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.status import Status
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
+from .status import Status
+from .verdicts import Verdict
 
 _PREFIX = "streamshift_kafka_"
 _Labels = tuple[tuple[str, str], ...]

@@ -19,8 +19,8 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import DamagedRecord
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from .errors import DamagedRecord
+from .records import TopicPartition
 
 _VERSION = 0  # of checkpoints and heartbeats; offset-syncs have none
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from .progress import first_of
+from .records import TopicPartition
 
 _NAMED = 3  # partitions that a line names
 Offsets = t.Mapping[TopicPartition, "int | None"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import matches
+from .selection import matches
 
 IN_SYNC = "min.insync.replicas"
 # What belongs to the source's brokers, or what newer brokers no longer know.

@@ -9,14 +9,9 @@ from __future__ import annotations
 import enum
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.known_names import (
-    GROUPS,
-    TOPICS,
-    KnownName,
-    with_owner,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
+from .known_names import GROUPS, TOPICS, KnownName, with_owner
+from .option_names import option_name
+from .progress import first_of
 
 _NAMED = 100  # groups or topics that a note names
 

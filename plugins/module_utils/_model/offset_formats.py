@@ -9,23 +9,13 @@ from __future__ import annotations
 import enum
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import (
-    flink_offsets,
-    stock_csv,
-    streaming_offsets,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import (
-    Snapshot,
-    SnapshotEntry,
-    SnapshotGroup,
-    from_json,
-    is_json,
-)
+from . import flink_offsets, stock_csv, streaming_offsets
+from .errors import InvalidFile, InvalidInput
+from .group_state import CommittedOffset
+from .option_names import option_name
+from .progress import first_of
+from .records import TopicPartition
+from .snapshot import Snapshot, SnapshotEntry, SnapshotGroup, from_json, is_json
 
 # Offsets of one group; None for a partition on which it has committed none.
 Positions: t.TypeAlias = "t.Mapping[TopicPartition, int | None]"

@@ -10,22 +10,13 @@ import collections
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import cluster_identity, documents
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import (
-    NO_TRAITS,
-    ClusterIdentity,
-    Traits,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import with_option_names
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import (
-    Absent,
-    CertificateName,
-    Reason,
-    Verdict,
-)
+from . import cluster_identity, documents
+from .cluster_identity import NO_TRAITS, ClusterIdentity, Traits
+from .group_state import CommittedOffset
+from .match_on import MatchOn
+from .option_names import with_option_names
+from .records import TopicPartition
+from .verdicts import Absent, CertificateName, Reason, Verdict
 
 KIND = "plan"
 _CERTIFICATES = frozenset(CertificateName)

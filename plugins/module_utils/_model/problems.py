@@ -10,13 +10,8 @@ import collections
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import (
-    Finding,
-    PartitionOffset,
-    ProblemKind,
-    finding_name,
-)
+from .notes import Note, NoteKind
+from .report import Finding, PartitionOffset, ProblemKind, finding_name
 
 _GRAVITY = {kind: number for number, kind in enumerate(ProblemKind)}
 

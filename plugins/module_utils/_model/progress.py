@@ -10,7 +10,7 @@ import contextlib
 import time
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.background import every
+from .background import every
 
 Say = t.Callable[[str], None]
 

@@ -10,16 +10,13 @@ import dataclasses
 import enum
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import known_names
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import is_principal
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Rule
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import (
-    Selection,
-    compiled,
-)
+from . import known_names
+from .acls import is_principal
+from .errors import InvalidInput
+from .failure_kinds import FailureKind
+from .mapping import Rule
+from .option_names import option_name
+from .selection import Selection, compiled
 
 # A topic that a pattern promotes is used by whatever tool finds it: its own would take it for theirs.
 EXCLUDED_TOPICS = known_names.patterns(known_names.TOPICS, by_default=False)

@@ -10,11 +10,11 @@ import collections
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted, first_of
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from .group_state import GroupReading
+from .plan import Plan, PlanEntry
+from .progress import counted, first_of
+from .records import TopicPartition
+from .verdicts import Reason, Verdict
 
 MOST_LINES = 20
 _NAMED = 3  # partitions that a line names

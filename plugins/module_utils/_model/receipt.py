@@ -10,20 +10,11 @@ import collections
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import cluster_identity, documents
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import (
-    NO_TRAITS,
-    ClusterIdentity,
-    Traits,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import (
-    SnapshotEntry,
-    entry_from,
-    entry_row,
-    first_twice,
-)
+from . import cluster_identity, documents
+from .cluster_identity import NO_TRAITS, ClusterIdentity, Traits
+from .group_state import CommittedOffset
+from .records import TopicPartition
+from .snapshot import SnapshotEntry, entry_from, entry_row, first_twice
 
 KIND = "receipt"
 Key = tuple[str, TopicPartition]

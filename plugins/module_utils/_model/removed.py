@@ -10,19 +10,10 @@ import collections
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import cluster_identity, documents
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import (
-    NO_TRAITS,
-    ClusterIdentity,
-    Traits,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import Commits, GroupReading
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import (
-    SnapshotEntry,
-    entry_from,
-    entry_row,
-    first_twice,
-)
+from . import cluster_identity, documents
+from .cluster_identity import NO_TRAITS, ClusterIdentity, Traits
+from .group_state import Commits, GroupReading
+from .snapshot import SnapshotEntry, entry_from, entry_row, first_twice
 
 KIND = "removed"
 

@@ -10,9 +10,9 @@ import dataclasses
 import enum
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from . import documents
+from .notes import Note, NoteKind
+from .records import TopicPartition
 
 KIND = "report"
 

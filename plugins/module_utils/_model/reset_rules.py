@@ -12,10 +12,10 @@ import enum
 import re
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import compiled, matches
+from .errors import InvalidInput
+from .option_names import option_name
+from .records import TopicPartition
+from .selection import compiled, matches
 
 LARGEST_OFFSET = (1 << 63) - 1  # Kafka's offsets are INT64
 _LARGEST_PARTITION = (1 << 31) - 1

@@ -12,11 +12,11 @@ import functools
 import re
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import known_names
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from . import known_names
+from .errors import InvalidInput
+from .failure_kinds import FailureKind
+from .option_names import option_name
+from .records import TopicPartition
 
 DEFAULT_EXCLUDED_GROUPS = known_names.patterns(known_names.GROUPS)
 DEFAULT_EXCLUDED_TOPICS = known_names.patterns(known_names.TOPICS)

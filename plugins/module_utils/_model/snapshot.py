@@ -11,15 +11,10 @@ import hashlib
 import re
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import cluster_identity, documents
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import (
-    NO_TRAITS,
-    UNKNOWN_ID,
-    ClusterIdentity,
-    Traits,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from . import cluster_identity, documents
+from .cluster_identity import NO_TRAITS, UNKNOWN_ID, ClusterIdentity, Traits
+from .group_state import CommittedOffset
+from .records import TopicPartition
 
 KIND = "snapshot"
 # A brace and a quote; in CSV, a group's name like that begins with a quote itself.

@@ -10,10 +10,10 @@ import dataclasses
 import re
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.addresses import masked
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.client_config import is_secret
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
+from .addresses import masked
+from .client_config import is_secret
+from .errors import InvalidInput
+from .option_names import option_name
 
 # Spark's properties for which an option stands, and those that keep results exact and secrets secret.
 OPTIONS = {

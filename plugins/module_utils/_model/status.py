@@ -10,8 +10,8 @@ import dataclasses
 import json
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.readiness import Readiness
+from . import documents
+from .readiness import Readiness
 
 KIND = "status"
 _Row = documents.Json

@@ -10,11 +10,11 @@ import csv
 import io
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, InvalidInput
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import LEGAL_TOPIC, TopicPartition
+from . import documents
+from .errors import InvalidFile, InvalidInput
+from .failure_kinds import FailureKind
+from .option_names import option_name
+from .records import LEGAL_TOPIC, TopicPartition
 
 BYTE_ORDER_MARK = "\ufeff"
 

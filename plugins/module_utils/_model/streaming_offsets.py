@@ -17,11 +17,11 @@ import json
 import re
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.stock_csv import BYTE_ORDER_MARK
+from . import documents
+from .errors import InvalidFile
+from .failure_kinds import FailureKind
+from .records import TopicPartition
+from .stock_csv import BYTE_ORDER_MARK
 
 EARLIEST = -2  # what startingOffsets calls the start of a log; every partition must be in it
 _PLAIN, _NAMED = "v1", "v2"  # versions: a line of v2 names its source

@@ -9,9 +9,9 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl, acl_from, acl_row
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import ClusterIdentity, Traits
+from . import documents
+from .acls import Acl, acl_from, acl_row
+from .cluster_identity import ClusterIdentity, Traits
 
 KIND = "topics"
 SOURCE, OVERRIDE, DEFAULT = "source", "override", "default"  # where a new value comes from

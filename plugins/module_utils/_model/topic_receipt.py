@@ -10,10 +10,10 @@ import collections
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl, acl_from, acl_row
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import ClusterIdentity, Traits
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_plan import count_of, optional_text
+from . import documents
+from .acls import Acl, acl_from, acl_row
+from .cluster_identity import ClusterIdentity, Traits
+from .topic_plan import count_of, optional_text
 
 KIND = "topics-receipt"
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 import itertools
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import destination_topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.copy_backlog import CopyOutcome
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.entries import RangeSummary
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.removal import Removal
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import ReturnEntries
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
-from ansible_collections.streamshift.kafka.plugins.module_utils._module import results
+from .._migration._backlog import destination_topics
+from .._migration._backlog.copy_backlog import CopyOutcome
+from .._migration._backlog.entries import RangeSummary
+from .._migration._backlog.removal import Removal
+from .._model.backlog import Backlog
+from .._model.plan import Plan
+from .._model.policies import ReturnEntries
+from .._model.progress import first_of
+from . import results
 
 _GROUPS = 3  # that a line names
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import hashlib
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
+from .._model.errors import Refused
+from .._model.failure_kinds import FailureKind
+from .._model.option_names import option_name
 
 
 def digest(text: str) -> str:

@@ -10,16 +10,16 @@ import collections
 import os
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import offset_formats
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.offset_formats import OffsetFormat
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
-from ansible_collections.streamshift.kafka.plugins.module_utils._module import files, results
+from .._model import offset_formats
+from .._model.errors import InvalidInput, Refused
+from .._model.failure_kinds import FailureKind
+from .._model.notes import Note, NoteKind
+from .._model.offset_formats import OffsetFormat
+from .._model.plan import Plan
+from .._model.progress import counted
+from .._model.records import TopicPartition
+from .._model.verdicts import Verdict
+from . import files, results
 
 
 class Export(t.NamedTuple):

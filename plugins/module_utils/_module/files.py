@@ -17,18 +17,13 @@ import tempfile
 import time
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import history, lease
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
-    InvalidFile,
-    InvalidInput,
-    Locked,
-    Refused,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._module import digests
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.holder import holder
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.leases import check_lease
+from .._model import history, lease
+from .._model.errors import InvalidFile, InvalidInput, Locked, Refused
+from .._model.failure_kinds import FailureKind
+from .._model.option_names import option_name
+from . import digests
+from .holder import holder
+from .leases import check_lease
 
 WRITTEN: list[str] = []  # paths that this process has written: receipts are, before anything is changed on a cluster
 LARGEST = 1 << 29  # bytes; a plan has less than a thousand for each entry

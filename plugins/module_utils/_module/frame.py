@@ -10,13 +10,13 @@ import gc
 import sys
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.missing import CONTROL, RECORDS, unmet
-from ansible_collections.streamshift.kafka.plugins.module_utils._module import files
+from .._model.errors import MigrationError
+from .._model.failure_kinds import FailureKind
+from .._model.missing import CONTROL, RECORDS, unmet
+from . import files
 
 if t.TYPE_CHECKING:
-    from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
+    from .masking import Module
 
 # What every module needs; those that use Spark say what more they need.
 REQUIREMENTS = tuple(sorted(CONTROL + RECORDS))

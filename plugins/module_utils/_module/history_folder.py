@@ -13,10 +13,10 @@ import shutil
 import tempfile
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import history
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._module import files
+from .._model import history
+from .._model.errors import InvalidFile
+from .._model.failure_kinds import FailureKind
+from . import files
 
 
 class Kept(t.NamedTuple):

@@ -11,7 +11,7 @@ import os
 import socket
 import time
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.processes import started
+from .._migration.processes import started
 
 
 def holder(folder: str) -> str | None:

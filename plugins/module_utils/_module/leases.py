@@ -9,13 +9,10 @@ from __future__ import annotations
 import os
 import socket
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.processes import (
-    has_ended,
-    process_namespace,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import lease
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Locked
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.holder import process_clause
+from .._migration.processes import has_ended, process_namespace
+from .._model import lease
+from .._model.errors import Locked
+from .holder import process_clause
 
 VARIABLE = "STREAMSHIFT_KAFKA_LEASE"  # the environment of a run's tasks says which run it is
 

@@ -14,11 +14,11 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.addresses import HIDDEN, masked
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.client_config import is_harmless
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import may_be_shown
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import set_variables
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.visible_text import visible
+from .._model.addresses import HIDDEN, masked
+from .._model.client_config import is_harmless
+from .._model.connection import may_be_shown
+from .._model.option_names import set_variables
+from .._model.visible_text import visible
 
 _ADDRESSES = frozenset({"archives", "bootstrap_servers", "master", "oauth_token_url", "url"})
 _PROPERTIES = frozenset({"client_config", "conf"})

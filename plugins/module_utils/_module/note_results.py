@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note
+from .._model.notes import Note
 
 if t.TYPE_CHECKING:
-    from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import Module
+    from .masking import Module
 
 
 def note_results(notes: t.Iterable[Note]) -> dict[str, list[str]]:

@@ -6,10 +6,10 @@
 
 from __future__ import annotations
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import receipt, report
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._module import files
+from .._model import receipt, report
+from .._model.errors import Refused
+from .._model.failure_kinds import FailureKind
+from . import files
 
 
 def read_objections(path: str | None, plan: str) -> dict[receipt.Key, str]:

@@ -9,22 +9,16 @@ from __future__ import annotations
 import enum
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection, connection_from
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import (
-    NO_PREFIXES,
-    Mapping,
-    prefixes_from,
-    repartitioned_from,
-    rules_from,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import ReturnEntries
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions, spark_options_from
+from .._model.connection import Connection, connection_from
+from .._model.errors import InvalidInput
+from .._model.failure_kinds import FailureKind
+from .._model.mapping import NO_PREFIXES, Mapping, prefixes_from, repartitioned_from, rules_from
+from .._model.match_on import MatchOn
+from .._model.option_names import option_name
+from .._model.policies import ReturnEntries
+from .._model.replication_policy import ReplicationPolicy
+from .._model.selection import Selection
+from .._model.spark import SparkOptions, spark_options_from
 
 Spec = dict[str, t.Any]
 

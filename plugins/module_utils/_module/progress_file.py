@@ -13,8 +13,8 @@ import contextlib
 import os
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, silent
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.visible_text import visible
+from .._model.progress import Say, silent
+from .._model.visible_text import visible
 
 
 def _without_waiting(path: str, flags: int) -> int:

@@ -8,20 +8,11 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.undo import Undo
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import EVERY, LITERAL, TOPIC, Acl
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_plan import (
-    ADD,
-    DEFAULT,
-    EXTRA,
-    REMOVE,
-    AclChange,
-    SettingChange,
-    TopicChange,
-    TopicPlan,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.results import Diff, diff
+from .._migration._promotion.undo import Undo
+from .._model.acls import EVERY, LITERAL, TOPIC, Acl
+from .._model.progress import counted
+from .._model.topic_plan import ADD, DEFAULT, EXTRA, REMOVE, AclChange, SettingChange, TopicChange, TopicPlan
+from .results import Diff, diff
 
 _OTHER = "other ACLs"  # on groups, transactional ids, prefixes and *
 

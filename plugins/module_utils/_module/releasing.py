@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import lease as file
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Locked
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._module import files
+from .._model import lease as file
+from .._model.errors import Locked
+from .._model.notes import Note, NoteKind
+from . import files
 
 
 def release(directory: str, run: str | None, *, check: bool) -> list[Note]:

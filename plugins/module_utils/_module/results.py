@@ -10,14 +10,14 @@ import collections
 import os
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, commit_text
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import ReturnEntries
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.visible_text import visible
+from .._model.errors import InvalidFile
+from .._model.group_state import CommittedOffset, commit_text
+from .._model.plan import Plan, PlanEntry
+from .._model.policies import ReturnEntries
+from .._model.progress import counted
+from .._model.snapshot import Snapshot
+from .._model.verdicts import Verdict
+from .._model.visible_text import visible
 
 Diff = dict[str, str]
 LONGEST_DIFF = 1000  # lines of both sides together

@@ -13,9 +13,9 @@ from __future__ import annotations
 import os
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._module import files
+from .._model.errors import InvalidFile
+from .._model.notes import Note, NoteKind
+from . import files
 
 MADE_BY = "Spark"
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 import collections
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.left_out import entry_lines
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.readiness import absent_records
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.results import entry_line, plan_counts
+from .._model.group_state import CommittedOffset
+from .._model.left_out import entry_lines
+from .._model.plan import Plan, PlanEntry
+from .._model.progress import counted
+from .._model.readiness import absent_records
+from .._model.records import TopicPartition
+from .._model.verdicts import Verdict
+from .results import entry_line, plan_counts
 
 MOST_LINES = 20  # of groups, and of entries: with 4,000 groups, too, everything stays on one screen
 _ALWAYS_COUNTED = (Verdict.EXACT, Verdict.SAFE, Verdict.BLOCKED)

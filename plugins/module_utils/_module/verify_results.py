@@ -8,18 +8,14 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification.verify import Verified
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems import (
-    Problem,
-    counts_by_kind,
-    summary,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import PartitionOffset, ProblemKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.note_results import note_results
+from .._migration._verification.verify import Verified
+from .._model.connection import Connection
+from .._model.errors import MigrationError
+from .._model.failure_kinds import FailureKind
+from .._model.option_names import option_name
+from .._model.problems import Problem, counts_by_kind, summary
+from .._model.report import PartitionOffset, ProblemKind
+from .note_results import note_results
 
 
 def verify_result(found: Verified, plan_digests: list[str]) -> dict[str, t.Any]:

@@ -11,21 +11,15 @@ import time
 import typing as t
 from concurrent.futures import ThreadPoolExecutor
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogRange
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
-    Progress,
-    Run,
-    progress_commits,
-    transactional_id,
-    transactional_number,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Fenced, Locked
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import KafkaException
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.copy_owner import check_owned, taken_over
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.keepers import Keepers
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.transactions import Transactions
+from .._model.backlog import BacklogRange
+from .._model.connection import Connection
+from .._model.copy_progress import Progress, Run, progress_commits, transactional_id, transactional_number
+from .._model.errors import Fenced, Locked
+from .._model.records import TopicPartition
+from .confluent_library import KafkaException
+from .copy_owner import check_owned, taken_over
+from .keepers import Keepers
+from .transactions import Transactions
 
 KnownProgress: t.TypeAlias = "dict[TopicPartition, Progress | None]"
 ClaimedProgress = dict[TopicPartition, Progress]

@@ -9,22 +9,10 @@ from __future__ import annotations
 import time
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import (
-    LIMIT_REMEDY,
-    Connection,
-    is_limited,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
-    ConnectionFailed,
-    InvalidInput,
-    MigrationError,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import (
-    Consumer,
-    KafkaError,
-    KafkaException,
-)
+from .._model.connection import LIMIT_REMEDY, Connection, is_limited
+from .._model.errors import ConnectionFailed, InvalidInput, MigrationError
+from .._model.failure_kinds import FailureKind
+from .confluent_library import Consumer, KafkaError, KafkaException
 
 CONNECT_SECONDS = 15.0
 FIRST_WAIT_SECONDS = 0.5

@@ -13,20 +13,18 @@ import contextlib
 import time
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogRange
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import Progress, begin_anew
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._records import refusals
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import (
-    TopicPartition as Position,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import Opened, open_consumer
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import fingerprint
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.record_copy import written_timestamp
+from .._model.backlog import BacklogRange
+from .._model.connection import Connection
+from .._model.copy_progress import Progress, begin_anew
+from .._model.errors import Refused
+from .._model.failure_kinds import FailureKind
+from .._model.option_names import option_name
+from .._model.records import TopicPartition
+from . import refusals
+from .confluent_library import TopicPartition as Position
+from .consumer_client import Opened, open_consumer
+from .fingerprint import fingerprint
+from .record_copy import written_timestamp
 
 _READ = {"isolation.level": "read_committed", "fetch.wait.max.ms": 20, "fetch.error.backoff.ms": 20}
 _TAKEN = 2000  # messages at a time

@@ -9,17 +9,13 @@ from __future__ import annotations
 import time
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogRange
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import Progress, Run
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
-    Locked,
-    MigrationError,
-    Refused,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.keepers import Keepers
+from .._model.backlog import BacklogRange
+from .._model.connection import Connection
+from .._model.copy_progress import Progress, Run
+from .._model.errors import Locked, MigrationError, Refused
+from .._model.failure_kinds import FailureKind
+from .._model.records import TopicPartition
+from .keepers import Keepers
 
 _NAMED_SECONDS = 10.0  # between taking a transactional id over and claiming its partitions lie a few round trips
 

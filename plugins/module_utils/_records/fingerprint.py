@@ -9,8 +9,8 @@ from __future__ import annotations
 import struct
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import FINGERPRINTED
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import xxh3_128_digest
+from .._model.match_on import FINGERPRINTED
+from .confluent_library import xxh3_128_digest
 
 Headers: t.TypeAlias = "t.Sequence[tuple[str, bytes | None]]"
 

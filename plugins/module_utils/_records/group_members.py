@@ -8,15 +8,11 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, InvalidInput
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupMember
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import (
-    AdminClient,
-    KafkaError,
-    KafkaException,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import client_configuration
+from .._model.connection import Connection
+from .._model.errors import BrokerError, InvalidInput
+from .._model.group_state import GroupMember
+from .confluent_library import AdminClient, KafkaError, KafkaException
+from .consumer_client import client_configuration
 
 # Groups that are gone meanwhile, or of a type that this request is not for: share and streams groups.
 _NO_MEMBERS_TOLD = (KafkaError.GROUP_ID_NOT_FOUND, KafkaError.INVALID_GROUP_ID, KafkaError.UNSUPPORTED_VERSION)

@@ -9,25 +9,16 @@ from __future__ import annotations
 import time
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogRange
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
-    Progress,
-    progress_of,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._records import refusals
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import (
-    Consumer,
-    KafkaError,
-    KafkaException,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import (
-    TopicPartition as Position,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import open_consumer
+from .._model.backlog import BacklogRange
+from .._model.connection import Connection
+from .._model.copy_progress import Progress, progress_of
+from .._model.errors import BrokerError
+from .._model.group_state import CommittedOffset
+from .._model.records import TopicPartition
+from . import refusals
+from .confluent_library import Consumer, KafkaError, KafkaException
+from .confluent_library import TopicPartition as Position
+from .consumer_client import open_consumer
 
 _COMMITTED_SECONDS = 30.0
 _PASSING = (

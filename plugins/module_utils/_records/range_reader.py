@@ -13,26 +13,15 @@ import operator
 import time
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import FINGERPRINTED
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import (
-    NO_TIMESTAMP,
-    Record,
-    TopicPartition,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._records import refusals
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import (
-    TIMESTAMP_LOG_APPEND_TIME,
-    TIMESTAMP_NOT_AVAILABLE,
-    Consumer,
-    KafkaError,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import (
-    TopicPartition as Position,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import open_consumer
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import fingerprint
+from .._model.connection import Connection
+from .._model.errors import MigrationError
+from .._model.match_on import FINGERPRINTED
+from .._model.records import NO_TIMESTAMP, Record, TopicPartition
+from . import refusals
+from .confluent_library import TIMESTAMP_LOG_APPEND_TIME, TIMESTAMP_NOT_AVAILABLE, Consumer, KafkaError
+from .confluent_library import TopicPartition as Position
+from .consumer_client import open_consumer
+from .fingerprint import fingerprint
 
 Span = tuple[int, int]  # offsets [start, end)
 _Place = tuple[str, int]  # of a message: equal to its TopicPartition, and made in half the time

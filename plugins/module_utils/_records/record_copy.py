@@ -15,26 +15,19 @@ import itertools
 import time
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogRange
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import Progress
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError, Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import NO_TIMESTAMP, TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._records import refusals
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import (
-    TIMESTAMP_NOT_AVAILABLE,
-    KafkaError,
-    KafkaException,
-    Message,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import (
-    TopicPartition as Position,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import Opened, open_consumer
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.jobs import Held, Job, hold_ids
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.send_window import SendWindow
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.transactions import CONSEQUENCES, Transactions
+from .._model.backlog import BacklogRange
+from .._model.connection import Connection
+from .._model.copy_progress import Progress
+from .._model.errors import MigrationError, Refused
+from .._model.failure_kinds import FailureKind
+from .._model.records import NO_TIMESTAMP, TopicPartition
+from . import refusals
+from .confluent_library import TIMESTAMP_NOT_AVAILABLE, KafkaError, KafkaException, Message
+from .confluent_library import TopicPartition as Position
+from .consumer_client import Opened, open_consumer
+from .jobs import Held, Job, hold_ids
+from .send_window import SendWindow
+from .transactions import CONSEQUENCES, Transactions
 
 _TAKEN = 2000  # messages at a time
 # Where a transaction ends, whatever comes first. Each costs a few round trips, and what it holds is written again when the

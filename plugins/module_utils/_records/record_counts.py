@@ -9,13 +9,11 @@ from __future__ import annotations
 import time
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._records import refusals
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import (
-    TopicPartition as Position,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import Opened, open_consumer
+from .._model.connection import Connection
+from .._model.records import TopicPartition
+from . import refusals
+from .confluent_library import TopicPartition as Position
+from .consumer_client import Opened, open_consumer
 
 _READ = {"isolation.level": "read_committed", "fetch.wait.max.ms": 20, "fetch.error.backoff.ms": 20}
 _TAKEN = 2000  # messages at a time

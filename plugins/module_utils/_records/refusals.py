@@ -8,22 +8,15 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogRange
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import Progress, begin_anew
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
-    BrokerError,
-    Fenced,
-    MigrationError,
-    NotAuthorized,
-    NotFound,
-    Refused,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import KafkaError
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import connection_failed
+from .._model.backlog import BacklogRange
+from .._model.connection import Connection
+from .._model.copy_progress import Progress, begin_anew
+from .._model.errors import BrokerError, Fenced, MigrationError, NotAuthorized, NotFound, Refused
+from .._model.failure_kinds import FailureKind
+from .._model.option_names import option_name
+from .._model.records import TopicPartition
+from .confluent_library import KafkaError
+from .consumer_client import connection_failed
 
 
 def check_existence(connection: Connection, wanted: t.Iterable[TopicPartition], counts: t.Mapping[str, int]) -> None:

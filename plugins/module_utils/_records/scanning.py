@@ -16,24 +16,15 @@ import itertools
 import time
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import FINGERPRINTED
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import NO_TIMESTAMP, TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._records import refusals
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import (
-    TIMESTAMP_LOG_APPEND_TIME,
-    TIMESTAMP_NOT_AVAILABLE,
-    Message,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import (
-    TopicPartition as Position,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import Opened, open_consumer
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import (
-    fingerprint,
-    plain_fingerprint,
-)
+from .._model.connection import Connection
+from .._model.errors import MigrationError
+from .._model.match_on import FINGERPRINTED
+from .._model.records import NO_TIMESTAMP, TopicPartition
+from . import refusals
+from .confluent_library import TIMESTAMP_LOG_APPEND_TIME, TIMESTAMP_NOT_AVAILABLE, Message
+from .confluent_library import TopicPartition as Position
+from .consumer_client import Opened, open_consumer
+from .fingerprint import fingerprint, plain_fingerprint
 
 # Partitions that are assigned at a time: each may have a fetch of its size under way, and most of it is thrown away when
 # its range ends soon.

@@ -9,23 +9,14 @@ from __future__ import annotations
 import time
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._records import refusals
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import (
-    KafkaError,
-    KafkaException,
-    Producer,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import (
-    TopicPartition as Position,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import (
-    client_configuration,
-    open_consumer,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Range
+from .._model.connection import Connection
+from .._model.errors import InvalidInput
+from .._model.records import TopicPartition
+from . import refusals
+from .confluent_library import KafkaError, KafkaException, Producer
+from .confluent_library import TopicPartition as Position
+from .consumer_client import client_configuration, open_consumer
+from .scanning import Range
 
 _TAKEN = 2000  # messages at a time
 _SETTINGS = {"fetch.wait.max.ms": 50, "fetch.error.backoff.ms": 20}

@@ -17,25 +17,15 @@ import threading
 import time
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
-    BrokerError,
-    InvalidInput,
-    MigrationError,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._records import refusals
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import (
-    KafkaError,
-    KafkaException,
-    Producer,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import (
-    TopicPartition as Position,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import client_configuration
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.keepers import Keepers
+from .._model.connection import Connection
+from .._model.errors import BrokerError, InvalidInput, MigrationError
+from .._model.group_state import CommittedOffset
+from .._model.records import TopicPartition
+from . import refusals
+from .confluent_library import KafkaError, KafkaException, Producer
+from .confluent_library import TopicPartition as Position
+from .consumer_client import client_configuration
+from .keepers import Keepers
 
 # While a worker is dead with an open transaction, read_committed consumers of the destination stand still for so long.
 _TRANSACTION_SECONDS = 60

@@ -10,7 +10,7 @@ import heapq
 import math
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Piece, Range
+from .._records.scanning import Piece, Range
 
 # What the beginning of a range costs, told in records.
 _BEGINNING = 50

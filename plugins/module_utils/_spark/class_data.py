@@ -18,7 +18,7 @@ import sys
 import typing as t
 from pathlib import Path
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.java import Java
+from .java import Java
 
 
 class ClassData(t.NamedTuple):

@@ -18,18 +18,18 @@ import functools
 import math
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import FINGERPRINTED
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark import spark_library, worker_packing
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import Range, parallel_tasks, scan_into
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.shipping import apart
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import Axis, Layout
+from .._model.connection import Connection
+from .._model.match_on import FINGERPRINTED
+from .._model.records import TopicPartition
+from . import spark_library, worker_packing
+from .scan_job import Range, parallel_tasks, scan_into
+from .shipping import apart
+from .worker_packing import Axis, Layout
 
 if t.TYPE_CHECKING:
     import pyarrow
 
-    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import DataFrame, SparkSession
+    from .spark_library import DataFrame, SparkSession
 
 _RECORDS_OF_A_TASK = 400_000
 _BUCKETS_OF_A_TASK = 4  # so that no task has many more records than others

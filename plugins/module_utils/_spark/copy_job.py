@@ -10,22 +10,18 @@ import gc
 import heapq
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Locked, MigrationError, Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.jobs import Job
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.record_copy import copy_jobs
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.failures import (
-    WorkerFailed,
-    packed_error,
-    unpacked,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import parallel_tasks
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.shipping import apart, portable
+from .._model.connection import Connection
+from .._model.errors import Locked, MigrationError, Refused
+from .._records.jobs import Job
+from .._records.record_copy import copy_jobs
+from .failures import WorkerFailed, packed_error, unpacked
+from .scan_job import parallel_tasks
+from .shipping import apart, portable
 
 if t.TYPE_CHECKING:
     import pyarrow
 
-    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import SparkSession
+    from .spark_library import SparkSession
 
 _SCHEMA = "records bigint, bytes bigint, ended string"
 # What the beginning of a partition costs, told in records.

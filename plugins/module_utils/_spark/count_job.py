@@ -14,19 +14,19 @@ import dataclasses
 import itertools
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.counting import Answer
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Matching
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Absent
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark import spark_library, worker_lost
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark import worker_tallying as worker
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.slots import GroupPosition, Slots, cuts
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import Axis, Layout
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_tallying import Limits, Loose
+from .._matching.counting import Answer
+from .._model.match_on import Matching
+from .._model.verdicts import Absent
+from . import spark_library, worker_lost
+from . import worker_tallying as worker
+from .slots import GroupPosition, Slots, cuts
+from .worker_packing import Axis, Layout
+from .worker_tallying import Limits, Loose
 
 if t.TYPE_CHECKING:
     import pyarrow
 
-    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import DataFrame
+    from .spark_library import DataFrame
 
 __all__ = ["Copy", "GroupCount", "GroupPosition", "Lag", "count_wide"]
 

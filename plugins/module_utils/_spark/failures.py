@@ -10,13 +10,10 @@ import json
 import re
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import errors
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError, SparkFailed
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import (
-    option_name,
-    with_option_names,
-)
+from .._model import errors
+from .._model.errors import MigrationError, SparkFailed
+from .._model.failure_kinds import FailureKind
+from .._model.option_names import option_name, with_option_names
 
 _FIELDS = ("what", "cluster", "group", "topic", "partition", "why", "remedy", "kind")
 _MARK = "streamshift-failure "

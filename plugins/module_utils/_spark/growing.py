@@ -10,15 +10,15 @@ import contextlib
 import functools
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import LogFacts
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark import spark_library
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import COMPARED, Range, scan_frame
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept
+from .._matching.evidence import LogFacts
+from .._model.connection import Connection
+from .._model.records import TopicPartition
+from . import spark_library
+from .scan_job import COMPARED, Range, scan_frame
+from .session import kept
 
 if t.TYPE_CHECKING:
-    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import DataFrame, SparkSession
+    from .spark_library import DataFrame, SparkSession
 
 
 class Growing:

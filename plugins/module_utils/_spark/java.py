@@ -14,10 +14,10 @@ import subprocess
 import typing as t
 from pathlib import Path
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
+from .._model.errors import InvalidInput
+from .._model.failure_kinds import FailureKind
+from .._model.option_names import option_name
+from .._model.spark import SparkOptions
 
 LOWEST = 17  # of Spark 4
 VECTOR = "--add-modules=jdk.incubator.vector"

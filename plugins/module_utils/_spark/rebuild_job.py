@@ -8,33 +8,21 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogRange
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
-    Progress,
-    all_metadata,
-    progress_from_commits,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError, Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.copied_so_far import (
-    open_readers,
-    range_differences,
-    rebuilt,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.failures import (
-    WorkerFailed,
-    packed_error,
-    unpacked,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import parallel_tasks
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.shipping import apart, portable
+from .._model.backlog import BacklogRange
+from .._model.connection import Connection
+from .._model.copy_progress import Progress, all_metadata, progress_from_commits
+from .._model.errors import MigrationError, Refused
+from .._model.group_state import CommittedOffset
+from .._model.records import TopicPartition
+from .._records.copied_so_far import open_readers, range_differences, rebuilt
+from .failures import WorkerFailed, packed_error, unpacked
+from .scan_job import parallel_tasks
+from .shipping import apart, portable
 
 if t.TYPE_CHECKING:
     import pyarrow
 
-    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import SparkSession
+    from .spark_library import SparkSession
 
 _SCHEMA = "number bigint, position bigint, kept array<string>, refused string"
 

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import FINGERPRINTED
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Range
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.bins import bins
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.shipping import apart, portable
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_reading import ReadOptions, read_batches
+from .._model.connection import Connection
+from .._model.match_on import FINGERPRINTED
+from .._records.scanning import Range
+from .bins import bins
+from .shipping import apart, portable
+from .worker_reading import ReadOptions, read_batches
 
 if t.TYPE_CHECKING:
     import pyarrow
 
-    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import DataFrame, SparkSession
+    from .spark_library import DataFrame, SparkSession
 
 __all__ = ["COMPARED", "CORES", "Range", "parallel_tasks", "scan_frame", "scan_into"]
 

@@ -18,17 +18,17 @@ import time
 import typing as t
 from pathlib import Path
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, SparkFailed
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, silent
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark import spark_library, workers
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.class_data import ClassData, class_data
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.failures import cause_of
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.java import VECTOR, Java, find_java
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import CORES
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.shipping import check_archives, code_archive
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.surroundings import (
+from .._model.errors import InvalidInput, SparkFailed
+from .._model.option_names import option_name
+from .._model.progress import Say, silent
+from .._model.spark import SparkOptions
+from . import spark_library, workers
+from .class_data import ClassData, class_data
+from .failures import cause_of
+from .java import VECTOR, Java, find_java
+from .scan_job import CORES
+from .shipping import check_archives, code_archive
+from .surroundings import (
     check_work_directory,
     deadline,
     end_processes,
@@ -37,10 +37,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.surroundi
     output_to,
     work_folder,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.watching import watched_jobs
+from .watching import watched_jobs
 
 if t.TYPE_CHECKING:
-    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import DataFrame, SparkSession
+    from .spark_library import DataFrame, SparkSession
 
 _LOG = "spark.log"
 _PROBED_WITHIN = 5.0  # seconds

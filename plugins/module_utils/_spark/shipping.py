@@ -13,15 +13,15 @@ import typing as t
 import zipfile
 from pathlib import Path
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.addresses import masked
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection, refuse_store
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark import spark_library
+from .._model.addresses import masked
+from .._model.connection import Connection, refuse_store
+from .._model.errors import InvalidInput
+from .._model.failure_kinds import FailureKind
+from .._model.option_names import option_name
+from . import spark_library
 
 if t.TYPE_CHECKING:
-    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import SparkSession
+    from .spark_library import SparkSession
 
 _T = t.TypeVar("_T")
 # This file's package, whose names are those that the workers import.

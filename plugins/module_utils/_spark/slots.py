@@ -12,10 +12,10 @@ from __future__ import annotations
 import itertools
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import Axis, Layout
+from .worker_packing import Axis, Layout
 
 if t.TYPE_CHECKING:
-    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import Column
+    from .worker_packing import Column
 
 
 class GroupPosition(t.NamedTuple):

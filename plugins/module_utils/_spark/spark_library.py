@@ -16,9 +16,9 @@ import sys
 import typing as t
 from pathlib import Path
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.missing import SPARK, stand_ins, unmet
+from .._model.errors import InvalidInput
+from .._model.failure_kinds import FailureKind
+from .._model.missing import SPARK, stand_ins, unmet
 
 if t.TYPE_CHECKING:
     from py4j.protocol import Py4JError

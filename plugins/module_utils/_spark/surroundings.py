@@ -20,10 +20,10 @@ import time
 import typing as t
 from pathlib import Path
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, silent
+from .._model.errors import InvalidInput
+from .._model.failure_kinds import FailureKind
+from .._model.option_names import option_name
+from .._model.progress import Say, silent
 
 _PREFIX = "streamshift-spark-"
 _LOCK = "lock"

@@ -12,19 +12,14 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark import spark_library
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import (
-    Layout,
-    Records,
-    grouped,
-    unpack,
-)
+from . import spark_library
+from .worker_packing import Layout, Records, grouped, unpack
 
 if t.TYPE_CHECKING:
     import pyarrow
 
-    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import DataFrame
-    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import Column, Flags
+    from .spark_library import DataFrame
+    from .worker_packing import Column, Flags
 
 _SCHEMA = "headers boolean, asked int, unconsumed bigint, missing bigint, oldest bigint, others bigint, distinct bigint"
 

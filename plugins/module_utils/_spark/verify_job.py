@@ -11,30 +11,19 @@ import itertools
 import json
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claims import SingleContent, Windows
-from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.offset_counts import (
-    AlikeRecords,
-    Contents,
-    CountedRecord,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.sums import (
-    NUMBERS,
-    Counts,
-    Spot,
-    ToolProgress,
-    furthest,
-    total,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark import worker_packing
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_lost import Edges, left_in
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import Axis, Layout
+from .._comparing.claims import SingleContent, Windows
+from .._comparing.offset_counts import AlikeRecords, Contents, CountedRecord
+from .._comparing.sums import NUMBERS, Counts, Spot, ToolProgress, furthest, total
+from .._model.match_on import MatchOn
+from . import worker_packing
+from .worker_lost import Edges, left_in
+from .worker_packing import Axis, Layout
 
 if t.TYPE_CHECKING:
     import numpy
     import pyarrow
 
-    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import DataFrame
+    from .spark_library import DataFrame
 
 _SCHEMA = "answer string"
 

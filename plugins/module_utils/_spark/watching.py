@@ -10,11 +10,11 @@ import contextlib
 import threading
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, silent
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark import spark_library
+from .._model.progress import Say, silent
+from . import spark_library
 
 if t.TYPE_CHECKING:
-    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import StatusTracker
+    from .spark_library import StatusTracker
 
 _EVERY = 5.0  # seconds
 _ENDS_WITHIN = 10.0

@@ -14,18 +14,13 @@ import json
 import math
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.lost import KeptTimes, of_all_contents
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import (
-    Layout,
-    Records,
-    grouped,
-    unpack,
-)
+from .._matching.lost import KeptTimes, of_all_contents
+from .worker_packing import Layout, Records, grouped, unpack
 
 if t.TYPE_CHECKING:
     import pyarrow
 
-    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import Column, Flags
+    from .worker_packing import Column, Flags
 
 SCHEMA = "seen string"
 

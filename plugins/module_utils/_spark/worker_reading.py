@@ -10,10 +10,10 @@ import array
 import gc
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Piece, RecordRun, Rows, scan
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.failures import WorkerFailed
+from .._model.connection import Connection
+from .._model.errors import MigrationError
+from .._records.scanning import Piece, RecordRun, Rows, scan
+from .failures import WorkerFailed
 
 if t.TYPE_CHECKING:
     import pyarrow

@@ -15,22 +15,17 @@ import collections
 import json
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.content import Content, doubted, tallies
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.tallies import (
-    Count,
-    Mixed,
-    Tally,
-    surplus_wanted,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.slots import Slots, cuts
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_lost import left_in, without_own
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import Records, grouped, unpack
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_units import Unit, units
+from .._matching.content import Content, doubted, tallies
+from .._matching.tallies import Count, Mixed, Tally, surplus_wanted
+from .slots import Slots, cuts
+from .worker_lost import left_in, without_own
+from .worker_packing import Records, grouped, unpack
+from .worker_units import Unit, units
 
 if t.TYPE_CHECKING:
     import pyarrow
 
-    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import Column, Flags
+    from .worker_packing import Column, Flags
 
 # A row of either pass. headers: whether they were compared, null where that made no difference. slot: of which question, cell
 # and so on, as the kind says. place, source, fingerprint: a copy and a source record that it stands for, as places.

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import Grouped, Layout, Records
+from .worker_packing import Grouped, Layout, Records
 
 if t.TYPE_CHECKING:
-    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import Column, Flags
+    from .worker_packing import Column, Flags
 
 
 class Unit(t.NamedTuple):

@@ -9,17 +9,17 @@ from __future__ import annotations
 import sys
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import SparkFailed
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.missing import RECORDS, unmet
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark import spark_library
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.surroundings import deadline
+from .._model.errors import SparkFailed
+from .._model.failure_kinds import FailureKind
+from .._model.missing import RECORDS, unmet
+from .._model.option_names import option_name
+from . import spark_library
+from .surroundings import deadline
 
 if t.TYPE_CHECKING:
     import pyarrow
 
-    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import SparkSession
+    from .spark_library import SparkSession
 
 # Here pandas brings numpy along; there, nothing does.
 _REQUIREMENTS = (*RECORDS, ("numpy", (1, 26), None))

@@ -19,12 +19,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model import re
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import (
-    Finding,
-    Flaw,
-    ProblemKind,
-    Report,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding, Flaw, ProblemKind, Report
 
 DOCS = Path(__file__).parents[3] / "docs"
 EXAMPLE = re.findall(r"```json\n(.*?)```", (DOCS / "files.md").read_text(), re.DOTALL)[3]

@@ -15,10 +15,7 @@ import pytest
 import yaml
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts, renewal
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import (
-    entry_decision,
-    rollback,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import entry_decision, rollback
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion import settings, trial
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset

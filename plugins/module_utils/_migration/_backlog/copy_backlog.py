@@ -9,33 +9,25 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import clusters
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import (
-    copy_steps,
-    entries,
-    identity,
-    obstacles,
-    planning,
-    takeover,
-    unconsumed,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.copy_steps import Save
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.entries import RangeSummary
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.planning import CopyOptions
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.expected import with_expected
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.background import at_once
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnLostProgress
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted, first_of
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
+from ..._control import clusters
+from ..._model.background import at_once
+from ..._model.backlog import Backlog
+from ..._model.connection import Connection
+from ..._model.mapping import Mapping
+from ..._model.notes import Note, NoteKind
+from ..._model.option_names import option_name
+from ..._model.plan import Plan, PlanEntry
+from ..._model.policies import OnLostProgress
+from ..._model.progress import Say, counted, first_of
+from ..._model.receipt import Receipt
+from ..._model.records import TopicPartition
+from ..._model.snapshot import Snapshot
+from ..._model.verdicts import Verdict
+from ..expected import with_expected
+from . import copy_steps, entries, identity, obstacles, planning, takeover, unconsumed
+from .copy_steps import Save
+from .entries import RangeSummary
+from .planning import CopyOptions
 
 _NAMED = 5  # partitions in a note
 

@@ -12,18 +12,14 @@ import functools
 import time
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.background import every
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
-    Progress,
-    all_groups,
-    progress_of,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, silent
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ..._control import groups
+from ..._model.background import every
+from ..._model.backlog import Backlog
+from ..._model.connection import Connection
+from ..._model.copy_progress import Progress, all_groups, progress_of
+from ..._model.errors import MigrationError
+from ..._model.progress import Say, silent
+from ..._model.records import TopicPartition
 
 _LOOK_SECONDS = 2.0
 _MOST_TOPICS = 5  # that a look shows, beside all of them together

@@ -9,41 +9,24 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits, positions
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import (
-    destination_topics,
-    expiry,
-    identity,
-    takeover,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.copy_state import (
-    read_progress,
-    telling_progress,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.planning import CopyOptions
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import (
-    Backlog,
-    BacklogRange,
-    BacklogTopic,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
-    Progress,
-    Run,
-    all_groups,
-    transactional_number,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, MigrationError
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnLostProgress
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.jobs import Job
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.copy_job import copy
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.rebuild_job import rebuild
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import parallel_tasks
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import open_session
+from ..._control import commits, positions
+from ..._model.backlog import Backlog, BacklogRange, BacklogTopic
+from ..._model.connection import Connection
+from ..._model.copy_progress import Progress, Run, all_groups, transactional_number
+from ..._model.errors import BrokerError, MigrationError
+from ..._model.failure_kinds import FailureKind
+from ..._model.notes import Note, NoteKind
+from ..._model.policies import OnLostProgress
+from ..._model.progress import Say, counted
+from ..._model.records import TopicPartition
+from ..._records.jobs import Job
+from ..._spark.copy_job import copy
+from ..._spark.rebuild_job import rebuild
+from ..._spark.scan_job import parallel_tasks
+from ..._spark.session import open_session
+from . import destination_topics, expiry, identity, takeover
+from .copy_state import read_progress, telling_progress
+from .planning import CopyOptions
 
 Save = t.Callable[[Backlog], None]
 

@@ -6,16 +6,16 @@
 
 from __future__ import annotations
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import identity
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.rebuild_job import Compared, compare
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import open_session
+from ..._control import positions
+from ..._model.backlog import Backlog
+from ..._model.connection import Connection
+from ..._model.errors import Refused
+from ..._model.failure_kinds import FailureKind
+from ..._model.progress import Say, counted
+from ..._model.spark import SparkOptions
+from ..._spark.rebuild_job import Compared, compare
+from ..._spark.session import open_session
+from . import identity
 
 
 def copy_differences(

@@ -15,26 +15,17 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import storage, topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import (
-    TopicConfigs,
-    alter_topic_configs,
-    topic_configs,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.storage import TopicLayout
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import obstacles, own_topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogTopic, Suspended
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound, Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import (
-    BROKERS_OWN_SETTINGS,
-    IN_SYNC,
-    following_settings,
-    topic_like,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
+from ..._control import storage, topics
+from ..._control.configs import TopicConfigs, alter_topic_configs, topic_configs
+from ..._control.storage import TopicLayout
+from ..._model.backlog import BacklogTopic, Suspended
+from ..._model.connection import Connection
+from ..._model.errors import NotFound, Refused
+from ..._model.failure_kinds import FailureKind
+from ..._model.new_topics import BROKERS_OWN_SETTINGS, IN_SYNC, following_settings, topic_like
+from ..._model.option_names import option_name
+from ..._model.progress import counted
+from . import obstacles, own_topics
 
 _FOR_EVER = "9223372036854775807"
 # While records are copied, and until every group is past them.

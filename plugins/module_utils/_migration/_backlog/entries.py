@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certificates import OwnCopy
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.unconsumed import standing
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft, decided
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import commits_of
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import FINGERPRINTED, PARTS
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import PlanEntry
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from ..._control import groups
+from ..._control.positions import Bounds
+from ..._matching.certificates import OwnCopy
+from ..._matching.evidence import Decision
+from ..._model.backlog import Backlog, BacklogRange
+from ..._model.connection import Connection
+from ..._model.group_state import commits_of
+from ..._model.match_on import FINGERPRINTED, PARTS
+from ..._model.plan import PlanEntry
+from ..._model.policies import OnUncommitted
+from ..._model.records import TopicPartition
+from ..._model.verdicts import Reason, Verdict
+from ..drafts import Draft, decided
+from .unconsumed import standing
 
 
 class RangeSummary(t.NamedTuple):

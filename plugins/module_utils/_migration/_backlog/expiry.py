@@ -14,20 +14,16 @@ import contextlib
 import time
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits, groups
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import broker_number
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.background import every
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
-    Run,
-    all_groups,
-    progress_from_commits,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say
+from ..._control import commits, groups
+from ..._control.configs import broker_number
+from ..._model.background import every
+from ..._model.backlog import Backlog, BacklogRange
+from ..._model.connection import Connection
+from ..._model.copy_progress import Run, all_groups, progress_from_commits
+from ..._model.errors import MigrationError
+from ..._model.group_state import CommittedOffset
+from ..._model.notes import Note, NoteKind
+from ..._model.progress import Say
 
 # The part of the retention after which progress is committed again.
 RENEWED = 0.25

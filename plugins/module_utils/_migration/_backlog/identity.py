@@ -13,20 +13,16 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions, topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import topic_making
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.file_clusters import check_cluster
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import (
-    Backlog,
-    BacklogRange,
-    BacklogTopic,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import begin_anew
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
+from ..._control import positions, topics
+from ..._control.positions import Bounds
+from ..._model.backlog import Backlog, BacklogRange, BacklogTopic
+from ..._model.connection import Connection
+from ..._model.copy_progress import begin_anew
+from ..._model.errors import Refused
+from ..._model.failure_kinds import FailureKind
+from ..._model.plan import Plan
+from .. import topic_making
+from ..file_clusters import check_cluster
 
 
 def with_ids(

@@ -8,32 +8,18 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import (
-    groups,
-    permissions,
-    storage,
-    topics,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import TopicConfigs
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
-    all_groups,
-    run_of,
-    transactional_ids,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
-    BrokerError,
-    InvalidInput,
-    NotAuthorized,
-    Refused,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import obstacle
+from ..._control import groups, permissions, storage, topics
+from ..._control.configs import TopicConfigs
+from ..._control.positions import Bounds
+from ..._model.backlog import Backlog
+from ..._model.connection import Connection
+from ..._model.copy_progress import all_groups, run_of, transactional_ids
+from ..._model.errors import BrokerError, InvalidInput, NotAuthorized, Refused
+from ..._model.failure_kinds import FailureKind
+from ..._model.option_names import option_name
+from ..._model.records import TopicPartition
+from ..._model.spark import SparkOptions
+from ..._spark.session import obstacle
 
 _FORMAT = "message.format.version"
 _WITH_TRANSACTIONS = (0, 11)  # the first message format that has transactions and headers: KIP-98

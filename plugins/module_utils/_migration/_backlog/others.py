@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups, positions, storage, topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.copy_state import read_progress
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import PREFIX, all_groups
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.record_counts import RecordCount, count_records
+from ..._control import groups, positions, storage, topics
+from ..._control.positions import Bounds
+from ..._model.backlog import Backlog
+from ..._model.connection import Connection
+from ..._model.copy_progress import PREFIX, all_groups
+from ..._model.errors import NotAuthorized, Refused
+from ..._model.failure_kinds import FailureKind
+from ..._model.group_state import GroupReading
+from ..._model.notes import Note, NoteKind
+from ..._model.option_names import option_name
+from ..._model.progress import first_of
+from ..._model.records import TopicPartition
+from ..._records.record_counts import RecordCount, count_records
+from .copy_state import read_progress
 
 _NAMED = 5  # groups in a note
 

@@ -9,17 +9,17 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import TopicConfigs
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.creation import Creation
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import topic_making
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import identity
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogTopic
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import IN_SYNC, NewTopic
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
+from ..._control import topics
+from ..._control.configs import TopicConfigs
+from ..._control.creation import Creation
+from ..._model.backlog import BacklogTopic
+from ..._model.connection import Connection
+from ..._model.errors import Refused
+from ..._model.failure_kinds import FailureKind
+from ..._model.new_topics import IN_SYNC, NewTopic
+from ..._model.option_names import option_name
+from .. import topic_making
+from . import identity
 
 Save = t.Callable[[tuple[BacklogTopic, ...]], None]
 

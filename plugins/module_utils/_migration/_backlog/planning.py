@@ -10,33 +10,25 @@ import dataclasses
 import hashlib
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import clusters, positions, topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import (
-    identity,
-    obstacles,
-    takeover,
-    unconsumed,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.destination_topics import (
-    TopicPair,
-    plan_topics,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.file_clusters import check_cluster
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.take_snapshot import check_snapshot_cluster
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import open_text
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnLostProgress, OnUncommitted
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
+from ..._control import clusters, positions, topics
+from ..._model.backlog import Backlog, BacklogRange
+from ..._model.connection import Connection
+from ..._model.errors import InvalidInput, Refused
+from ..._model.failure_kinds import FailureKind
+from ..._model.group_state import open_text
+from ..._model.mapping import Mapping
+from ..._model.notes import Note, NoteKind
+from ..._model.option_names import option_name
+from ..._model.policies import OnLostProgress, OnUncommitted
+from ..._model.records import TopicPartition
+from ..._model.snapshot import Snapshot
+from ..._model.spark import SparkOptions
+from .. import drafts
+from ..drafts import Draft
+from ..file_clusters import check_cluster
+from ..take_snapshot import check_snapshot_cluster
+from . import identity, obstacles, takeover, unconsumed
+from .destination_topics import TopicPair, plan_topics
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

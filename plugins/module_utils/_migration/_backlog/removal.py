@@ -9,49 +9,21 @@ from __future__ import annotations
 import functools
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import (
-    commits,
-    deletion,
-    groups,
-    permissions,
-    topics,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import (
-    destination_topics,
-    identity,
-    others,
-    running,
-    takeover,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.copy_state import read_progress
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.entries import committed_within
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogTopic
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
-    Run,
-    all_groups,
-    transactional_id,
-    transactional_ids,
-    transactional_number,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
-    BrokerError,
-    Locked,
-    NotAuthorized,
-    Refused,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.claiming import (
-    ClaimedProgress,
-    KnownProgress,
-    claim,
-    fence,
-)
+from ..._control import commits, deletion, groups, permissions, topics
+from ..._model.backlog import Backlog, BacklogTopic
+from ..._model.connection import Connection
+from ..._model.copy_progress import Run, all_groups, transactional_id, transactional_ids, transactional_number
+from ..._model.errors import BrokerError, Locked, NotAuthorized, Refused
+from ..._model.failure_kinds import FailureKind
+from ..._model.notes import Note, NoteKind
+from ..._model.option_names import option_name
+from ..._model.plan import Plan
+from ..._model.progress import Say, counted
+from ..._model.records import TopicPartition
+from ..._records.claiming import ClaimedProgress, KnownProgress, claim, fence
+from . import destination_topics, identity, others, running, takeover
+from .copy_state import read_progress
+from .entries import committed_within
 
 
 class Removal(t.NamedTuple):

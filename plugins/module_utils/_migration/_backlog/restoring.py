@@ -6,16 +6,13 @@
 
 from __future__ import annotations
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import copy_steps, identity
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.copy_backlog import (
-    CopyOutcome,
-    Earlier,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.copy_steps import Save
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.entries import RangeSummary
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
+from ..._control import topics
+from ..._model.connection import Connection
+from ..._model.notes import Note, NoteKind
+from . import copy_steps, identity
+from .copy_backlog import CopyOutcome, Earlier
+from .copy_steps import Save
+from .entries import RangeSummary
 
 
 def is_enough(earlier: Earlier) -> bool:

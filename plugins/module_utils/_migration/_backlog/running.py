@@ -10,18 +10,13 @@ import os
 import socket
 import time
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.processes import started
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
-    Run,
-    all_groups,
-    host_name,
-    run_of,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Locked
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import Commits
+from ..._control import groups
+from ..._model.backlog import Backlog
+from ..._model.connection import Connection
+from ..._model.copy_progress import Run, all_groups, host_name, run_of
+from ..._model.errors import Locked
+from ..._model.group_state import Commits
+from ..processes import started
 
 _ROUNDING = 1.0  # seconds: both times are cut to what their clocks tell
 

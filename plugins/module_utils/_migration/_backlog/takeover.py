@@ -13,13 +13,11 @@ import time
 import typing as t
 import uuid
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits, groups, positions
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import identity
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.copy_state import read_progress
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
+from ..._control import commits, groups, positions
+from ..._control.positions import Bounds
+from ..._model.backlog import Backlog, BacklogRange
+from ..._model.connection import Connection
+from ..._model.copy_progress import (
     Progress,
     Run,
     all_groups,
@@ -29,16 +27,14 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_prog
     progress_from_commits,
     run_of,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.claiming import (
-    ClaimedProgress,
-    KnownProgress,
-    claim,
-)
+from ..._model.errors import Refused
+from ..._model.failure_kinds import FailureKind
+from ..._model.group_state import GroupReading
+from ..._model.option_names import option_name
+from ..._model.records import TopicPartition
+from ..._records.claiming import ClaimedProgress, KnownProgress, claim
+from . import identity
+from .copy_state import read_progress
 
 _EMPTY = Bounds(0, 0, 0)
 _OTHER_COPY = "let that copy end and its groups consume, or give it up and delete that group; then run again"

@@ -9,16 +9,16 @@ from __future__ import annotations
 import time
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogRange
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError, Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ..._control import positions
+from ..._control.positions import Bounds
+from ..._model.backlog import BacklogRange
+from ..._model.connection import Connection
+from ..._model.errors import MigrationError, Refused
+from ..._model.failure_kinds import FailureKind
+from ..._model.option_names import option_name
+from ..._model.policies import OnUncommitted
+from ..._model.records import TopicPartition
+from ..drafts import Draft
 
 
 def quiet_bounds(

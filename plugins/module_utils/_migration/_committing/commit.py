@@ -9,51 +9,29 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import broker_number
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import renewal
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import (
-    conflicts,
-    coverage,
-    entry_decision,
-    limits,
-    rollback,
-    writing,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.conflicts import Target, Writes
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.entry_decision import Ground
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.source_watch import SourceWatch
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.file_clusters import (
-    KEEPS_ROLLBACK,
-    changed_entries,
-    check_cluster,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import ClusterIdentity, Traits
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
-    CommittedOffset,
-    GroupReading,
-    commits_of,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.idle import idle_problem
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.left_out import left_out as not_done
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
-    OnActiveGroup,
-    OnAdvance,
-    OnBlocked,
-    OnExpiring,
-    OnMissingEntry,
-    OnRewind,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key, Receipt, ReceiptEntry
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason
+from ..._control import positions
+from ..._control.configs import broker_number
+from ..._model.cluster_identity import ClusterIdentity, Traits
+from ..._model.connection import Connection
+from ..._model.errors import InvalidFile, Refused
+from ..._model.failure_kinds import FailureKind
+from ..._model.group_state import CommittedOffset, GroupReading, commits_of
+from ..._model.idle import idle_problem
+from ..._model.left_out import left_out as not_done
+from ..._model.notes import Note
+from ..._model.plan import Plan, PlanEntry
+from ..._model.policies import OnActiveGroup, OnAdvance, OnBlocked, OnExpiring, OnMissingEntry, OnRewind
+from ..._model.progress import counted
+from ..._model.receipt import Key, Receipt, ReceiptEntry
+from ..._model.selection import Selection
+from ..._model.snapshot import Snapshot
+from ..._model.verdicts import Reason
+from .. import renewal
+from ..file_clusters import KEEPS_ROLLBACK, changed_entries, check_cluster
+from . import conflicts, coverage, entry_decision, limits, rollback, writing
+from .conflicts import Target, Writes
+from .entry_decision import Ground
+from .source_watch import SourceWatch
 
 Save = t.Callable[[Receipt], None]
 

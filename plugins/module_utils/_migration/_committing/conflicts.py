@@ -9,18 +9,14 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
-    CommittedOffset,
-    commit_text,
-    same_commit,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import PlanEntry
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnAdvance, OnBlocked, OnRewind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key, Origin, Receipt, ReceiptEntry
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from ..._model.errors import Refused
+from ..._model.failure_kinds import FailureKind
+from ..._model.group_state import CommittedOffset, commit_text, same_commit
+from ..._model.option_names import option_name
+from ..._model.plan import PlanEntry
+from ..._model.policies import OnAdvance, OnBlocked, OnRewind
+from ..._model.receipt import Key, Origin, Receipt, ReceiptEntry
+from ..._model.verdicts import Reason, Verdict
 
 Target: t.TypeAlias = "CommittedOffset | None"
 Commits = t.Mapping[Key, CommittedOffset]

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.moves import moves, moves_text
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnMissingEntry
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted, first_of
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
+from ..._model.errors import Refused
+from ..._model.failure_kinds import FailureKind
+from ..._model.moves import moves, moves_text
+from ..._model.option_names import option_name
+from ..._model.plan import Plan
+from ..._model.policies import OnMissingEntry
+from ..._model.progress import counted, first_of
+from ..._model.records import TopicPartition
+from ..._model.snapshot import Snapshot
 
 _NAMED = 3  # groups, or group-partitions, that a message names
 _Positions = t.Mapping[tuple[str, TopicPartition], "int | None"]

@@ -12,28 +12,17 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.conflicts import (
-    Commits,
-    Target,
-    Writes,
-    entry_name,
-    entry_refusal,
-    kept_by_policy,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.documents import utc_text
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
-    CommittedOffset,
-    commit_text,
-    same_commit,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name, ways
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import PlanEntry
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnAdvance, OnRewind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt, ReceiptEntry
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ..._model.documents import utc_text
+from ..._model.errors import Refused
+from ..._model.failure_kinds import FailureKind
+from ..._model.group_state import CommittedOffset, commit_text, same_commit
+from ..._model.option_names import option_name, ways
+from ..._model.plan import PlanEntry
+from ..._model.policies import OnAdvance, OnRewind
+from ..._model.progress import counted
+from ..._model.receipt import Receipt, ReceiptEntry
+from ..._model.records import TopicPartition
+from .conflicts import Commits, Target, Writes, entry_name, entry_refusal, kept_by_policy
 
 _SWAPPED = "at the destination, every group has gone further than the plan: source and destination may be swapped"
 

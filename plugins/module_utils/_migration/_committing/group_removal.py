@@ -9,36 +9,19 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import clusters, positions
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import (
-    conflicts,
-    removable,
-    rollback,
-    writing,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.conflicts import Target
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.file_clusters import (
-    KEEPS_ROLLBACK,
-    check_cluster,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
-    GroupReading,
-    commits_of,
-    same_commit,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
-    OnActiveGroup,
-    OnAdvance,
-    OnBlocked,
-    OnRewind,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key, Receipt
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.removed import Removed
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+from ..._control import clusters, positions
+from ..._model.connection import Connection
+from ..._model.errors import MigrationError
+from ..._model.group_state import GroupReading, commits_of, same_commit
+from ..._model.notes import Note
+from ..._model.plan import Plan
+from ..._model.policies import OnActiveGroup, OnAdvance, OnBlocked, OnRewind
+from ..._model.receipt import Key, Receipt
+from ..._model.removed import Removed
+from ..._model.selection import Selection
+from ..file_clusters import KEEPS_ROLLBACK, check_cluster
+from . import conflicts, removable, rollback, writing
+from .conflicts import Target
 
 Save = t.Callable[[Removed], None]
 

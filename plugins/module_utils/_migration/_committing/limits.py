@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.commit_limits import (
-    METADATA_LIMIT,
-    metadata_limit,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import Commits, CommittedOffset
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key
+from ..._control import commits
+from ..._control.commit_limits import METADATA_LIMIT, metadata_limit
+from ..._model.connection import Connection
+from ..._model.errors import Refused
+from ..._model.failure_kinds import FailureKind
+from ..._model.group_state import Commits, CommittedOffset
+from ..._model.receipt import Key
 
 DEFAULT_METADATA_LIMIT = 4096  # of offset.metadata.max.bytes
 

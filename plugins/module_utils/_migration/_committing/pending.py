@@ -6,22 +6,16 @@
 
 from __future__ import annotations
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import conflicts
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.commit import (
-    CommitOptions,
-    ground_of,
-    groups_with_members,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.entry_decision import (
-    entries_to_write,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import commits_of
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnBlocked
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
+from ..._control import groups
+from ..._model.connection import Connection
+from ..._model.group_state import commits_of
+from ..._model.plan import Plan, PlanEntry
+from ..._model.policies import OnBlocked
+from ..._model.receipt import Receipt
+from ..._model.verdicts import Verdict
+from . import conflicts
+from .commit import CommitOptions, ground_of, groups_with_members
+from .entry_decision import entries_to_write
 
 
 def entries_to_commit(

@@ -8,19 +8,15 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import conflicts
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.conflicts import Commits
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
-    GroupReading,
-    commit_text,
-    same_commit,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnBlocked
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
+from ..._model.errors import Refused
+from ..._model.failure_kinds import FailureKind
+from ..._model.group_state import GroupReading, commit_text, same_commit
+from ..._model.option_names import option_name
+from ..._model.plan import Plan, PlanEntry
+from ..._model.policies import OnBlocked
+from ..._model.receipt import Receipt
+from . import conflicts
+from .conflicts import Commits
 
 _CONNECTOR = "connect-"  # Kafka Connect calls the group of a sink connector so, and its name follows
 

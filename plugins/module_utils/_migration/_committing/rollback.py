@@ -9,24 +9,19 @@ from __future__ import annotations
 import collections
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import conflicts
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.conflicts import Commits, Target
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound, Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
-    GroupReading,
-    commit_text,
-    commits_of,
-    same_commit,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind, excluded
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnAdvance, OnRewind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted, first_of
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key, Origin, Receipt, ReceiptEntry
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selected, Selection, name_hint
+from ..._control.positions import Bounds
+from ..._model.errors import InvalidInput, NotFound, Refused
+from ..._model.failure_kinds import FailureKind
+from ..._model.group_state import GroupReading, commit_text, commits_of, same_commit
+from ..._model.notes import Note, NoteKind, excluded
+from ..._model.option_names import option_name
+from ..._model.policies import OnAdvance, OnRewind
+from ..._model.progress import counted, first_of
+from ..._model.receipt import Key, Origin, Receipt, ReceiptEntry
+from ..._model.records import TopicPartition
+from ..._model.selection import Selected, Selection, name_hint
+from . import conflicts
+from .conflicts import Commits, Target
 
 _NAMES_SHOWN = 20
 _GROUPS_SHOWN = 3

@@ -14,25 +14,21 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.conflicts import Writes
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
-    BrokerError,
-    GroupBusy,
-    MigrationError,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.idle import members_problem
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.moves import Move, moves, moves_text
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted, first_of
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ..._control import groups
+from ..._model.connection import Connection
+from ..._model.errors import BrokerError, GroupBusy, MigrationError
+from ..._model.failure_kinds import FailureKind
+from ..._model.group_state import GroupReading
+from ..._model.idle import members_problem
+from ..._model.moves import Move, moves, moves_text
+from ..._model.notes import Note, NoteKind
+from ..._model.option_names import option_name
+from ..._model.plan import Plan
+from ..._model.policies import OnActiveGroup
+from ..._model.progress import counted, first_of
+from ..._model.receipt import Key
+from ..._model.records import TopicPartition
+from .conflicts import Writes
 
 _NAMED = 3  # groups that a message names
 

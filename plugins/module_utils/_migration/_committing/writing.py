@@ -9,29 +9,18 @@ from __future__ import annotations
 import time
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits, groups, permissions
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.conflicts import Target
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
-    BrokerError,
-    GroupBusy,
-    NotAuthorized,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
-    CommittedOffset,
-    GroupReading,
-    commit_text,
-    commits_of,
-    open_text,
-    same_commit,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.idle import idle_problem
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ..._control import commits, groups, permissions
+from ..._model.connection import Connection
+from ..._model.errors import BrokerError, GroupBusy, NotAuthorized
+from ..._model.failure_kinds import FailureKind
+from ..._model.group_state import CommittedOffset, GroupReading, commit_text, commits_of, open_text, same_commit
+from ..._model.idle import idle_problem
+from ..._model.option_names import option_name
+from ..._model.policies import OnActiveGroup
+from ..._model.progress import counted
+from ..._model.receipt import Key
+from ..._model.records import TopicPartition
+from .conflicts import Target
 
 
 def read_named_groups(

@@ -9,40 +9,26 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions, topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.connect_rest import ConnectRest
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect.replicator import (
-    Offsets,
-    Replicator,
-    stopped_at,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect.stores import (
-    Store,
-    check_read_back,
-    check_stopped,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect.topic import TopicStore
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect.worker import RestStore
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.file_clusters import (
-    KEEPS_ROLLBACK,
-    check_cluster,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import ClusterIdentity
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connect_receipt import (
-    ConnectEntry,
-    ConnectReceipt,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound, Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.left_out import partitions_text
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind, excluded
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnMisplaced, OnRewind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+from ..._control import positions, topics
+from ..._control.connect_rest import ConnectRest
+from ..._model.cluster_identity import ClusterIdentity
+from ..._model.connect_receipt import ConnectEntry, ConnectReceipt
+from ..._model.connection import Connection
+from ..._model.errors import NotFound, Refused
+from ..._model.failure_kinds import FailureKind
+from ..._model.left_out import partitions_text
+from ..._model.notes import Note, NoteKind, excluded
+from ..._model.option_names import option_name
+from ..._model.policies import OnMisplaced, OnRewind
+from ..._model.progress import counted
+from ..._model.records import TopicPartition
+from ..._model.replication_policy import ReplicationPolicy
+from ..._model.selection import Selection
+from ..file_clusters import KEEPS_ROLLBACK, check_cluster
+from .replicator import Offsets, Replicator, stopped_at
+from .stores import Store, check_read_back, check_stopped
+from .topic import TopicStore
+from .worker import RestStore
 
 Save = t.Callable[[ConnectReceipt], None]
 

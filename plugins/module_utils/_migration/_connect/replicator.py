@@ -10,17 +10,17 @@ import collections
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect.stores import running_workers
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.compacted import last_records
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import connect_offsets
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connect_offsets import ConnectorKey
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import DamagedRecord, NotFound, Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.tables import StoredRecord
+from ..._control import groups
+from ..._model import connect_offsets
+from ..._model.connect_offsets import ConnectorKey
+from ..._model.connection import Connection
+from ..._model.errors import DamagedRecord, NotFound, Refused
+from ..._model.failure_kinds import FailureKind
+from ..._model.notes import Note, NoteKind
+from ..._model.records import TopicPartition
+from ..._records.tables import StoredRecord
+from ..compacted import last_records
+from .stores import running_workers
 
 Offsets = dict[TopicPartition, int]
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, GroupBusy
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import IDLE_STATES
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ..._control import groups
+from ..._model.connection import Connection
+from ..._model.errors import BrokerError, GroupBusy
+from ..._model.failure_kinds import FailureKind
+from ..._model.group_state import IDLE_STATES
+from ..._model.notes import Note
+from ..._model.records import TopicPartition
 
 Changes: t.TypeAlias = "t.Mapping[TopicPartition, int | None]"
 

@@ -10,26 +10,18 @@ import dataclasses
 import re
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import storage, topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.creation import create_topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect.stores import (
-    Changes,
-    StoredOffsets,
-    check_stopped,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.compacted import (
-    check_policy,
-    last_records,
-    remove_keys,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import connect_offsets
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import DamagedRecord, Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import NewTopic
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.tables import NewRecord, write_records
+from ..._control import storage, topics
+from ..._control.creation import create_topics
+from ..._model import connect_offsets
+from ..._model.connection import Connection
+from ..._model.errors import DamagedRecord, Refused
+from ..._model.failure_kinds import FailureKind
+from ..._model.new_topics import NewTopic
+from ..._model.notes import Note, NoteKind
+from ..._model.records import TopicPartition
+from ..._records.tables import NewRecord, write_records
+from ..compacted import check_policy, last_records, remove_keys
+from .stores import Changes, StoredOffsets, check_stopped
 
 _PARTITIONS = 25  # offset.storage.partitions of Connect
 _REPLICAS = 3

@@ -9,15 +9,15 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import connect_rest
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.connect_rest import ConnectRest
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect.stores import Changes, StoredOffsets
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import connect_offsets
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import DamagedRecord, InvalidInput
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
+from ..._control import connect_rest
+from ..._control.connect_rest import ConnectRest
+from ..._model import connect_offsets
+from ..._model.errors import DamagedRecord, InvalidInput
+from ..._model.failure_kinds import FailureKind
+from ..._model.option_names import option_name
+from ..._model.records import TopicPartition
+from ..._model.replication_policy import ReplicationPolicy
+from .stores import Changes, StoredOffsets
 
 _PACKAGE = "org.apache.kafka.connect.mirror."
 _POLICIES = {"identity": f"{_PACKAGE}IdentityReplicationPolicy", "default": f"{_PACKAGE}DefaultReplicationPolicy"}

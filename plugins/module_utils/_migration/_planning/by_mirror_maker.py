@@ -9,18 +9,15 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.by_records import by_records
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.mirror_index import read_index
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import (
-    StrategyInput,
-    StrategyOutput,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
+from ..._control import topics
+from ..._model.connection import Connection
+from ..._model.errors import NotFound
+from ..._model.mapping import Mapping
+from ..._model.option_names import option_name
+from ..drafts import Draft
+from .by_records import by_records
+from .mirror_index import read_index
+from .strategy import StrategyInput, StrategyOutput
 
 
 def by_mirror_maker(given: StrategyInput) -> StrategyOutput:

@@ -9,30 +9,19 @@ from __future__ import annotations
 import time
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import repartitioned
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.kept import part_kept
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.other_partitions import (
-    corrected_entries,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.settling import (
-    PAUSE,
-    SAY_WAITING_EVERY,
-    Case,
-    settle,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import (
-    DraftKey,
-    StrategyInput,
-    StrategyOutput,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.wide import settle_wide
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import PlanEntry
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted, paced
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason
+from ..._matching.evidence import Decision
+from ..._model.plan import PlanEntry
+from ..._model.progress import counted, paced
+from ..._model.records import TopicPartition
+from ..._model.verdicts import Reason
+from .. import drafts
+from ..drafts import Draft
+from . import repartitioned
+from .kept import part_kept
+from .other_partitions import corrected_entries
+from .settling import PAUSE, SAY_WAITING_EVERY, Case, settle
+from .strategy import DraftKey, StrategyInput, StrategyOutput
+from .wide import settle_wide
 
 
 class OffsetHints(t.Protocol):

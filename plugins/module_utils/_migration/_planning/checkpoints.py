@@ -8,30 +8,28 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import clusters, positions
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts, not_taken
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.mirror_index import (
-    read_checkpoints,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.expected import with_expected
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.mirror_records import Checkpoint, CheckpointKey
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind, excluded
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot, SnapshotEntry
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from ..._control import clusters, positions
+from ..._control.positions import Bounds
+from ..._model.connection import Connection
+from ..._model.errors import InvalidInput, NotFound
+from ..._model.failure_kinds import FailureKind
+from ..._model.group_state import CommittedOffset
+from ..._model.mapping import Mapping
+from ..._model.mirror_records import Checkpoint, CheckpointKey
+from ..._model.notes import Note, NoteKind, excluded
+from ..._model.option_names import option_name
+from ..._model.plan import Plan, PlanEntry
+from ..._model.policies import OnUncommitted
+from ..._model.receipt import Receipt
+from ..._model.records import TopicPartition
+from ..._model.replication_policy import ReplicationPolicy
+from ..._model.selection import Selection
+from ..._model.snapshot import Snapshot, SnapshotEntry
+from ..._model.verdicts import Reason, Verdict
+from .. import drafts, not_taken
+from ..drafts import Draft
+from ..expected import with_expected
+from .mirror_index import read_checkpoints
 
 _UNKNOWN = ""  # the source's id, which nobody can be asked for
 

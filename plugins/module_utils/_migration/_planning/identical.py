@@ -9,36 +9,24 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.absent import with_absent
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certificates import NothingConsumed, SameLog
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
-    Decision,
-    LogFacts,
-    Need,
-    Policy,
-    Question,
-    blocked,
-    internal_error,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import NotRead, Reader
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.lossless import NoRecordBefore
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.lost_records import lost_text
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.shifted import keeps_offsets
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.kept import part_kept
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.settling import Case, answer_all
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import (
-    DraftKey,
-    StrategyInput,
-    StrategyOutput,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft, decided
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import EVERYTHING, MatchOn
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import PlanEntry
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnExpired
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from ..._matching.absent import with_absent
+from ..._matching.certificates import NothingConsumed, SameLog
+from ..._matching.evidence import Decision, LogFacts, Need, Policy, Question, blocked, internal_error
+from ..._matching.log_reader import NotRead, Reader
+from ..._matching.lossless import NoRecordBefore
+from ..._matching.lost_records import lost_text
+from ..._matching.shifted import keeps_offsets
+from ..._model.errors import InvalidInput
+from ..._model.match_on import EVERYTHING, MatchOn
+from ..._model.option_names import option_name
+from ..._model.plan import PlanEntry
+from ..._model.policies import OnExpired
+from ..._model.verdicts import Reason, Verdict
+from ..cluster_logs import ClusterLogs
+from ..drafts import Draft, decided
+from .kept import part_kept
+from .settling import Case, answer_all
+from .strategy import DraftKey, StrategyInput, StrategyOutput
 
 
 def identical(given: StrategyInput) -> StrategyOutput:

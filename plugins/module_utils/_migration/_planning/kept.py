@@ -8,21 +8,16 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
-    Anchor,
-    Need,
-    Policy,
-    Question,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.shifted import goes_on, where_it_goes_on
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.settling import Case, answer_all
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import StrategyInput
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
+from ..._matching.evidence import Anchor, Need, Policy, Question
+from ..._matching.shifted import goes_on, where_it_goes_on
+from ..._model.match_on import MatchOn
+from ..._model.plan import Plan, PlanEntry
+from ..._model.records import TopicPartition
+from ..._model.verdicts import Verdict
+from ..cluster_logs import ClusterLogs
+from ..drafts import Draft
+from .settling import Case, answer_all
+from .strategy import StrategyInput
 
 _Key = tuple[str, TopicPartition]
 _Pair = tuple[TopicPartition, TopicPartition]

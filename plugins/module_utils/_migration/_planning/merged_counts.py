@@ -10,39 +10,21 @@ import collections
 import contextlib
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Log, Policy, Span
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged import (
-    Missing,
-    PartitionCount,
-    Position,
-    Sources,
-    gap,
-    young_from,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.placing import Between
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.merged_topics import Merged
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_frame import (
-    Extent,
-    LogPair,
-    buckets_for,
-    dealt_by_content,
-    layout_of,
-    packed_chunks,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.count_job import (
-    GroupCount,
-    GroupPosition,
-    count_wide,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.growing import Growing
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import parallel_tasks
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept
+from ..._matching.evidence import Log, Policy, Span
+from ..._matching.merged import Missing, PartitionCount, Position, Sources, gap, young_from
+from ..._matching.placing import Between
+from ..._model.progress import Say, counted
+from ..._model.records import Record, TopicPartition
+from ..._spark.content_frame import Extent, LogPair, buckets_for, dealt_by_content, layout_of, packed_chunks
+from ..._spark.count_job import GroupCount, GroupPosition, count_wide
+from ..._spark.growing import Growing
+from ..._spark.scan_job import parallel_tasks
+from ..._spark.session import kept
+from ..cluster_logs import ClusterLogs
+from .merged_topics import Merged
 
 if t.TYPE_CHECKING:
-    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import SparkSession
+    from ..._spark.spark_library import SparkSession
 
 Count: t.TypeAlias = "t.Callable[[t.Sequence[tuple[int, ...]]], list[GroupCount]]"
 

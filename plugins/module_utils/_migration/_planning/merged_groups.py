@@ -9,11 +9,11 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import PlanEntry, SourcePosition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnConflict, OnUncommitted
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from ..._model.plan import PlanEntry, SourcePosition
+from ..._model.policies import OnConflict, OnUncommitted
+from ..._model.progress import counted
+from ..._model.verdicts import Reason, Verdict
+from ..drafts import Draft
 
 _LACKING = {
     OnUncommitted.IGNORE: "nobody knows what {} has consumed",

@@ -9,11 +9,11 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged import Position
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ..._matching.merged import Position
+from ..._model.policies import OnUncommitted
+from ..._model.records import TopicPartition
+from ..cluster_logs import ClusterLogs
+from ..drafts import Draft
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -13,21 +13,17 @@ import operator
 import re
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.compacted import all_records, check_policy
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import mirror_records
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import DamagedRecord, NotFound, Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.mirror_records import (
-    Checkpoint,
-    CheckpointKey,
-    OffsetSync,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
+from ..._control import topics
+from ..._model import mirror_records
+from ..._model.connection import Connection
+from ..._model.errors import DamagedRecord, NotFound, Refused
+from ..._model.failure_kinds import FailureKind
+from ..._model.mirror_records import Checkpoint, CheckpointKey, OffsetSync
+from ..._model.notes import Note, NoteKind
+from ..._model.option_names import option_name
+from ..._model.records import TopicPartition
+from ..._model.replication_policy import ReplicationPolicy
+from ..compacted import all_records, check_policy
 
 _CHECKPOINTS = "checkpoints.internal"
 _NEAREST = 2  # entries on each side of a committed offset that are worth a try

@@ -9,15 +9,9 @@ from __future__ import annotations
 import collections
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strays import (
-    Entries,
-    Sought,
-    Topic,
-    equal_at,
-    read_where_times_lead,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
+from ..._model.records import Record
+from ..cluster_logs import ClusterLogs
+from .strays import Entries, Sought, Topic, equal_at, read_where_times_lead
 
 _NEAR = 4  # of the records that were read, so many on both sides of an offset
 _SAMPLE = 8  # so many of a topic that are not in their own partition at the source are looked for in the others

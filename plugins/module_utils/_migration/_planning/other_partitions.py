@@ -17,12 +17,13 @@ import itertools
 import operator
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.neighbours import neighbours
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import (
-    DraftKey,
-    StrategyInput,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strays import (
+from ..._model.plan import PlanEntry
+from ..._model.records import Record, TopicPartition
+from ..._model.verdicts import Reason, Verdict
+from ..drafts import Draft
+from .neighbours import neighbours
+from .strategy import DraftKey, StrategyInput
+from .strays import (
     Entries,
     Pair,
     Sought,
@@ -37,10 +38,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._plan
     read_where_times_lead,
     was_aborted,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import PlanEntry
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 
 _FIRST = 5  # of the records of a partition that a group has not consumed, so many should have a copy in it
 _SAMPLE = 8  # so many of a topic that have none are looked for in its other partitions

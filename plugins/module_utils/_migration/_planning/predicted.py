@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import ClusterIdentity
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_plan import TopicPlan
+from ..._model.cluster_identity import ClusterIdentity
+from ..._model.errors import Refused
+from ..._model.failure_kinds import FailureKind
+from ..._model.records import TopicPartition
+from ..._model.topic_plan import TopicPlan
 
 
 class Prediction(t.NamedTuple):

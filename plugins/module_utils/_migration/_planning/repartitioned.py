@@ -10,49 +10,23 @@ import dataclasses
 import time
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
-    Decision,
-    Policy,
-    failed,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged import (
-    Sources,
-    blocked_by_one,
-    decide_merged,
-    untouched,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.merged_counts import (
-    counting,
-    found_in,
-    missing_records,
-    read_around,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.merged_topics import (
-    Merged,
-    lacking,
-    merged_topics,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.settling import (
-    PAUSE,
-    SAY_WAITING_EVERY,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
-    Copied,
-    Evidence,
-    PlanEntry,
-    SourcePosition,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, paced, silent
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.count_job import Copy, GroupCount
+from ..._matching.evidence import Decision, Policy, failed
+from ..._matching.merged import Sources, blocked_by_one, decide_merged, untouched
+from ..._model.match_on import MatchOn
+from ..._model.plan import Copied, Evidence, PlanEntry, SourcePosition
+from ..._model.policies import OnUncommitted
+from ..._model.progress import Say, paced, silent
+from ..._model.records import TopicPartition
+from ..._model.verdicts import Reason, Verdict
+from ..._spark.count_job import Copy, GroupCount
+from ..cluster_logs import ClusterLogs
+from ..drafts import Draft
+from .merged_counts import counting, found_in, missing_records, read_around
+from .merged_topics import Merged, lacking, merged_topics
+from .settling import PAUSE, SAY_WAITING_EVERY
 
 if t.TYPE_CHECKING:
-    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import SparkSession
+    from ..._spark.spark_library import SparkSession
 
 
 _Key = tuple[str, TopicPartition]

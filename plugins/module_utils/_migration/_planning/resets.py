@@ -9,35 +9,27 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import clusters, groups, positions, topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.reset_offsets import ResetLog, reset_decision
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import not_taken, renewal
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft, decided
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.expected import with_expected
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.selected_groups import (
-    check_keeps_offsets,
-    group_hint,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
-    CommittedOffset,
-    GroupReading,
-    commits_of,
-    partitions_of,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind, excluded
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnOutOfRange
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Key, Receipt, ReceiptEntry
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.reset_rules import ResetRule, ResetTo, first_fit
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selected, Selection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot, SnapshotEntry
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from ..._control import clusters, groups, positions, topics
+from ..._matching.evidence import Decision
+from ..._matching.reset_offsets import ResetLog, reset_decision
+from ..._model.connection import Connection
+from ..._model.errors import InvalidInput, NotFound
+from ..._model.failure_kinds import FailureKind
+from ..._model.group_state import CommittedOffset, GroupReading, commits_of, partitions_of
+from ..._model.notes import Note, NoteKind, excluded
+from ..._model.option_names import option_name
+from ..._model.plan import Plan, PlanEntry
+from ..._model.policies import OnOutOfRange
+from ..._model.receipt import Key, Receipt, ReceiptEntry
+from ..._model.records import TopicPartition
+from ..._model.reset_rules import ResetRule, ResetTo, first_fit
+from ..._model.selection import Selected, Selection
+from ..._model.snapshot import Snapshot, SnapshotEntry
+from ..._model.verdicts import Reason, Verdict
+from .. import not_taken, renewal
+from ..drafts import Draft, decided
+from ..expected import with_expected
+from ..selected_groups import check_keeps_offsets, group_hint
 
 
 class PlannedResets(t.NamedTuple):

@@ -11,20 +11,13 @@ import functools
 import itertools
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.decide import decide
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
-    Decision,
-    Need,
-    NoProgress,
-    Policy,
-    Question,
-    internal_error,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.background import at_once
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, MigrationError
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted, paced, silent
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ..._matching.decide import decide
+from ..._matching.evidence import Decision, Need, NoProgress, Policy, Question, internal_error
+from ..._model.background import at_once
+from ..._model.errors import BrokerError, MigrationError
+from ..._model.progress import Say, counted, paced, silent
+from ..._model.records import TopicPartition
+from ..cluster_logs import ClusterLogs
 
 PAUSE = 1.0  # seconds between two looks at a replication tool that lags
 SAY_WAITING_EVERY = 5.0  # seconds

@@ -9,25 +9,21 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Policy
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import EVERYTHING, MatchOn
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
-    OnConflict,
-    OnUncommitted,
-    Strategy,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_plan import TopicPlan
+from ..._matching.evidence import Policy
+from ..._model.match_on import EVERYTHING, MatchOn
+from ..._model.notes import Note
+from ..._model.plan import Plan, PlanEntry
+from ..._model.policies import OnConflict, OnUncommitted, Strategy
+from ..._model.progress import Say
+from ..._model.records import TopicPartition
+from ..._model.replication_policy import ReplicationPolicy
+from ..._model.spark import SparkOptions
+from ..._model.topic_plan import TopicPlan
+from ..cluster_logs import ClusterLogs
+from ..drafts import Draft
 
 if t.TYPE_CHECKING:
-    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import SparkSession
+    from ..._spark.spark_library import SparkSession
 
 DraftKey = tuple[str, TopicPartition]  # group and partition, as they are called at the destination
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import collections
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Span, united
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import PlanEntry
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
+from ..._matching.evidence import Span, united
+from ..._model.plan import PlanEntry
+from ..._model.records import Record, TopicPartition
+from ..cluster_logs import ClusterLogs
 
 Pair = tuple[TopicPartition, TopicPartition]  # a partition on both sides
 Entries = t.Mapping[TopicPartition, t.Sequence[PlanEntry]]  # by their partition

@@ -13,49 +13,35 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import clusters
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import merged_groups
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.by_mirror_maker import (
-    by_mirror_maker,
-    no_copies,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.by_records import by_records
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.identical import identical
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.predicted import (
-    Prediction,
-    predict,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import (
-    DraftKey,
-    StrategyInput,
-    StrategyOutput,
-    TranslateOptions,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.expected import still_true, with_expected
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.file_clusters import equal_ids
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.one_cluster import (
-    check_nothing_stays,
-    check_rules_fit,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.take_snapshot import check_snapshot_cluster
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.unknown_rules import unknown_rules
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.background import at_once
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import ClusterIdentity
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted, Strategy
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted, first_of, silent
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_plan import TopicPlan
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import session_on_demand
+from ..._control import clusters
+from ..._model.background import at_once
+from ..._model.cluster_identity import ClusterIdentity
+from ..._model.connection import Connection
+from ..._model.mapping import Mapping
+from ..._model.match_on import MatchOn
+from ..._model.notes import Note, NoteKind
+from ..._model.plan import Plan, PlanEntry
+from ..._model.policies import OnUncommitted, Strategy
+from ..._model.progress import Say, counted, first_of, silent
+from ..._model.receipt import Receipt
+from ..._model.records import TopicPartition
+from ..._model.snapshot import Snapshot
+from ..._model.topic_plan import TopicPlan
+from ..._spark.session import session_on_demand
+from .. import drafts
+from ..cluster_logs import ClusterLogs
+from ..drafts import Draft
+from ..expected import still_true, with_expected
+from ..file_clusters import equal_ids
+from ..one_cluster import check_nothing_stays, check_rules_fit
+from ..take_snapshot import check_snapshot_cluster
+from ..unknown_rules import unknown_rules
+from . import merged_groups
+from .by_mirror_maker import by_mirror_maker, no_copies
+from .by_records import by_records
+from .identical import identical
+from .predicted import Prediction, predict
+from .strategy import DraftKey, StrategyInput, StrategyOutput, TranslateOptions
 
 STRATEGIES: t.Mapping[Strategy, t.Callable[[StrategyInput], StrategyOutput]] = {
     Strategy.RECORDS: by_records,

@@ -14,36 +14,24 @@ import contextlib
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certificates import FromTheEnd, has_arrived
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
-    Anchor,
-    Decision,
-    Need,
-    Policy,
-    Question,
-    internal_error,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.whole import Counted, decide_counted
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.settling import Case, answer_all
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import TailCheck
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted, silent
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark import count_job, tail_job
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_frame import (
-    Extent,
-    LogPair,
-    layout_of,
-    read_contents,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept, obstacle
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.tail_job import Tail
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import Layout
+from ..._matching.certificates import FromTheEnd, has_arrived
+from ..._matching.evidence import Anchor, Decision, Need, Policy, Question, internal_error
+from ..._matching.whole import Counted, decide_counted
+from ..._model.policies import TailCheck
+from ..._model.progress import Say, counted, silent
+from ..._model.records import TopicPartition
+from ..._model.spark import SparkOptions
+from ..._model.verdicts import Reason
+from ..._spark import count_job, tail_job
+from ..._spark.content_frame import Extent, LogPair, layout_of, read_contents
+from ..._spark.session import kept, obstacle
+from ..._spark.tail_job import Tail
+from ..._spark.worker_packing import Layout
+from ..cluster_logs import ClusterLogs
+from .settling import Case, answer_all
 
 if t.TYPE_CHECKING:
-    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import DataFrame, SparkSession
+    from ..._spark.spark_library import DataFrame, SparkSession
 
 _Key = t.TypeVar("_Key")
 

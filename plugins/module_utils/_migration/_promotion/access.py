@@ -12,31 +12,16 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import (
-    ALLOW,
-    DENY,
-    EVERY,
-    GROUP,
-    LITERAL,
-    TOPIC,
-    TRANSACTIONAL_ID,
-    Acl,
-    is_principal,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import Acls, PromotionOptions
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import matches
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_plan import (
-    ADD,
-    EXTRA,
-    REMOVE,
-    AclChange,
-)
+from ..._model.acls import ALLOW, DENY, EVERY, GROUP, LITERAL, TOPIC, TRANSACTIONAL_ID, Acl, is_principal
+from ..._model.errors import InvalidInput, Refused
+from ..._model.failure_kinds import FailureKind
+from ..._model.mapping import Mapping
+from ..._model.notes import Note, NoteKind
+from ..._model.option_names import option_name
+from ..._model.progress import first_of
+from ..._model.promotion import Acls, PromotionOptions
+from ..._model.selection import matches
+from ..._model.topic_plan import ADD, EXTRA, REMOVE, AclChange
 
 _READING = ("DESCRIBE", "DESCRIBE_CONFIGS", "READ")
 _NAMED = 5  # ACLs that a note names

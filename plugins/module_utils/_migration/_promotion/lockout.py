@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import DENY, EVERY, LITERAL, Acl
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_of
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import OnLockout
+from ..._model.acls import DENY, EVERY, LITERAL, Acl
+from ..._model.errors import Refused
+from ..._model.failure_kinds import FailureKind
+from ..._model.notes import Note, NoteKind
+from ..._model.option_names import option_name
+from ..._model.progress import first_of
+from ..._model.promotion import OnLockout
 
 _NAMED = 5  # ACLs that a message names
 

@@ -11,20 +11,13 @@ import dataclasses
 import re
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind, excluded
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import (
-    EXCLUDED_TOPICS,
-    CommittedTopics,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import (
-    Selection,
-    all_excluded,
-    matches,
-)
+from ..._model.errors import InvalidInput, NotFound
+from ..._model.failure_kinds import FailureKind
+from ..._model.mapping import Mapping
+from ..._model.notes import Note, NoteKind, excluded
+from ..._model.option_names import option_name
+from ..._model.promotion import EXCLUDED_TOPICS, CommittedTopics
+from ..._model.selection import Selection, all_excluded, matches
 
 LONGEST_NAME = 249  # characters: org.apache.kafka.common.internals.Topic, as all rules for names here
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")

@@ -9,51 +9,26 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups, positions, topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.acl_requests import (
-    create_acls,
-    delete_acls,
-    list_acls,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import alter_topic_configs
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.creation import Creation
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.topic_changes import add_partitions
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import topic_making
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion import (
-    survey,
-    topic_decisions,
-    trial,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.survey import TopicState
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.file_clusters import (
-    KEEPS_ROLLBACK,
-    check_cluster,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import ClusterIdentity
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import is_as_made, is_same_value
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import (
-    CommittedTopics,
-    OnFewerPartitions,
-    PromotionOptions,
-    check_selection,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_plan import (
-    ADD,
-    REMOVE,
-    TopicChange,
-    TopicPlan,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_receipt import (
-    PromotionReceipt,
-    Setting,
-    TopicReceipt,
-)
+from ..._control import groups, positions, topics
+from ..._control.acl_requests import create_acls, delete_acls, list_acls
+from ..._control.configs import alter_topic_configs
+from ..._control.creation import Creation
+from ..._control.topic_changes import add_partitions
+from ..._model.cluster_identity import ClusterIdentity
+from ..._model.connection import Connection
+from ..._model.errors import Refused
+from ..._model.failure_kinds import FailureKind
+from ..._model.mapping import Mapping
+from ..._model.new_topics import is_as_made, is_same_value
+from ..._model.promotion import CommittedTopics, OnFewerPartitions, PromotionOptions, check_selection
+from ..._model.records import TopicPartition
+from ..._model.selection import Selection
+from ..._model.topic_plan import ADD, REMOVE, TopicChange, TopicPlan
+from ..._model.topic_receipt import PromotionReceipt, Setting, TopicReceipt
+from .. import topic_making
+from ..file_clusters import KEEPS_ROLLBACK, check_cluster
+from . import survey, topic_decisions, trial
+from .survey import TopicState
 
 Save = t.Callable[[PromotionReceipt], None]
 _AGAIN = "plan the promotion again, and review what has changed"

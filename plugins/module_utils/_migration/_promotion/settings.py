@@ -8,29 +8,14 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import (
-    IN_SYNC,
-    following_settings,
-    is_same_value,
-    takes_no_records,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name, ways
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted, first_of
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import (
-    OnUnknownSetting,
-    Override,
-    PromotionOptions,
-    Settings,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import matches
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_plan import (
-    DEFAULT,
-    OVERRIDE,
-    SOURCE,
-    SettingChange,
-)
+from ..._model.errors import InvalidInput, Refused
+from ..._model.failure_kinds import FailureKind
+from ..._model.new_topics import IN_SYNC, following_settings, is_same_value, takes_no_records
+from ..._model.option_names import option_name, ways
+from ..._model.progress import counted, first_of
+from ..._model.promotion import OnUnknownSetting, Override, PromotionOptions, Settings
+from ..._model.selection import matches
+from ..._model.topic_plan import DEFAULT, OVERRIDE, SOURCE, SettingChange
 
 _NAMED = 5  # topics that a message names
 

@@ -11,29 +11,19 @@ import functools
 import typing as t
 import uuid
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import (
-    acl_requests,
-    clusters,
-    permissions,
-    storage,
-    topics,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import (
-    TopicConfigs,
-    shows_setting,
-    topic_configs,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.topic_changes import try_creation
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion import naming
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.file_clusters import equal_ids
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.background import at_once
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import NewTopic
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import Acls, CommittedTopics
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+from ..._control import acl_requests, clusters, permissions, storage, topics
+from ..._control.configs import TopicConfigs, shows_setting, topic_configs
+from ..._control.topic_changes import try_creation
+from ..._model.acls import Acl
+from ..._model.background import at_once
+from ..._model.connection import Connection
+from ..._model.mapping import Mapping
+from ..._model.new_topics import NewTopic
+from ..._model.notes import Note
+from ..._model.promotion import Acls, CommittedTopics
+from ..._model.selection import Selection
+from ..file_clusters import equal_ids
+from . import naming
 
 _OPEN = "allow.everyone.if.no.acl.found"
 _PROBE = "streamshift-probe"  # a topic that is never made, and whose settings show what the brokers know

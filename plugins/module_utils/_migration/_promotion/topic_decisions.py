@@ -8,32 +8,17 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion import (
-    access,
-    lockout,
-    settings,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.survey import Survey, TopicState
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import IN_SYNC, topic_like
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted, first_of
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import (
-    Acls,
-    OnFewerPartitions,
-    OnMissing,
-    PromotionOptions,
-    Settings,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_plan import (
-    ADD,
-    SettingChange,
-    TopicChange,
-    TopicPlan,
-)
+from ..._model.errors import Refused
+from ..._model.failure_kinds import FailureKind
+from ..._model.mapping import Mapping
+from ..._model.new_topics import IN_SYNC, topic_like
+from ..._model.notes import Note, NoteKind
+from ..._model.option_names import option_name
+from ..._model.progress import counted, first_of
+from ..._model.promotion import Acls, OnFewerPartitions, OnMissing, PromotionOptions, Settings
+from ..._model.topic_plan import ADD, SettingChange, TopicChange, TopicPlan
+from . import access, lockout, settings
+from .survey import Survey, TopicState
 
 _NAMED = 5  # names in a note
 

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import itertools
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import topic_changes
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.acl_requests import missing_cluster_acls
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.topic_changes import Refusal
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import topic_making
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.settings import replicas_problem
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import NewTopic
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name, ways
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_plan import EXTRA, TopicChange, TopicPlan
+from ..._control import topic_changes
+from ..._control.acl_requests import missing_cluster_acls
+from ..._control.topic_changes import Refusal
+from ..._model.connection import Connection
+from ..._model.new_topics import NewTopic
+from ..._model.option_names import option_name, ways
+from ..._model.topic_plan import EXTRA, TopicChange, TopicPlan
+from .. import topic_making
+from .settings import replicas_problem
 
 
 def check(destination: Connection, plan: TopicPlan) -> None:

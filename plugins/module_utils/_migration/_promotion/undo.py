@@ -9,27 +9,20 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.acl_requests import (
-    create_acls,
-    delete_acls,
-    list_acls,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import alter_topic_configs
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.deletion import delete_topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion import promote, survey
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.survey import TopicState
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import is_same_value
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted, first_of
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_plan import DEFAULT, SettingChange
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_receipt import (
-    PromotionReceipt,
-    TopicReceipt,
-)
+from ..._control.acl_requests import create_acls, delete_acls, list_acls
+from ..._control.configs import alter_topic_configs
+from ..._control.deletion import delete_topics
+from ..._model.acls import Acl
+from ..._model.connection import Connection
+from ..._model.errors import NotAuthorized
+from ..._model.new_topics import is_same_value
+from ..._model.notes import Note, NoteKind
+from ..._model.option_names import option_name
+from ..._model.progress import counted, first_of
+from ..._model.topic_plan import DEFAULT, SettingChange
+from ..._model.topic_receipt import PromotionReceipt, TopicReceipt
+from . import promote, survey
+from .survey import TopicState
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

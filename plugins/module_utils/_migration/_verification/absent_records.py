@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import dataclasses
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.absent import FIRST, NEAR, missing
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Span
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Matching
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import PlanEntry
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding, Flaw, ProblemKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Absent
+from ..._matching.absent import FIRST, NEAR, missing
+from ..._matching.evidence import Span
+from ..._model.match_on import Matching
+from ..._model.notes import Note, NoteKind
+from ..._model.plan import PlanEntry
+from ..._model.report import Finding, Flaw, ProblemKind
+from ..._model.verdicts import Absent
+from ..cluster_logs import ClusterLogs
 
 
 def unseen(entry: PlanEntry) -> tuple[Span, Span] | None:

@@ -9,29 +9,25 @@ from __future__ import annotations
 import collections
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claims import Claim
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups, topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts, take_snapshot
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification.comparison import ClaimCase
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.file_clusters import changed_entries
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
-    commit_text,
-    commits_of,
-    same_commit,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import EVERYTHING, MatchOn
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems import Problem
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import ProblemKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
+from ..._comparing.claims import Claim
+from ..._control import groups, topics
+from ..._model.connection import Connection
+from ..._model.group_state import commit_text, commits_of, same_commit
+from ..._model.mapping import Mapping
+from ..._model.match_on import EVERYTHING, MatchOn
+from ..._model.notes import Note
+from ..._model.plan import Plan, PlanEntry, SourcePosition
+from ..._model.policies import OnActiveGroup
+from ..._model.problems import Problem
+from ..._model.receipt import Receipt
+from ..._model.records import TopicPartition
+from ..._model.report import ProblemKind
+from ..._model.selection import Selection
+from ..._model.verdicts import Verdict
+from .. import drafts, take_snapshot
+from ..drafts import Draft
+from ..file_clusters import changed_entries
+from .comparison import ClaimCase
 
 
 class Claims(t.NamedTuple):

@@ -11,37 +11,21 @@ import dataclasses
 import time
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claims import (
-    Claim,
-    Window,
-    Windows,
-    window,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.verified import finding
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification.partition_units import (
-    ClaimCounts,
-    InProcess,
-    PartitionUnit,
-    UnitReader,
-    on_spark,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, counted, repeating, silent
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import (
-    Finding,
-    Flaw,
-    PartitionOffset,
-    ProblemKind,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import session_on_demand
+from ..._comparing.claims import Claim, Window, Windows, window
+from ..._comparing.verified import finding
+from ..._model.connection import Connection
+from ..._model.match_on import MatchOn
+from ..._model.notes import NoteKind
+from ..._model.progress import Say, counted, repeating, silent
+from ..._model.records import TopicPartition
+from ..._model.report import Finding, Flaw, PartitionOffset, ProblemKind
+from ..._model.spark import SparkOptions
+from ..._spark.session import session_on_demand
+from ..cluster_logs import ClusterLogs
+from .partition_units import ClaimCounts, InProcess, PartitionUnit, UnitReader, on_spark
 
 if t.TYPE_CHECKING:
-    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import SparkSession
+    from ..._spark.spark_library import SparkSession
 
 # So many offsets of both clusters together are read and counted in this process, in about 500 MB. That takes less time than
 # Spark takes to start and to read them.

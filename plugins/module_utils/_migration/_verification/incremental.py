@@ -9,8 +9,8 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, Verification
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding, Report
+from ..._model.plan import Plan, PlanEntry, Verification
+from ..._model.report import Finding, Report
 
 
 class Parted(t.NamedTuple):

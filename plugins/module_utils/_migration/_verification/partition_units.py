@@ -12,28 +12,23 @@ import dataclasses
 import itertools
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claims import Windows, aligned, pair_runs
-from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.offset_counts import (
-    AlikeRecords,
-    Contents,
-    CountedRecord,
-    without_lost,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.sums import Counts, ToolProgress
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Span, united
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record as Seen
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Piece, scan
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark import content_frame as dealing
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark import verify_job
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_frame import Extent
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.count_job import seen_edges
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept
+from ..._comparing.claims import Windows, aligned, pair_runs
+from ..._comparing.offset_counts import AlikeRecords, Contents, CountedRecord, without_lost
+from ..._comparing.sums import Counts, ToolProgress
+from ..._matching.evidence import Span, united
+from ..._model.connection import Connection
+from ..._model.match_on import MatchOn
+from ..._model.records import Record as Seen
+from ..._model.records import TopicPartition
+from ..._records.scanning import Piece, scan
+from ..._spark import content_frame as dealing
+from ..._spark import verify_job
+from ..._spark.content_frame import Extent
+from ..._spark.count_job import seen_edges
+from ..._spark.session import kept
 
 if t.TYPE_CHECKING:
-    from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import SparkSession
+    from ..._spark.spark_library import SparkSession
 
 # Of a claim's window this many contents, at least, tell where it ends in the other log.
 _SAMPLE = 512

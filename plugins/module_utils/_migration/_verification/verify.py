@@ -10,35 +10,23 @@ import functools
 import itertools
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Span
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification.absent_records import (
-    absent_beside,
-    unseen,
-    with_absent_flaw,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification.claimed_offsets import (
-    Claims,
-    entries_to_compare,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification.comparison import findings
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.background import at_once
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Copied, Plan, PlanEntry
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnAbsent
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems import (
-    Problem,
-    by_gravity,
-    problems_of,
-    tolerating_absent,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import Say, silent
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding, Flaw, ProblemKind, Report
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
+from ..._matching.evidence import Span
+from ..._model.background import at_once
+from ..._model.connection import Connection
+from ..._model.match_on import MatchOn
+from ..._model.notes import Note
+from ..._model.plan import Copied, Plan, PlanEntry
+from ..._model.policies import OnAbsent
+from ..._model.problems import Problem, by_gravity, problems_of, tolerating_absent
+from ..._model.progress import Say, silent
+from ..._model.receipt import Receipt
+from ..._model.records import Record, TopicPartition
+from ..._model.report import Finding, Flaw, ProblemKind, Report
+from ..._model.spark import SparkOptions
+from ..cluster_logs import ClusterLogs
+from .absent_records import absent_beside, unseen, with_absent_flaw
+from .claimed_offsets import Claims, entries_to_compare
+from .comparison import findings
 
 
 class Verified(t.NamedTuple):

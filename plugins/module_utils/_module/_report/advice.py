@@ -6,8 +6,8 @@
 
 from __future__ import annotations
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import ProblemKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from ..._model.report import ProblemKind
+from ..._model.verdicts import Reason, Verdict
 
 REASONS = {
     Reason.CAUGHT_UP: "Check retention.ms of the source topic, or decide yourself with on_no_anchor.",

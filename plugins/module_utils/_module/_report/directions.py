@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import dataclasses
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.figures import WRITTEN, State
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.migration_files import MigrationFiles
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.occasion import Occasion
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.recorded import selected_entries
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.totals import Totals
+from ..._model.option_names import option_name
+from ..._model.progress import counted
+from ..._model.verdicts import Verdict
+from .figures import WRITTEN, State
+from .migration_files import MigrationFiles
+from .occasion import Occasion
+from .recorded import selected_entries
+from .totals import Totals
 
 _APPLYING = ("group_clone", "group_migration", "group_reset")  # the roles with a phase apply
 _KEEP_RECEIPT = "Keep receipt.json: without it, nothing can be rolled back."

@@ -9,16 +9,13 @@ from __future__ import annotations
 import enum
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Evidence, PlanEntry, SourcePosition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import ReceiptEntry
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.migration_files import MigrationFiles
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.recorded import (
-    SelectionLists,
-    selected_entries,
-)
+from ..._model.plan import Evidence, PlanEntry, SourcePosition
+from ..._model.receipt import ReceiptEntry
+from ..._model.records import TopicPartition
+from ..._model.report import Finding
+from ..._model.verdicts import Verdict
+from .migration_files import MigrationFiles
+from .recorded import SelectionLists, selected_entries
 
 Key = tuple[str, TopicPartition]
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.figures import GroupPartition, LogPlace
+from ..._model.notes import Note
+from ..._model.records import TopicPartition
+from .figures import GroupPartition, LogPlace
 
 _Ranges = t.Mapping[TopicPartition, tuple[int, int]]
 

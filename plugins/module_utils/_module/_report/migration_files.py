@@ -9,13 +9,13 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, report, snapshot
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import ClusterIdentity
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import option_name
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnMismatch
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.digests import digest
+from ..._model import plan, receipt, report, snapshot
+from ..._model.cluster_identity import ClusterIdentity
+from ..._model.errors import InvalidFile
+from ..._model.failure_kinds import FailureKind
+from ..._model.option_names import option_name
+from ..._model.policies import OnMismatch
+from ..digests import digest
 
 # In the order in which a migration makes them: each must belong to those before it.
 NAMES = ("snapshot.json", "plan.json", "report.json", "receipt.json")

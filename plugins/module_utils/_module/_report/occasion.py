@@ -11,12 +11,9 @@ import json
 import shlex
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.migration_files import NAMES
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.recorded import (
-    SelectionLists,
-    has_groups,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.steps import Step
+from .migration_files import NAMES
+from .recorded import SelectionLists, has_groups
+from .steps import Step
 
 # The playbook of each role; a rollback has one for all.
 _PLAYBOOKS = {

@@ -10,29 +10,17 @@ import base64
 import hashlib
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.figures import (
-    LOST,
-    GroupPartition,
-    offset_text,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.logs import KnownLogs
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.page_data import (
-    STATES,
-    VERDICTS,
-    page_data,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.page_script import SCRIPT
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.page_style import STYLE
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.safe_text import (
-    as_html,
-    as_script_data,
-    name_html,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.steps import steps_html
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.story import Exceptions, Problems, Story
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.totals import Totals
+from ..._model.progress import counted
+from ..._model.verdicts import Verdict
+from .figures import LOST, GroupPartition, offset_text
+from .logs import KnownLogs
+from .page_data import STATES, VERDICTS, page_data
+from .page_script import SCRIPT
+from .page_style import STYLE
+from .safe_text import as_html, as_script_data, name_html
+from .steps import steps_html
+from .story import Exceptions, Problems, Story
+from .totals import Totals
 
 
 def html_page(story: Story) -> str:

@@ -8,16 +8,12 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Copied
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.visible_text import visible
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.figures import GroupPartition, State
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.logs import KnownLogs
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.totals import (
-    GroupFigures,
-    group_figures,
-    lag_of,
-)
+from ..._model.plan import Copied
+from ..._model.verdicts import Verdict
+from ..._model.visible_text import visible
+from .figures import GroupPartition, State
+from .logs import KnownLogs
+from .totals import GroupFigures, group_figures, lag_of
 
 VERDICTS = tuple(Verdict)
 STATES = tuple(State)

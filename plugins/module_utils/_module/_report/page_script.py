@@ -9,7 +9,7 @@ It makes nodes and texts only, never HTML from a text, and asks no network.
 
 from __future__ import annotations
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.page_tables import TABLES
+from .page_tables import TABLES
 
 _MACHINERY = r"""
 "use strict";

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import rollback
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt, ReceiptEntry
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+from ..._migration._committing import rollback
+from ..._model.errors import MigrationError
+from ..._model.receipt import Receipt, ReceiptEntry
+from ..._model.selection import Selection
 
 SelectionLists = t.Mapping[str, t.Sequence[str]]
 

@@ -11,7 +11,7 @@ import json
 import re
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.visible_text import visible
+from ..._model.visible_text import visible
 
 # Markup, links that Markdown makes of bare addresses and of numbers, and what makes a heading or a list at the beginning of a
 # line. An underscore inside a word is none of them, nor are parentheses without brackets: people copy these texts into tickets.

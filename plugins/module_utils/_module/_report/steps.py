@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.safe_text import as_markdown, name_html
+from .safe_text import as_markdown, name_html
 
 
 class Step(t.NamedTuple):

@@ -9,23 +9,18 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.left_out import left_out
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import with_option_names
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems import Problem, by_gravity, problems_of
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report import advice, directions
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.figures import (
-    WRITTEN,
-    GroupPartition,
-    State,
-    group_partitions,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.logs import NO_LOGS, KnownLogs, placed
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.migration_files import MigrationFiles
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.occasion import Occasion
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.totals import Totals, totals
+from ..._model.left_out import left_out
+from ..._model.notes import Note, NoteKind
+from ..._model.option_names import with_option_names
+from ..._model.problems import Problem, by_gravity, problems_of
+from ..._model.progress import counted
+from ..._model.verdicts import Reason, Verdict
+from . import advice, directions
+from .figures import WRITTEN, GroupPartition, State, group_partitions
+from .logs import NO_LOGS, KnownLogs, placed
+from .migration_files import MigrationFiles
+from .occasion import Occasion
+from .totals import Totals, totals
 
 MOST_LEFT_OUT = 100  # lines
 MOST_EXAMPLES = 10  # of each reason, of each kind of problem, and of the notes; the table has the others

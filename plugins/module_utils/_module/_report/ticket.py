@@ -8,22 +8,13 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import counted
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.figures import (
-    LOST,
-    NOT_COUNTED,
-    GroupPartition,
-    offset_text,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.safe_text import (
-    as_markdown,
-    block_markdown,
-    name_markdown,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.steps import steps_markdown
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.story import Story
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.totals import group_figures
+from ..._model.progress import counted
+from ..._model.verdicts import Verdict
+from .figures import LOST, NOT_COUNTED, GroupPartition, offset_text
+from .safe_text import as_markdown, block_markdown, name_markdown
+from .steps import steps_markdown
+from .story import Story
+from .totals import group_figures
 
 MOST_GROUPS = 200  # a ticket takes no more than some tens of thousands of characters
 

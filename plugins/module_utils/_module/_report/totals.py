@@ -10,22 +10,13 @@ import collections
 import dataclasses
 import typing as t
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.readiness import absent_records
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt, ReceiptEntry
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.figures import (
-    NOT_COUNTED,
-    WRITTEN,
-    GroupPartition,
-    State,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.migration_files import MigrationFiles
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.recorded import (
-    SelectionLists,
-    has_groups,
-    selected_entries,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.summaries import most_repeats
+from ..._model.readiness import absent_records
+from ..._model.receipt import Receipt, ReceiptEntry
+from ..._model.verdicts import Verdict
+from ..summaries import most_repeats
+from .figures import NOT_COUNTED, WRITTEN, GroupPartition, State
+from .migration_files import MigrationFiles
+from .recorded import SelectionLists, has_groups, selected_entries
 
 _COMMITTED = (State.COMMITTED, State.UNCHANGED)
 

@@ -30,12 +30,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_rec
     TopicReceipt,
 )
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_topic_promotion
-from ansible_collections.streamshift.kafka.tests.unit.plugins.modules.world import (
-    DESTINATION,
-    SNAPSHOT,
-    SOURCE,
-    saved,
-)
+from ansible_collections.streamshift.kafka.tests.unit.plugins.modules.world import DESTINATION, SNAPSHOT, SOURCE, saved
 
 READ = Acl("TOPIC", "orders", "LITERAL", "User:billing", "*", "READ", "ALLOW")
 GROUP = Acl("GROUP", "billing", "LITERAL", "User:billing", "*", "READ", "ALLOW")

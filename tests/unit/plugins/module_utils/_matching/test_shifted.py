@@ -22,10 +22,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.build import log, run
-from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.driver import (
-    FullLog,
-    settle,
-)
+from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.driver import FullLog, settle
 from tests.attack.broker import serve
 from tests.attack.judge import FAULTS, judge
 from tests.attack.rule import by_notes

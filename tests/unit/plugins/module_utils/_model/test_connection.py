@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import (
-    connection_from,
-    refuse_store,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from, refuse_store
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 
 SERVERS = {"bootstrap_servers": ["b1:9092", "b2:9092"]}

@@ -9,11 +9,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import (
-    Mapping,
-    prefixes_from,
-    rules_from,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, prefixes_from, rules_from
 
 
 def mapping(topic_map=(), group_map=(), policy=None):

@@ -27,12 +27,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.clust
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection, connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
-    Copied,
-    Evidence,
-    Plan,
-    PlanEntry,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Copied, Evidence, Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import CertificateName, Reason, Verdict

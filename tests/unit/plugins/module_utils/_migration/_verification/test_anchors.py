@@ -27,11 +27,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnAbsent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import ProblemKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import (
-    Absent,
-    CertificateName,
-    Verdict,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Absent, CertificateName, Verdict
 
 SOURCE = connection_from({"bootstrap_servers": ["127.0.0.1:1"]}, "source cluster")
 DESTINATION = connection_from({"bootstrap_servers": ["127.0.0.1:2"]}, "destination cluster")
