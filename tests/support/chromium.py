@@ -1,5 +1,3 @@
-# Copyright (c) 2026 The streamshift.kafka authors
-# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 """A real browser for pages that people open as files."""

@@ -1,5 +1,3 @@
-# Copyright (c) 2026 The streamshift.kafka authors
-# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
 """A status as a text file for Prometheus's node exporter. Pure.

@@ -1,5 +1,3 @@
-# Copyright (c) 2026 The streamshift.kafka authors
-# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
 """Keeps the files of a run in a folder of its own. A folder appears whole, and goes whole, whenever the process is killed."""

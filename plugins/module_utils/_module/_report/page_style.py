@@ -1,5 +1,3 @@
-# Copyright (c) 2026 The streamshift.kafka authors
-# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
 """The style of the HTML report: light and dark, on a phone and on paper. A module gets its code as Python files alone."""

@@ -1,5 +1,3 @@
-# Copyright (c) 2026 The streamshift.kafka authors
-# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 """A verification by anchors looks for the first unconsumed record of the source, not for the first one that has a copy."""
