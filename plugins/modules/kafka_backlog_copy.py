@@ -403,35 +403,13 @@ note_kinds:
   elements: str
   sample: [records_expired]
 failure:
-  description: What has failed. C(msg) says the same in words, with the reason and the remedy.
+  description:
+    - What has failed. C(msg) says the same in words, with the reason and the remedy.
+    - The page C(docs/troubleshooting.md) has an entry for each C(kind). The other values are null unless the failure is about a
+      single cluster, group, topic or partition.
   returned: failure
   type: dict
-  contains:
-    kind:
-      description: Kind of the failure. The page C(docs/troubleshooting.md) has an entry for each, with cause and remedy.
-      type: str
-      returned: failure
-      sample: topic_not_empty
-    cluster:
-      description: The cluster that the failure is about; null if it is about none, or both.
-      type: str
-      returned: failure
-      sample: "destination cluster broker1:9092"
-    group:
-      description: The group, if the failure is about a single one.
-      type: str
-      returned: failure
-      sample: null
-    topic:
-      description: The topic, if the failure is about a single one.
-      type: str
-      returned: failure
-      sample: null
-    partition:
-      description: The partition, if the failure is about a single one.
-      type: int
-      returned: failure
-      sample: null
+  sample: {kind: acl_missing, cluster: "source cluster broker1:9092", group: null, topic: null, partition: null}
 """
 
 import os

@@ -130,35 +130,13 @@ note_kinds:
   elements: str
   sample: []
 failure:
-  description: What has failed. C(msg) says the same in words, with the reason and the remedy.
+  description:
+    - What has failed. C(msg) says the same in words, with the reason and the remedy.
+    - The page C(docs/troubleshooting.md) has an entry for each C(kind). The other values are null unless the failure is about a
+      single cluster, group, topic or partition.
   returned: failure
   type: dict
-  contains:
-    kind:
-      description: Kind of the failure. The page C(docs/troubleshooting.md) has an entry for each, with cause and remedy.
-      type: str
-      returned: failure
-      sample: file_damaged
-    cluster:
-      description: The cluster that the failure is about; null here.
-      type: str
-      returned: failure
-      sample: null
-    group:
-      description: The group that the failure is about; null here.
-      type: str
-      returned: failure
-      sample: null
-    topic:
-      description: The topic that the failure is about; null here.
-      type: str
-      returned: failure
-      sample: null
-    partition:
-      description: The partition that the failure is about; null here.
-      type: int
-      returned: failure
-      sample: null
+  sample: {kind: acl_missing, cluster: "source cluster broker1:9092", group: null, topic: null, partition: null}
 """
 
 import datetime
