@@ -99,7 +99,7 @@ class _Screen:
         elif self._plan or _TOTALS.match(text):
             if text.startswith("Total:"):
                 if self._partitions > _PARTITIONS:
-                    self._say(f"  ... and {self._partitions - _PARTITIONS} more, each on its line")
+                    self._say(f"  ... and {self._partitions - _PARTITIONS} more lines, one for each partition")
                 self._plan, self._partitions = False, 0
             self._say(text)
 

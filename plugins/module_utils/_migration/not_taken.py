@@ -18,8 +18,11 @@ _NAMED = 20  # groups that one line names
 def group_lines(excluded: t.Sequence[str], without_offsets: t.Mapping[str, str]) -> list[str]:
     """Whole groups. excluded: by a pattern. without_offsets: why a group keeps none, as a clause about it."""
     lines = [f"{name}: {why}" for name, why in sorted(without_offsets.items())]
-    if excluded:
-        names = first_of([with_owner(name, GROUPS) for name in excluded], _NAMED, "more groups")
+    if "" in excluded:
+        lines.append("the group with the empty name: brokers neither describe nor remove it")
+    named = [with_owner(name, GROUPS) for name in excluded if name]
+    if named:
+        names = first_of(named, _NAMED, "more groups")
         lines.append(f"{names}: excluded by exclude_group_patterns; name them to take them")
     return lines
 

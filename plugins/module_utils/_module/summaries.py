@@ -139,7 +139,7 @@ def _plan_total(plan: Plan, left_out: int) -> str:
     if predicted:
         more += f"; {predicted:,} predicted, on partitions that do not exist yet"
     if left_out:
-        more += f"; {counted(left_out, 'line')} left out"
+        more += f"; left out: see the {f'{left_out} lines' if left_out > 1 else 'line'} above"
     return (
         f"Total: {_size(len({entry.group for entry in plan.entries}), len(plan.entries))}: {', '.join(told)}; {more}."
     )

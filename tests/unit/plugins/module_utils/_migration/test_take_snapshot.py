@@ -181,11 +181,12 @@ def test_a_group_that_is_named_keeps_topics_that_are_called_like_those_of_tools(
 
 
 def test_what_is_taken_out_of_a_group_has_a_line_with_its_partitions_and_the_option(monkeypatch):
-    cluster = Cluster(monkeypatch, ["monitor", "mixed", "console-consumer-7"])
+    cluster = Cluster(monkeypatch, ["monitor", "mixed", "console-consumer-7", ""])
     cluster.committed = {"monitor": MONITOR, "mixed": [ORDERS, TopicPartition("mm2-events", 4)]}
     taken = cluster.take(Selection(groups=("billing",), group_patterns=(".*",)), surely=False)
     assert [entry.group for entry in taken.snapshot.entries] == ["billing", "mixed"]
     assert taken.snapshot.left_out == (
+        "the group with the empty name: brokers neither describe nor remove it",
         "console-consumer-7 (called like the console consumer's): excluded by exclude_group_patterns; name them to take them",
         f"mixed mm2-events-4 {LIKE_MIRROR_MAKER}; name the group or the topic to take it",
         f"monitor heartbeats-0 to 2 {LIKE_MIRROR_MAKER}; name the group or the topic to take it",
