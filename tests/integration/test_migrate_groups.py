@@ -208,6 +208,9 @@ def test_a_reviewed_plan_is_applied_whole_and_only_while_the_source_stands(
     source, destination, orders, controller, monkeypatch
 ):
     monkeypatch.setenv("USER", "mia")
+    monkeypatch.setenv(
+        "ANSIBLE_REMOTE_TMP", str(controller.directory / "tmp")
+    )  # Ansible looks for the home of this user
     its = {"phase": "apply", "groups": [orders]}
     assert "There is no plan file" in failed(controller.migrate_groups(**its))
     assert controller.files() == {}

@@ -8,7 +8,7 @@ import csv
 import io
 import typing as t
 
-from .group_state import IDLE_STATES, GroupKind, GroupMember, GroupReading
+from .group_state import GroupKind, GroupMember, GroupReading
 from .known_names import GROUPS, known
 from .records import TopicPartition
 from .visible_text import visible
@@ -76,7 +76,7 @@ class GroupOverview(t.NamedTuple):
             more = f", and {len(beyond) - 1} more" if beyond[1:] else ""
             offset, end = reading.offsets[where].offset, self.logs[where][1]
             return f"it has committed {offset} on {where}, after the log's end {end}{more}"
-        if reading.state not in IDLE_STATES:
+        if reading.has_members:
             return "it is in use: stop its consumers first"
         return None
 

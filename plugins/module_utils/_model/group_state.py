@@ -25,9 +25,6 @@ class CommittedOffset(t.NamedTuple):
 
 Commits = dict[TopicPartition, CommittedOffset]
 
-# Of groups without members. Brokers before 2.6 list no states.
-IDLE_STATES = ("", "Empty", "Dead")
-
 
 class GroupKind(enum.StrEnum):
     """What a group is, and so whether it keeps committed offsets: those of the first two kinds do."""

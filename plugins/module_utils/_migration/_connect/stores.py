@@ -10,7 +10,6 @@ from ..._control import groups
 from ..._model.connection import Connection
 from ..._model.errors import BrokerError, GroupBusy
 from ..._model.failure_kinds import FailureKind
-from ..._model.group_state import IDLE_STATES
 from ..._model.notes import Note
 from ..._model.records import TopicPartition
 
@@ -65,8 +64,8 @@ def check_stopped(connection: Connection, worker_groups: t.Collection[str]) -> N
 
 def running_workers(connection: Connection) -> list[str]:
     """The groups of Connect's workers that have members, by name."""
-    listed = groups.list_groups(connection, surely=False)
-    return [each.group for each in listed if each.protocol_type == "connect" and each.state not in IDLE_STATES]
+    listed = [each.group for each in groups.list_groups(connection, surely=False) if each.protocol_type == "connect"]
+    return [name for name, its in groups.read_groups(connection, listed).items() if its.has_members]
 
 
 def check_read_back(store: Store, changes: Changes, cluster: str) -> dict[TopicPartition, int]:
