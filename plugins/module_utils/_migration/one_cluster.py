@@ -10,7 +10,7 @@ from .._model.connection import Connection
 from .._model.errors import Refused
 from .._model.failure_kinds import FailureKind
 from .._model.mapping import Mapping
-from .._model.option_names import option_name
+from .._model.option_names import option_name, ways
 from .._model.progress import first_of
 from .drafts import Draft
 
@@ -36,9 +36,11 @@ def check_nothing_stays(
         raise Refused(
             f"{source} and {destination} are one cluster, and nothing would change for {first_of(sorted(same), _NAMED)}",
             why="their brokers have the same addresses, or their topics the same ids and logs",
-            remedy=f"give every group another name by {option_name('group_map')}, "
-            f"or its topics by {option_name('topic_map')}; if two clusters are meant, "
-            "correct bootstrap_servers of one of them",
+            remedy=ways(
+                ("group_map", f"give every group another name by {option_name('group_map')}"),
+                ("topic_map", f"give its topics other names by {option_name('topic_map')}"),
+                ("", "if two clusters are meant, correct bootstrap_servers of one of them"),
+            ),
             kind=FailureKind.ONE_CLUSTER,
         )
 

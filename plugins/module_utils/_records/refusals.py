@@ -11,7 +11,7 @@ from .._model.connection import Connection
 from .._model.copy_progress import Progress, begin_anew
 from .._model.errors import BrokerError, Fenced, MigrationError, NotAuthorized, NotFound, Refused
 from .._model.failure_kinds import FailureKind
-from .._model.option_names import option_name
+from .._model.option_names import option_name, ways
 from .._model.records import TopicPartition
 from .confluent_library import KafkaError
 from .consumer_client import connection_failed
@@ -152,7 +152,11 @@ def raise_for_header(exc: SystemError, connection: Connection, message: t.Any, r
         topic=message.topic(),
         partition=message.partition(),
         why="confluent-kafka, which reads the records, cannot read it",
-        remedy=remedy or f"leave headers out of {option_name('match_on')}",
+        remedy=remedy
+        or ways(
+            ("match_on", f"leave headers out of {option_name('match_on')}"),
+            ("exclude_topic_patterns", f"leave the topic out by {option_name('exclude_topic_patterns')}"),
+        ),
         kind=FailureKind.RECORD_UNREADABLE,
     ) from exc
 

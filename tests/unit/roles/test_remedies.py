@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import types
 from collections.abc import Callable, Iterator
@@ -12,29 +13,53 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts, renewal
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import entry_decision, rollback
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import drafts, one_cluster, renewal
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import (
+    conflicts,
+    coverage,
+    entry_decision,
+    rollback,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion import settings, trial
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import set_variables
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import PlanEntry, SourcePosition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnAdvance, OnRewind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
+    OnAdvance,
+    OnMissingEntry,
+    OnRewind,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import PromotionOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import (
+    Snapshot,
+    SnapshotEntry,
+    SnapshotGroup,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_plan import TopicPlan
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Absent, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._records import refusals
 from ansible_collections.streamshift.kafka.plugins.plugin_utils._option_names import option_names, variables
 
 ROOT = Path(__file__).parents[3]
 P = TopicPartition("orders", 0)
 COMMIT, PROMOTION, PREFLIGHT = "kafka_offset_commit", "kafka_topic_promotion", "kafka_migration_info"
+TRANSLATE = "kafka_offset_translate"
+SOURCE = Connection("source cluster", ("broker1:9092",))
 USERS = {
+    TRANSLATE: ("group_migration", "mirror_maker_group_sync", "group_clone", "group_reset"),
     COMMIT: ("group_migration", "mirror_maker_group_sync", "backlog_migration", "group_clone", "group_reset"),
     PROMOTION: ("group_migration", "mirror_maker_group_sync", "topic_promotion"),
     PREFLIGHT: ("group_migration", "mirror_maker_group_sync", "backlog_migration", "group_clone"),
 }
+
+
+@functools.cache
+def its_variables(role: str) -> list[str]:
+    return variables(str(ROOT / "roles/common"), role)
 
 
 def at(offset: int | None) -> CommittedOffset | None:
@@ -66,6 +91,29 @@ def unknown_setting() -> str:
     wanted = {"orders": settings.Wanted({}, {}, ("message.format.version",))}
     settings.check_known_settings(wanted, PromotionOptions(), "c")
     raise AssertionError("it is not refused")
+
+
+def one_cluster_nothing_changes() -> str:
+    one_cluster.check_nothing_stays([drafts.Draft("g", P, "g", P, at(5))], True, SOURCE, SOURCE)
+    raise AssertionError("it is not refused")
+
+
+def lines_removed() -> str:
+    snapshot = Snapshot("c", (SnapshotGroup("g", "classic"),), (SnapshotEntry("g", P, CommittedOffset(5)),))
+    coverage.check_covers(Plan("c", "d", snapshot.digest(), ()), snapshot, OnMissingEntry.FAIL)
+    raise AssertionError("it is not refused")
+
+
+def absent() -> str:
+    entry = PlanEntry("g", P, 50, Verdict.EXACT, (SourcePosition("g", P, 7),), absent=Absent(3, 9))
+    return conflicts.absent_objections([entry])[entry.key]
+
+
+def header_unreadable() -> str:
+    exc = SystemError("a header")
+    exc.__cause__ = UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte")
+    message = types.SimpleNamespace(offset=lambda: 3, topic=lambda: "orders", partition=lambda: 0)
+    refusals.raise_for_header(exc, SOURCE, message)
 
 
 def replicas() -> str:
@@ -108,6 +156,10 @@ REMEDIES: dict[str, tuple[str, Callable[..., str]]] = {
     "expires": (COMMIT, expires),
     "two groups": (PREFLIGHT, lambda: two_sources(("a", "b"), ("t", "t"))),
     "two topics": (PREFLIGHT, lambda: two_sources(("g", "g"), ("t", "u"))),
+    "nothing changes": (PREFLIGHT, one_cluster_nothing_changes),
+    "removed lines": (COMMIT, lines_removed),
+    "absent": (COMMIT, absent),
+    "unreadable header": (TRANSLATE, header_unreadable),
     "unknown setting": (PROMOTION, unknown_setting),
     "too few replicas": (PROMOTION, replicas),
     "refused setting": (PROMOTION, refused_setting),
@@ -119,12 +171,13 @@ def in_role() -> Iterator[Callable[..., None]]:
     """``in_role(module, role, phase)``: messages are those of a task of this role."""
 
     def run(module: str, role: str, phase: str | None) -> None:
-        set_variables(option_names(module, role, phase, variables(str(ROOT / "roles/common"), role)))
+        set_variables(option_names(module, role, phase, its_variables(role)))
 
     yield run
     set_variables(None)
 
 
+@functools.cache
 def options_of_modules() -> set[str]:
     """Every option that has two words: one word may be meant as a word."""
     found = set()
@@ -147,7 +200,7 @@ def test_a_remedy_names_only_what_the_role_has(in_role, monkeypatch, role, what,
     except MigrationError as exc:
         assert exc.remedy, "there is no way on"
         told = str(exc)
-    has = set(variables(str(ROOT / "roles/common"), role))
+    has = set(its_variables(role))
     words = set(re.findall(r"[a-z]+(?:_[a-z]+)*", told))
     assert words & options_of_modules() <= {"source_alias"}, told
     assert {word for word in words if word.startswith(f"{role}_")} <= has, told

@@ -10,7 +10,7 @@ import typing as t
 from ..._model.errors import Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.group_state import CommittedOffset, commit_text, same_commit
-from ..._model.option_names import option_name
+from ..._model.option_names import option_name, ways
 from ..._model.plan import PlanEntry
 from ..._model.policies import OnAdvance, OnBlocked, OnRewind
 from ..._model.receipt import Key, Origin, Receipt, ReceiptEntry
@@ -55,9 +55,9 @@ def objected(
 
 def absent_objections(entries: t.Iterable[PlanEntry]) -> dict[Key, str]:
     """Why the offsets must not be written whose destination lacks unconsumed records, by key."""
-    remedy = (
-        f"let the replication tool copy them and plan again, or set {option_name('on_absent')} to warn "
-        "if it leaves them out on purpose"
+    remedy = ways(
+        ("", "let the replication tool copy them and plan again"),
+        ("on_absent", f"set {option_name('on_absent')} to warn if it leaves them out on purpose"),
     )
     return {entry.key: f"{entry.absent}; {remedy}" for entry in entries if entry.absent}
 

@@ -9,7 +9,7 @@ import typing as t
 from ..._model.errors import Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.moves import moves, moves_text
-from ..._model.option_names import option_name
+from ..._model.option_names import option_name, ways
 from ..._model.plan import Plan
 from ..._model.policies import OnMissingEntry
 from ..._model.progress import counted, first_of
@@ -48,7 +48,10 @@ def check_covers(plan: Plan, snapshot: Snapshot, on_missing_entry: OnMissingEntr
             f"the plan has no entry for {counted(len(missing), 'commit')} of the snapshot that it was made from: "
             f"{first_of(missing, _NAMED)}",
             why="somebody has removed lines of the plan; without an offset, a consumer would start by its auto.offset.reset",
-            remedy=f"plan again, or set {option_name('on_missing_entry')} to skip to leave out what was removed",
+            remedy=ways(
+                ("", "plan again"),
+                ("on_missing_entry", f"set {option_name('on_missing_entry')} to skip to leave out what was removed"),
+            ),
             kind=FailureKind.ENTRY_MISSING,
         )
     return [f"{name}: no entry in the plan: left out ({option_name('on_missing_entry')}: skip)" for name in missing]
