@@ -94,9 +94,38 @@ options:
         description:
           - Scope to request from O(cluster.oauth_token_url).
         type: str
+      oauth_audience:
+        description:
+          - Audience to request from O(cluster.oauth_token_url), as Auth0 and others need it.
+        type: str
+      oauth_token:
+        description:
+          - A token that something else has fetched, such as a lookup with the workload identity of a cloud, in place of
+            O(cluster.oauth_token_url). It must be good until the run ends, because it is not renewed.
+        type: str
+      oauth_extensions:
+        description:
+          - What to send with each token, such as C(logicalCluster) and C(identityPoolId) of Confluent Cloud.
+        type: dict
       aws_region:
         description:
           - Region of an Amazon MSK cluster with IAM access control. Needs C(aws-msk-iam-sasl-signer-python).
+        type: str
+      aws_profile:
+        description:
+          - Profile of the AWS credentials to use with O(cluster.aws_region). By default, botocore's search for credentials.
+        type: str
+      aws_role_arn:
+        description:
+          - Role to assume with these credentials, for example in the account of the cluster.
+        type: str
+      aws_role_session_name:
+        description:
+          - Name of the session of O(cluster.aws_role_arn), which CloudTrail shows. V(streamshift) by default.
+        type: str
+      aws_external_id:
+        description:
+          - External id that the trust policy of O(cluster.aws_role_arn) asks for.
         type: str
       request_timeout:
         description:
@@ -116,20 +145,26 @@ requirements:
 """
 
 
-def _only_read(option: str, description: str) -> str:
-    """The same for a cluster that a module only reads, and that is optional."""
+def _named(option: str, description: str) -> str:
+    """The same for a cluster of another name."""
     return (
         ModuleDocFragment.DOCUMENTATION.replace("  cluster:\n", f"  {option}:\n", 1)
         .replace("- The Kafka cluster.", f"- {description}", 1)
-        .replace("    required: true\n    suboptions:", "    suboptions:", 1)
         .replace("O(cluster.", f"O({option}.")
-        .partition("requirements:\n")[0]
     )
 
 
-ModuleDocFragment.SOURCE = _only_read(  # type: ignore[attr-defined]
-    "source", "The Kafka cluster that the groups come from."
-)
+def _only_read(option: str, description: str) -> str:
+    """The same for a cluster that a module only reads, and that is optional."""
+    text = _named(option, description).replace("    required: true\n    suboptions:", "    suboptions:", 1)
+    return text.partition("requirements:\n")[0]
+
+
+_SOURCE = "The Kafka cluster that the groups come from."
+ModuleDocFragment.SOURCE = _only_read("source", _SOURCE)  # type: ignore[attr-defined]
+ModuleDocFragment.SOURCE_DESTINATION = _named("source", _SOURCE).partition("requirements:\n")[0] + _named(  # type: ignore[attr-defined]
+    "destination", "The Kafka cluster that the groups move to."
+).removeprefix("\noptions:\n")
 ModuleDocFragment.SOURCE_CLUSTER = _only_read(  # type: ignore[attr-defined]
     "source_cluster",
     "The source cluster, for the lag and the ends of its logs. If it does not answer within seconds, the report says so.",

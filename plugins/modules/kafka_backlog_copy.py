@@ -24,7 +24,7 @@ author:
   - The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
   - streamshift.kafka._attributes
-  - streamshift.kafka._source_destination
+  - streamshift.kafka._cluster.source_destination
   - streamshift.kafka._mapping.topics
   - streamshift.kafka._mapping.groups
   - streamshift.kafka._spark

@@ -21,7 +21,7 @@ author:
 extends_documentation_fragment:
   - streamshift.kafka._attributes
   - streamshift.kafka._attributes.files
-  - streamshift.kafka._source_destination
+  - streamshift.kafka._cluster.source_destination
   - streamshift.kafka._selection.topics
   - streamshift.kafka._entries
 options:

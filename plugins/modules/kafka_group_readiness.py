@@ -20,7 +20,7 @@ author:
   - The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
   - streamshift.kafka._attributes
-  - streamshift.kafka._source_destination
+  - streamshift.kafka._cluster.source_destination
 options:
   plan:
     description:

@@ -30,7 +30,7 @@ author:
 extends_documentation_fragment:
   - streamshift.kafka._attributes
   - streamshift.kafka._attributes.files
-  - streamshift.kafka._source_destination
+  - streamshift.kafka._cluster.source_destination
   - streamshift.kafka._mapping
   - streamshift.kafka._mapping.topics
   - streamshift.kafka._mapping.groups

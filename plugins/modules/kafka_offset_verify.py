@@ -25,7 +25,7 @@ author:
 extends_documentation_fragment:
   - streamshift.kafka._attributes
   - streamshift.kafka._attributes.info_module
-  - streamshift.kafka._source_destination
+  - streamshift.kafka._cluster.source_destination
   - streamshift.kafka._selection
   - streamshift.kafka._selection.topics
   - streamshift.kafka._mapping

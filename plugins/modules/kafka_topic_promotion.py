@@ -23,7 +23,7 @@ author:
 extends_documentation_fragment:
   - streamshift.kafka._attributes
   - streamshift.kafka._attributes.files
-  - streamshift.kafka._source_destination
+  - streamshift.kafka._cluster.source_destination
   - streamshift.kafka._mapping.topics
 options:
   state:

@@ -204,13 +204,16 @@ def test_of_two_waves_the_second_is_rolled_back_while_the_first_goes_on(
     assert "Rolled back: 4 of 4 group-partitions of 2 groups." in ticket and "lag at the source" not in ticket
 
 
-def test_a_reviewed_plan_is_applied_whole_and_only_while_the_source_stands(
-    source, destination, orders, controller, monkeypatch
-):
+@pytest.fixture
+def mia(monkeypatch, controller):
+    """She runs what the test runs."""
     monkeypatch.setenv("USER", "mia")
-    monkeypatch.setenv(
-        "ANSIBLE_REMOTE_TMP", str(controller.directory / "tmp")
-    )  # Ansible looks for the home of this user
+    monkeypatch.setenv("ANSIBLE_REMOTE_TMP", str(controller.directory / "tmp"))  # she has no home
+
+
+def test_a_reviewed_plan_is_applied_whole_and_only_while_the_source_stands(
+    source, destination, orders, controller, mia
+):
     its = {"phase": "apply", "groups": [orders]}
     assert "There is no plan file" in failed(controller.migrate_groups(**its))
     assert controller.files() == {}

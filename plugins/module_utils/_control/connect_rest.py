@@ -15,10 +15,10 @@ import time
 import typing as t
 import urllib.parse
 
+from .._http.http_json import Endpoint, HttpAnswer, Json, ask, ask_patiently
 from .._model.addresses import check_url
 from .._model.errors import BrokerError, ConnectionFailed, InvalidInput, MigrationError, NotAuthorized, NotFound
 from .._model.failure_kinds import FailureKind
-from .http_json import Endpoint, HttpAnswer, Json, ask, ask_patiently
 
 SECONDS = 30.0  # for an answer
 PATIENCE = 60.0  # seconds, for workers that rebalance

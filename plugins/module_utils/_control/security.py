@@ -9,9 +9,24 @@ import ssl
 import tempfile
 import typing as t
 
+from .._http.tokens import TokenSource
 from .._model.connection import Connection, refuse_store
 from .._model.errors import InvalidInput
-from .tokens import token_provider
+from .kafka_library import AbstractTokenProvider
+
+
+class _TokenProvider(AbstractTokenProvider):
+    """What kafka-python asks for tokens, each time that it connects or logs in again."""
+
+    def __init__(self, source: TokenSource) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._source = source
+
+    def token(self) -> str:
+        return self._source.token()[0]
+
+    def extensions(self) -> dict[str, str]:
+        return self._source.extensions
 
 
 def security_options(connection: Connection) -> dict[str, t.Any]:
@@ -22,7 +37,7 @@ def security_options(connection: Connection) -> dict[str, t.Any]:
     if connection.uses_sasl:
         options["sasl_mechanism"] = connection.sasl_mechanism
         if connection.sasl_mechanism == "OAUTHBEARER":
-            options["sasl_oauth_token_provider"] = token_provider(connection)
+            options["sasl_oauth_token_provider"] = _TokenProvider(TokenSource(connection))
         else:
             options["sasl_plain_username"] = _login_name(connection)
             options["sasl_plain_password"] = connection.sasl_password

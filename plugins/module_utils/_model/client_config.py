@@ -24,6 +24,7 @@ OPTIONS = {
     "sasl.oauthbearer.client.id": "oauth_client_id",
     "sasl.oauthbearer.client.secret": "oauth_client_secret",
     "sasl.oauthbearer.scope": "oauth_scope",
+    "sasl.oauthbearer.extensions": "oauth_extensions",
     "sasl.oauthbearer.token.endpoint.url": "oauth_token_url",
     "ssl.ca.location": "ssl_cafile",
     "ssl.ca.pem": "ssl_ca",

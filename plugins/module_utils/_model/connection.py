@@ -28,6 +28,13 @@ ALIASES = {
     "ssl_password": "ssl_key_password",
 }
 OAUTH_OPTIONS = ("oauth_token_url", "oauth_client_id", "oauth_client_secret")
+# The options of each way to a token, beside the one that chooses it, and what it needs.
+_TOKEN_WAYS = {
+    "aws_region": ("aws_profile", "aws_role_arn", "aws_role_session_name", "aws_external_id"),
+    "oauth_token": (),
+    "oauth_token_url": ("oauth_client_id", "oauth_client_secret", "oauth_scope", "oauth_audience"),
+}
+_TOKEN_OPTIONS = (*(name for way, more in _TOKEN_WAYS.items() for name in (way, *more)), "oauth_extensions")
 SSL_OPTIONS = ("ssl_cafile", "ssl_certfile", "ssl_keyfile", "ssl_ca", "ssl_cert", "ssl_key", "ssl_key_password")
 _LIMITED = re.compile(
     r"too many (connect|request|login|auth)|throttl|rate.?limit|limit (is |was )?(exceeded|reached)|quota exceeded|server busy",
@@ -66,7 +73,14 @@ class Connection:
     oauth_client_id: str | None = None
     oauth_client_secret: str | None = None
     oauth_scope: str | None = None
+    oauth_audience: str | None = None
+    oauth_token: str | None = None
+    oauth_extensions: t.Mapping[str, str] = dataclasses.field(default_factory=dict)
     aws_region: str | None = None
+    aws_profile: str | None = None
+    aws_role_arn: str | None = None
+    aws_role_session_name: str | None = None
+    aws_external_id: str | None = None
     request_timeout: float = 30.0
     client_config: t.Mapping[str, str] = dataclasses.field(default_factory=dict)
 
@@ -120,6 +134,7 @@ def connection_from(options: t.Mapping[str, t.Any], name: str = "cluster") -> Co
         sasl_mechanism=str(mechanism).upper() if mechanism is not None else None,
         request_timeout=float(timeout),
         client_config=checked_client_config(given.pop("client_config", {}), name),
+        oauth_extensions={str(key): str(value) for key, value in given.pop("oauth_extensions", {}).items()},
         **given,
     )
     _check_protocol(connection)
@@ -176,12 +191,17 @@ def _check_sasl(connection: Connection) -> None:
             "AWS_MSK_IAM is the name of a Java login module",
             "set sasl_mechanism to OAUTHBEARER and aws_region to the cluster's region",
         )
+    if mechanism in PASSWORD_MECHANISMS:
+        given = [option for option in _TOKEN_OPTIONS if getattr(connection, option)]
+        if given:
+            what = f"{given[0]} is given, but {mechanism} takes no token"
+            raise _refusal(connection, what, "set sasl_mechanism to OAUTHBEARER, or remove it")
     if mechanism is not None and mechanism not in _MECHANISMS:
         raise _refusal(connection, *_unknown("sasl_mechanism", mechanism, _MECHANISMS))
     if connection.aws_region and not may_be_shown("aws_region", connection.aws_region):
         raise _refusal(connection, "aws_region is not the name of a region", "write it like eu-central-1")
     if not connection.uses_sasl:
-        for option in ("sasl_mechanism", "sasl_username", "sasl_password", *OAUTH_OPTIONS, "oauth_scope", "aws_region"):
+        for option in ("sasl_mechanism", "sasl_username", "sasl_password", *_TOKEN_OPTIONS):
             if getattr(connection, option):
                 raise _refusal(
                     connection,
@@ -197,18 +217,41 @@ def _check_sasl(connection: Connection) -> None:
         )
     if mechanism in PASSWORD_MECHANISMS:
         _require(connection, ("sasl_username", "sasl_password"), mechanism)
-    elif connection.aws_region:
-        given = [option for option in OAUTH_OPTIONS if getattr(connection, option)]
-        if given:
-            raise _refusal(connection, f"aws_region and {given[0]} are both given", "give one way to get tokens")
     else:
-        _require(connection, OAUTH_OPTIONS, "OAUTHBEARER (without aws_region)")
-        check_url(
-            connection.oauth_token_url or "",
-            "oauth_token_url",
-            connection.name,
-            "oauth_client_id and oauth_client_secret",
+        _check_tokens(connection)
+
+
+def _check_tokens(connection: Connection) -> None:
+    """Refuse two ways to a token, a way without what it needs, and what no client could send."""
+    chosen = next((way for way in _TOKEN_WAYS if getattr(connection, way)), "oauth_token_url")
+    others = [name for way, more in _TOKEN_WAYS.items() if way != chosen for name in (way, *more)]
+    for option in others:
+        if getattr(connection, option):
+            raise _refusal(connection, f"{chosen} and {option} are both given", "give one way to get tokens")
+    if chosen == "oauth_token_url":
+        _require(connection, OAUTH_OPTIONS, "OAUTHBEARER (without oauth_token or aws_region)")
+        secrets = "oauth_client_id and oauth_client_secret"
+        check_url(connection.oauth_token_url or "", "oauth_token_url", connection.name, secrets)
+    if connection.oauth_token and not re.fullmatch("[!-~]+", connection.oauth_token):
+        raise _refusal(
+            connection,
+            "oauth_token has blanks, line breaks or other characters that no token has",
+            "give the token alone",
         )
+    if connection.aws_external_id or connection.aws_role_session_name:
+        _require(connection, ("aws_role_arn",), "aws_external_id or aws_role_session_name")
+    _check_extensions(connection)
+
+
+def _check_extensions(connection: Connection) -> None:
+    """RFC 7628, section 3.1: names are letters, auth is taken, and values are printable ASCII."""
+    for name, value in connection.oauth_extensions.items():
+        if name == "auth" or not re.fullmatch("[A-Za-z]+", name) or not re.fullmatch("[ -~]+", value):
+            raise _refusal(
+                connection,
+                f"oauth_extensions has {name!r} with a name or a value that cannot be sent",
+                "write names in letters, such as logicalCluster and identityPoolId, and values in visible ASCII",
+            )
 
 
 def _check_tls(connection: Connection) -> None:

@@ -7,9 +7,9 @@ from __future__ import annotations
 import time
 import typing as t
 
+from .._http.tokens import TokenSource
 from .._model.connection import LIMIT_REMEDY, Connection, is_limited
 from .._model.errors import ConnectionFailed, InvalidInput, MigrationError
-from .._model.failure_kinds import FailureKind
 from .confluent_library import Consumer, KafkaError, KafkaException
 
 CONNECT_SECONDS = 15.0
@@ -20,9 +20,7 @@ _FINAL_CODES = frozenset({
     KafkaError.UNSUPPORTED_SASL_MECHANISM,
 })  # fmt: skip
 _FINAL_TEXTS = ("authentication", "ssl alert", "ssl/tls alert", "handshake failed", "certificate")
-_LOGIN_OPTIONS = (
-    "sasl_username", "sasl_password", "ssl_key_password", "oauth_client_id", "oauth_client_secret", "oauth_scope",
-)  # fmt: skip
+_LOGIN_OPTIONS = ("sasl_username", "sasl_password", "ssl_key_password")
 # What is assigned is read exactly, and nothing is ever committed or joined.
 _EXACT = {
     "group.id": "streamshift-records",
@@ -71,18 +69,8 @@ def client_configuration(connection: Connection) -> dict[str, t.Any]:
         config["sasl.mechanism"] = connection.sasl_mechanism
         if connection.sasl_mechanism != "OAUTHBEARER":
             config |= {"sasl.username": connection.sasl_username, "sasl.password": connection.sasl_password}
-        elif connection.aws_region:
-            config["oauth_cb"] = _msk_signer(connection)
         else:
-            config |= _given(
-                {
-                    "sasl.oauthbearer.method": "oidc",
-                    "sasl.oauthbearer.token.endpoint.url": connection.oauth_token_url,
-                    "sasl.oauthbearer.client.id": connection.oauth_client_id,
-                    "sasl.oauthbearer.client.secret": connection.oauth_client_secret,
-                    "sasl.oauthbearer.scope": connection.oauth_scope,
-                }
-            )
+            config["oauth_cb"] = _token_callback(connection)
     return config
 
 
@@ -169,22 +157,15 @@ def _is_final(error: KafkaError) -> bool:
     return error.code() in _FINAL_CODES or any(text in error.str().lower() for text in _FINAL_TEXTS)
 
 
-def _msk_signer(connection: Connection) -> t.Callable[[str], tuple[str, float]]:
-    try:
-        from aws_msk_iam_sasl_signer import MSKAuthTokenProvider  # type: ignore[import-not-found,import-untyped,unused-ignore]
-    except ImportError as exc:
-        raise InvalidInput(
-            "aws_region needs the Python package aws-msk-iam-sasl-signer-python",
-            cluster=connection.name,
-            remedy="install it where this runs",
-            kind=FailureKind.REQUIREMENT_MISSING,
-        ) from exc
+def _token_callback(connection: Connection) -> t.Callable[[str], tuple[str, float, str, dict[str, str]]]:
+    """What librdkafka calls for a token: the token, when it expires (seconds since 1970), whose it is, and its extensions."""
+    source = TokenSource(connection)
 
-    def sign(_config: str) -> tuple[str, float]:
-        token, expires_ms = MSKAuthTokenProvider.generate_auth_token(connection.aws_region)
-        return token, expires_ms / 1000
+    def token(_config: str) -> tuple[str, float, str, dict[str, str]]:
+        value, seconds = source.token()
+        return value, time.time() + seconds, "", source.extensions
 
-    return sign
+    return token
 
 
 def _given(properties: t.Mapping[str, t.Any]) -> dict[str, t.Any]:

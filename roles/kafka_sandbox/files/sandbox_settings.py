@@ -46,7 +46,7 @@ SECURE: Settings = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     # Whoever comes without a name comes by the plaintext listener: tests and the brokers themselves.
     "super.users": "User:ANONYMOUS;User:admin",
-    "sasl.enabled.mechanisms": "SCRAM-SHA-512,SCRAM-SHA-256,PLAIN",
+    "sasl.enabled.mechanisms": "SCRAM-SHA-512,SCRAM-SHA-256,PLAIN,OAUTHBEARER",
     "ssl.keystore.type": "PEM",
     "ssl.truststore.type": "PEM",
     # With the listener's prefix: the plain ssl.client.auth is ignored on SASL_SSL.
@@ -54,6 +54,8 @@ SECURE: Settings = {
     "listener.name.ssl.ssl.client.auth": "required",
 }
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
+# Takes tokens that nobody has signed, and what they say of their holder and their end.
+OAUTH = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;"
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 
 
@@ -85,6 +87,9 @@ def security(certificates: dict[str, str], users: dict[str, str]) -> Settings:
         "ssl.truststore.location": certificates["ca"],
         "listener.name.sasl_ssl.scram-sha-512.sasl.jaas.config": SCRAM,
         "listener.name.sasl_ssl.scram-sha-256.sasl.jaas.config": SCRAM,
+        "listener.name.sasl_ssl.oauthbearer.sasl.jaas.config": OAUTH,
+        # A session ends with its token, as at services; without this it would go on.
+        "listener.name.sasl_ssl.oauthbearer.connections.max.reauth.ms": "3600000",
         "listener.name.sasl_ssl.plain.sasl.jaas.config": f"{PLAIN}{plain_users};",
     }
 

@@ -22,7 +22,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking 
 ROOT = Path(__file__).parents[4]
 MODULES = sorted(path.stem for path in (ROOT / "plugins/modules").glob("*.py"))
 PACKAGE = "ansible_collections.streamshift.kafka.plugins"
-SECRETS = {"sasl_password", "ssl_cert", "ssl_key", "ssl_key_password", "oauth_client_secret"}
+SECRETS = {"oauth_token", "sasl_password", "ssl_cert", "ssl_key", "ssl_key_password", "oauth_client_secret"}
 PEM = "-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n"
 Spec = dict[str, t.Any]
 

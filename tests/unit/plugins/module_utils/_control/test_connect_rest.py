@@ -8,8 +8,9 @@ import json
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import connect_rest, http_json, tokens
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import connect_rest
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.connect_rest import ConnectRest
+from ansible_collections.streamshift.kafka.plugins.module_utils._http import http_json, tokens
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
     BrokerError,
@@ -128,8 +129,8 @@ def test_a_token_endpoint_that_is_busy_is_asked_again(statuses, works):
         options = {"bootstrap_servers": "b:1", "security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "OAUTHBEARER"}
         options |= {"oauth_token_url": f"http://{server.address}/", "oauth_client_id": "me", "oauth_client_secret": "x"}
         if works:
-            assert tokens.token_provider(connection_from(options)).token() == "t0ken"
+            assert tokens.TokenSource(connection_from(options)).token()[0] == "t0ken"
         else:
             with pytest.raises(MigrationError):
-                tokens.token_provider(connection_from(options))
+                tokens.TokenSource(connection_from(options))
             assert len(left) == 1

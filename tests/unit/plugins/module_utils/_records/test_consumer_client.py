@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from confluent_kafka import Consumer, KafkaError
 
@@ -57,17 +59,12 @@ def test_a_login_that_librdkafka_would_change_is_refused(option, value):
     assert "=trailing, " in kept.values()
 
 
-def test_librdkafka_gets_tokens_by_itself_and_accepts_the_names():
-    oauth = {
-        "oauth_token_url": "https://t/token",
-        "oauth_client_id": "c",
-        "oauth_client_secret": "s",
-        "oauth_scope": "x",
-    }
-    config = client_configuration(connection_from({**LOGIN, "sasl_mechanism": "OAUTHBEARER", **oauth}))
-    assert config["sasl.oauthbearer.method"] == "oidc"
-    assert config["sasl.oauthbearer.client.secret"] == "s"
-    assert config["ssl.endpoint.identification.algorithm"] == "https"
+def test_librdkafka_gets_the_token_its_end_and_its_extensions():
+    cloud = {"logicalCluster": "lkc-1"}
+    oauth = {"sasl_mechanism": "OAUTHBEARER", "oauth_token": "t0ken", "oauth_extensions": cloud}
+    config = client_configuration(connection_from({**LOGIN, **oauth}))
+    token, expires, _whose, extensions = config["oauth_cb"]("")
+    assert (token, extensions) == ("t0ken", cloud) and expires > time.time() + 3600
     Consumer({**config, "group.id": "x", "log_level": 0}).close()
 
 
@@ -76,7 +73,7 @@ def test_a_key_in_the_certificates_file_is_used():
     assert (config["ssl.certificate.location"], config["ssl.key.location"]) == ("both.pem", "both.pem")
 
 
-def test_librdkafka_follows_no_redirect_with_the_secret():
+def test_no_redirect_is_followed_with_the_secret():
     options = {
         "bootstrap_servers": "127.0.0.1:1",
         "security_protocol": "SASL_PLAINTEXT",
@@ -90,7 +87,7 @@ def test_librdkafka_follows_no_redirect_with_the_secret():
         BadServer(BEHAVIOURS["redirects with 302"], thief.address) as endpoint,
     ):
         url = f"http://{endpoint.address}/token"
-        with pytest.raises(ConnectionFailed, match="access_token"):
+        with pytest.raises(ConnectionFailed, match="no redirect is followed"):
             open_consumer(connection_from({**options, "oauth_token_url": url}), {})
         assert endpoint.received and not thief.received
 

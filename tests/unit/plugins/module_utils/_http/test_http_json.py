@@ -13,8 +13,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import connect_rest, tokens
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import connect_rest
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.connect_rest import ConnectRest
+from ansible_collections.streamshift.kafka.plugins.module_utils._http import tokens
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
 from tests.support.bad_http import BEHAVIOURS, BadServer, answers
@@ -34,7 +35,7 @@ def get_token(address):
         "oauth_client_id": "me",
         "oauth_client_secret": SECRET,
     }
-    return tokens.token_provider(connection_from(options)).token()
+    return tokens.TokenSource(connection_from(options)).token()[0]
 
 
 def connect_call(call, *arguments):

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""Access tokens for OAUTHBEARER: from an OAuth 2.0 token endpoint, or signed for Amazon MSK."""
+"""Access tokens for OAUTHBEARER, for both clients: given by the user, granted by a token endpoint, or signed for Amazon MSK."""
 
 from __future__ import annotations
 
+import base64
 import contextlib
+import json
 import math
 import re
 import tempfile
@@ -14,10 +16,9 @@ import urllib.parse
 
 from .._model.addresses import masked
 from .._model.connection import Connection
-from .._model.errors import ConnectionFailed, InvalidInput, MigrationError
-from .._model.failure_kinds import FailureKind
+from .._model.errors import ConnectionFailed, MigrationError
+from . import msk
 from .http_json import Endpoint, HttpAnswer, ask, ask_patiently
-from .kafka_library import AbstractTokenProvider
 
 EARLY_SECONDS = 30.0  # a token is renewed that long before it expires
 SECONDS = 10.0  # for an answer
@@ -28,46 +29,59 @@ _UNTOLD_LIFETIME = 300  # seconds
 _LONGEST_LIFETIME = 1 << 31
 
 
-class _Provider(AbstractTokenProvider):
-    """Keeps a token until shortly before it expires, by a clock that nobody sets. fetch: a token, and its seconds."""
+class TokenSource:
+    """Tokens for one client. It keeps one until shortly before it expires, by a clock that nobody sets.
 
-    def __init__(self, fetch: t.Callable[[], tuple[str, float]]) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self._fetch = fetch
+    The first one is got here, so that its failure is told as what it is. Raises MigrationError.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
         self._token, self._expires = "", -math.inf
+        self.token()
 
-    def token(self) -> str:
-        if time.monotonic() > self._expires - EARLY_SECONDS:
-            self._token, seconds = self._fetch()
+    def token(self) -> tuple[str, float]:
+        """A token, and for how many seconds it is good. Raises MigrationError if no new one can be had."""
+        early = 0.0 if self._connection.oauth_token else EARLY_SECONDS  # there is no other one
+        if time.monotonic() > self._expires - early:
+            self._token, seconds = _new_token(self._connection)
             self._expires = time.monotonic() + seconds
-        return self._token
+        return self._token, self._expires - time.monotonic()
+
+    @property
+    def extensions(self) -> dict[str, str]:
+        """What is sent with a token (RFC 7628, section 3.1)."""
+        return dict(self._connection.oauth_extensions)
 
 
-def token_provider(connection: Connection) -> AbstractTokenProvider:
-    """What kafka-python asks for tokens. A first token is got here, so that its failure is told as what it is."""
-    provider = _Provider(lambda: _signed(connection) if connection.aws_region else _granted(connection))
-    provider.token()
-    return provider
+def _new_token(connection: Connection) -> tuple[str, float]:
+    if connection.oauth_token:
+        return connection.oauth_token, _seconds_left(connection)
+    return msk.signed(connection) if connection.aws_region else _granted(connection)
 
 
-def _signed(connection: Connection) -> tuple[str, float]:
-    """A token for MSK IAM, and how many seconds it lives; the signer tells when it expires, in milliseconds."""
-    try:
-        from aws_msk_iam_sasl_signer import MSKAuthTokenProvider  # type: ignore[import-not-found,import-untyped,unused-ignore]
-    except ImportError as exc:
-        raise InvalidInput(
-            "aws_region needs the Python package aws-msk-iam-sasl-signer-python",
-            cluster=connection.name,
-            remedy="install it where this module runs",
-            kind=FailureKind.REQUIREMENT_MISSING,
-        ) from exc
-    from botocore.exceptions import BotoCoreError  # type: ignore[import-not-found,import-untyped,unused-ignore]
+def _seconds_left(connection: Connection) -> float:
+    """How long the user's token is good, as far as it tells: a JSON Web Token does, in exp (RFC 7519, section 4.1.4)."""
+    expires = _claims(connection.oauth_token or "").get("exp")
+    if isinstance(expires, bool) or not isinstance(expires, int | float):
+        return float(_LONGEST_LIFETIME)
+    left = expires - time.time()
+    if left <= 0:
+        raise ConnectionFailed(
+            f"the token in oauth_token has expired {-left:.0f} s ago",
+            cluster=str(connection),
+            remedy="fetch a new one and run again, or set oauth_token_url, whose tokens are renewed",
+        )
+    return min(left, float(_LONGEST_LIFETIME))
 
-    try:
-        token, expires_ms = MSKAuthTokenProvider.generate_auth_token(connection.aws_region)
-    except BotoCoreError as exc:
-        raise _failed(connection, str(exc), "check the AWS credentials of this machine") from exc
-    return token, expires_ms / 1000 - time.time()
+
+def _claims(token: str) -> dict[str, t.Any]:
+    """What a JSON Web Token says of itself; nothing of another token."""
+    with contextlib.suppress(ValueError, IndexError):
+        said = json.loads(base64.urlsafe_b64decode(token.split(".")[1] + "=="))
+        if isinstance(said, dict):
+            return said
+    return {}
 
 
 def _granted(connection: Connection) -> tuple[str, float]:
@@ -78,13 +92,13 @@ def _granted(connection: Connection) -> tuple[str, float]:
     client, secret = (
         urllib.parse.quote(each or "", safe="") for each in (connection.oauth_client_id, connection.oauth_client_secret)
     )
-    form = {"grant_type": "client_credentials"} | ({"scope": connection.oauth_scope} if connection.oauth_scope else {})
+    form = {"grant_type": "client_credentials", "scope": connection.oauth_scope, "audience": connection.oauth_audience}
     remedy = "check oauth_token_url, oauth_client_id and oauth_client_secret"
     url = connection.oauth_token_url or ""
     with _authorities(connection) as ca_path:
         endpoint = Endpoint(str(connection), (client, secret), ca_path, seconds=SECONDS, limit=LARGEST_ANSWER)
         try:
-            body = urllib.parse.urlencode(form).encode()
+            body = urllib.parse.urlencode({name: value for name, value in form.items() if value}).encode()
             answer = ask_patiently(lambda: ask(endpoint, "POST", url, body, _FORM), PATIENCE)
         except MigrationError as exc:
             raise _failed(connection, exc.why or exc.what, remedy) from exc
@@ -141,5 +155,9 @@ def _authorities(connection: Connection) -> t.Iterator[str | None]:
 
 
 def _failed(connection: Connection, why: str, remedy: str) -> ConnectionFailed:
-    where = f"{masked(connection.oauth_token_url)}: " if connection.oauth_token_url else ""
-    return ConnectionFailed("cannot get an access token", cluster=str(connection), why=f"{where}{why}", remedy=remedy)
+    return ConnectionFailed(
+        "cannot get an access token",
+        cluster=str(connection),
+        why=f"{masked(connection.oauth_token_url or '')}: {why}",
+        remedy=remedy,
+    )

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Tokens for Amazon MSK's IAM access control, signed with the credentials of this machine, a profile or a role."""
+
+from __future__ import annotations
+
+import time
+import typing as t
+
+from .._model.connection import Connection
+from .._model.errors import ConnectionFailed, InvalidInput
+from .._model.failure_kinds import FailureKind
+
+_SESSION_NAME = "streamshift"  # what CloudTrail shows of a role that was assumed
+
+
+def signed(connection: Connection) -> tuple[str, float]:
+    """A token, and for how many seconds it is good: 15 minutes.
+
+    Raises InvalidInput without the package, and ConnectionFailed where AWS gives no credentials.
+    """
+    try:
+        from aws_msk_iam_sasl_signer import MSKAuthTokenProvider  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    except ImportError as exc:
+        raise InvalidInput(
+            "aws_region needs the Python package aws-msk-iam-sasl-signer-python",
+            cluster=connection.name,
+            remedy="install it where this module runs",
+            kind=FailureKind.REQUIREMENT_MISSING,
+        ) from exc
+    from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-not-found,import-untyped,unused-ignore]
+
+    try:
+        token, expires_ms = MSKAuthTokenProvider.generate_auth_token_from_credentials_provider(
+            connection.aws_region, _credentials(connection)
+        )
+    except (BotoCoreError, ClientError) as exc:  # neither quotes a secret
+        raise _failed(connection, str(exc)) from exc
+    return token, expires_ms / 1000 - time.time()
+
+
+def _credentials(connection: Connection) -> t.Any:
+    """What the signer asks for credentials, each time that it signs. Raises what botocore does."""
+    from botocore.credentials import CredentialProvider, Credentials  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    from botocore.session import Session  # type: ignore[import-not-found,import-untyped,unused-ignore]
+
+    class Provider(CredentialProvider):  # type: ignore[misc,unused-ignore]
+        def load(self) -> Credentials:
+            session = Session(profile=connection.aws_profile)
+            if not connection.aws_role_arn:
+                found = session.get_credentials()
+                if found is None:
+                    raise _failed(connection, "this machine has no AWS credentials")
+                return found
+            role = {
+                "RoleArn": connection.aws_role_arn,
+                "RoleSessionName": connection.aws_role_session_name or _SESSION_NAME,
+            }
+            if connection.aws_external_id:
+                role["ExternalId"] = connection.aws_external_id
+            sts = session.create_client("sts", region_name=connection.aws_region)
+            given = sts.assume_role(**role)["Credentials"]
+            return Credentials(given["AccessKeyId"], given["SecretAccessKey"], given["SessionToken"])
+
+    return Provider()
+
+
+def _failed(connection: Connection, why: str) -> ConnectionFailed:
+    options = [f"aws_{name}" for name in ("profile", "role_arn", "external_id") if getattr(connection, f"aws_{name}")]
+    remedy = f"check {', '.join([*options, 'the AWS credentials of this machine'])}"
+    return ConnectionFailed("cannot sign an access token", cluster=str(connection), why=why, remedy=remedy)

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Tokens come from where the user says, are asked for once, and are told apart from what is none."""
+
+from __future__ import annotations
+
+import base64
+import sys
+import urllib.parse
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._http.tokens import TokenSource
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import ConnectionFailed, InvalidInput
+from tests.support.token_endpoint import TokenEndpoint, assumes, unsigned_token
+
+ROLE, OTHER_ROLE = "arn:aws:iam::111122223333:role/move", "arn:aws:iam::444455556666:role/move"
+
+
+def granting(answer: bytes, status: int = 200):
+    return TokenEndpoint(lambda _form: (status, answer))
+
+
+def connection(**more):
+    login = {"security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "OAUTHBEARER"}
+    return connection_from({"bootstrap_servers": "b1:9092", **login, **more})
+
+
+def client_of(endpoint, **more):
+    return connection(oauth_token_url=endpoint.url, oauth_client_id="mig:rator", oauth_client_secret="s3cret", **more)
+
+
+def test_a_token_is_granted_for_the_client_and_kept():
+    with granting(b'{"access_token": "t0ken", "expires_in": 3600}') as endpoint:
+        source = TokenSource(client_of(endpoint, oauth_scope="kafka", oauth_audience="https://kafka.example.com"))
+        assert source.token()[0] == source.token()[0] == "t0ken"
+    basic = "Basic " + base64.b64encode(b"mig%3Arator:s3cret").decode()
+    form = {"grant_type": "client_credentials", "scope": "kafka", "audience": "https://kafka.example.com"}
+    assert endpoint.asked == [(basic, form)]
+
+
+def test_a_token_that_expires_soon_is_renewed():
+    with granting(b'{"access_token": "t0ken", "expires_in": 10}') as endpoint:
+        TokenSource(client_of(endpoint)).token()
+    assert len(endpoint.asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("status", "answer", "why"),
+    [
+        (401, b'{"error": "invalid_client"}', "Unauthorized"),
+        (400, b'{"error": "invalid_scope", "error_description": "s3cret"}', "400 Bad Request (invalid_scope)"),
+        (200, b"<html>", "its answer is not JSON"),
+        (200, b"{}", "no access_token"),
+    ],
+)
+def test_a_refusal_is_told_without_the_secret(status, answer, why):
+    with granting(answer, status) as endpoint, pytest.raises(ConnectionFailed) as refusal:
+        TokenSource(client_of(endpoint))
+    assert why in refusal.value.why and "oauth_client_secret" in refusal.value.remedy
+    assert "s3cret" not in str(refusal.value)
+
+
+def test_a_token_of_the_users_is_used_as_long_as_it_is_good():
+    token = unsigned_token("me", 20)
+    value, seconds = TokenSource(connection(oauth_token=token)).token()
+    assert value == token and 15 < seconds <= 20
+    opaque, seconds = TokenSource(connection(oauth_token="opaque.but.good")).token()
+    assert opaque == "opaque.but.good" and seconds > 86_400
+
+
+def test_a_token_that_has_expired_is_told_as_that():
+    token = unsigned_token("me", -90)
+    with pytest.raises(ConnectionFailed, match="expired 90 s ago") as refusal:
+        TokenSource(connection(oauth_token=token))
+    assert token not in str(refusal.value) and "fetch a new one" in refusal.value.remedy
+
+
+def test_extensions_go_with_the_token():
+    cloud = {"logicalCluster": "lkc-1", "identityPoolId": "pool-2"}
+    assert TokenSource(connection(oauth_token="t0ken", oauth_extensions=cloud)).extensions == cloud
+
+
+@pytest.fixture
+def sts(monkeypatch, tmp_path):
+    """Amazon's STS, which knows two roles, and a machine with credentials of its own and a profile."""
+    (tmp_path / "credentials").write_text("[other]\naws_access_key_id = OFPROFILE\naws_secret_access_key = x\n")
+    for name, value in {
+        "AWS_ACCESS_KEY_ID": "OFMACHINE",
+        "AWS_SECRET_ACCESS_KEY": "x",
+        "AWS_MAX_ATTEMPTS": "1",
+    }.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    with TokenEndpoint(assumes({ROLE: "OFROLE", OTHER_ROLE: "OFOTHER"})) as endpoint:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_STS", endpoint.url.removesuffix("/token"))
+        yield endpoint
+
+
+def key_of(connection):
+    """The access key with which a token is signed: a base64 encoded, signed URL."""
+    token, seconds = TokenSource(connection).token()
+    assert 890 < seconds <= 900
+    url = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)).decode()
+    assert url.startswith("https://kafka.eu-west-1.")
+    return urllib.parse.parse_qs(urllib.parse.urlparse(url).query)["X-Amz-Credential"][0].split("/")[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "key"),
+    [
+        ({}, "OFMACHINE"),
+        ({"aws_profile": "other"}, "OFPROFILE"),
+        ({"aws_role_arn": ROLE}, "OFROLE"),
+        ({"aws_role_arn": OTHER_ROLE, "aws_external_id": "e1", "aws_profile": "other"}, "OFOTHER"),
+    ],
+)
+def test_iam_signs_with_the_machines_credentials_a_profiles_or_a_roles(sts, options, key):
+    assert key_of(connection(aws_region="eu-west-1", **options)) == key
+    assumed = [form for _login, form in sts.asked]
+    assert [form["RoleArn"] for form in assumed] == ([options["aws_role_arn"]] if "aws_role_arn" in options else [])
+    assert [form.get("ExternalId") for form in assumed] == ([options.get("aws_external_id")] if assumed else [])
+    assert all(form["RoleSessionName"] == "streamshift" for form in assumed)
+
+
+@pytest.mark.parametrize(
+    ("options", "why", "remedy"),
+    [
+        ({"aws_role_arn": ROLE + "s"}, "not authorized to perform: sts:AssumeRole", "check aws_role_arn"),
+        ({"aws_profile": "nobody"}, "nobody", "check aws_profile"),
+    ],
+)
+def test_credentials_that_aws_does_not_give_are_told(sts, options, why, remedy):
+    with pytest.raises(ConnectionFailed) as refusal:
+        TokenSource(connection(aws_region="eu-west-1", **options))
+    assert why in refusal.value.why and remedy in refusal.value.remedy
+
+
+def test_a_machine_without_credentials_is_told(sts, monkeypatch):
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    with pytest.raises(ConnectionFailed, match="no AWS credentials"):
+        TokenSource(connection(aws_region="eu-west-1"))
+
+
+def test_iam_without_its_package_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "aws_msk_iam_sasl_signer", None)
+    with pytest.raises(InvalidInput, match="aws-msk-iam-sasl-signer-python"):
+        TokenSource(connection(aws_region="eu-west-1"))
