@@ -289,6 +289,12 @@ written:
   returned: success, or failure before anything is written
   type: int
   sample: 12
+stands:
+  description: How many group-partitions have the planned offset after this task, or have had it and consumed since. With
+    O(state=rolled_back), how many the receipt has of what was selected.
+  returned: success
+  type: int
+  sample: 12
 blocked:
   description: One line for each group-partition that is blocked in the plan, and that O(on_blocked) leaves out.
   returned: success
@@ -297,7 +303,8 @@ blocked:
   sample: []
 left_out:
   description: One line for what else was asked for and is not done - what the snapshot does not have, partitions that are
-    V(uncommitted), and groups and group-partitions that are left alone because of an option or an earlier migration.
+    V(uncommitted), and groups and group-partitions that are left alone because of an option. A group-partition that was
+    migrated earlier and has consumed since is not among them; C(summary) has a line for it.
   returned: success
   type: list
   elements: str
@@ -462,13 +469,16 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
             )
         ],
         "written": len(outcome.set),
+        "stands": len(outcome.before),
         "blocked": outcome.blocked,
         "left_out": outcome.left_out,
         "kept_groups": outcome.kept_groups,
         "active_groups": outcome.active_groups,
         **warned(module, outcome.notes),
         "summary": head
-        + summaries.commit_summary(outcome.before, outcome.set, [*outcome.blocked, *outcome.left_out], lost),
+        + summaries.commit_summary(
+            outcome.before, outcome.set, [*outcome.blocked, *outcome.left_out], outcome.going_on, lost
+        ),
         "diff": results.diff(
             results.commit_lines(outcome.before),
             results.commit_lines(outcome.after),

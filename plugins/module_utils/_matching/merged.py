@@ -110,7 +110,8 @@ def blocked_by_one(positions: t.Iterable[Position]) -> Decision | None:
             return blocked(
                 Reason.BEYOND_END,
                 f"{at.partition} ends at {at.facts.high_watermark} at the source, and {at.consumed_below} is committed: the "
-                "topic was recreated or truncated after the commit; reset the group at the source first",
+                "topic was recreated or truncated after the commit, or a file says a wrong offset; correct the file, or reset "
+                "the group at the source first",
             )
         if at.consumed_below > at.facts.end:
             return blocked(

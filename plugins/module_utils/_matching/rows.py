@@ -40,8 +40,8 @@ def at_the_edges(reader: Reader, question: Question) -> Decision | None:
     if committed > facts.high_watermark:
         return blocked(
             Reason.BEYOND_END,
-            f"the source ends at {facts.high_watermark}: its topic was recreated or truncated after the commit; "
-            "reset the group at the source first",
+            f"the source ends at {facts.high_watermark}, and {committed} is committed: the topic was recreated or truncated "
+            "after the commit, or a file says a wrong offset; correct the file, or reset the group at the source first",
         )
     if committed > facts.end:
         return blocked(

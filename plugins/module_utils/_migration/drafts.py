@@ -219,9 +219,11 @@ def without_records(
             detail += mapping.hint_of_own(draft.source_partition.topic) if mapping else ""
         return draft.entry(Verdict.BLOCKED, reason=Reason.TOPIC_MISSING, detail=detail)
     if source_count != destination_count:
+        same_name = draft.source_partition.topic == draft.partition.topic
+        destination = destination_count if same_name else f"{draft.partition.topic} has {destination_count}"
         detail = (
-            f"{draft.source_partition.topic} has {source_count} partitions at the source, and {draft.partition.topic} "
-            f"{destination_count} at the destination: name it in repartitioned, so that each record is looked for in all "
+            f"{draft.source_partition.topic} has {source_count} partitions at the source, and "
+            f"{destination} at the destination: name it in repartitioned, so that each record is looked for in all "
             "partitions"
         )
         return draft.entry(Verdict.BLOCKED, reason=Reason.PARTITION_COUNT_DIFFERS, detail=detail)

@@ -13,6 +13,7 @@ from .._model.records import TopicPartition
 from .._model.selection import Selected, Selection
 
 _NAMED = 20  # groups that one line names
+_ELSEWHERE = 3  # the same of groups that are of no interest
 
 
 def group_lines(excluded: t.Sequence[str], without_offsets: t.Mapping[str, str]) -> list[str]:
@@ -31,7 +32,7 @@ def topic_lines(
     committed: t.Mapping[str, t.Collection[TopicPartition]], topics: t.Mapping[str, Selected], selection: Selection
 ) -> list[str]:
     """Topics that an exclude pattern takes from selected groups, with their partitions, and groups of which nothing is left."""
-    lines = []
+    lines, elsewhere = [], []
     for name, partitions in sorted(committed.items()):
         for topic in topics[name].left_out:
             where = partitions_text(each for each in partitions if each.topic == topic)
@@ -40,7 +41,14 @@ def topic_lines(
             like = f" (called like {its.whose})" if its else ""
             lines.append(f"{name} {where}{like}: excluded by exclude_topic_patterns; name {way} to take it")
         taken = any(each.topic in topics[name].names for each in partitions)
-        if not taken and not topics[name].left_out:
-            why = "none of its topics is selected" if partitions else "it has no committed offsets"
-            lines.append(f"{name}: {why}")
+        if taken or topics[name].left_out:
+            continue
+        if not partitions:
+            lines.append(f"{name}: it has no committed offsets")
+        elif name in selection.groups:
+            lines.append(f"{name}: none of its topics is selected")
+        else:
+            elsewhere.append(name)
+    if elsewhere:  # a pattern for groups beside a choice of topics means those that read these topics
+        lines.append(f"{first_of(elsewhere, _ELSEWHERE, 'more groups')}: none of their topics is selected")
     return lines

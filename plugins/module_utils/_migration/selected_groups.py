@@ -152,7 +152,7 @@ def _unmatched(
     return InvalidInput(
         f"no {what} is matched by {option_name(patterns)} {list(given)}",
         cluster=str(connection),
-        why=left_out or "nothing that is there matches",
+        why=left_out or "a pattern has to match the whole name, such as billing.* for all that begins so",
         remedy=f"correct the patterns, or name the {names} in {option_name(names)}",
         kind=FailureKind.NOTHING_SELECTED,
     )

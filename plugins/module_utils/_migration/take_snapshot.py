@@ -18,15 +18,17 @@ from .._model.group_state import GroupReading, open_text, partitions_of
 from .._model.known_names import GROUPS, known
 from .._model.moves import Move
 from .._model.notes import Note, NoteKind, excluded
-from .._model.option_names import option_name
+from .._model.option_names import option_name, ways
 from .._model.policies import OnActiveGroup, OnBlocked
-from .._model.progress import Say, silent
+from .._model.progress import Say, first_of, silent
 from .._model.records import TopicPartition
 from .._model.removed import Removed
 from .._model.selection import Selected, Selection
 from .._model.snapshot import OpenTransaction, Snapshot, SnapshotEntry, SnapshotGroup
 from . import not_taken, quiet, selected_groups
 from .file_clusters import KEEPS_ROLLBACK, check_cluster
+
+_NAMED = 5  # groups that a note names
 
 
 class TakenSnapshot(t.NamedTuple):
@@ -93,7 +95,8 @@ class TakenSnapshot(t.NamedTuple):
         holding = {entry.group for entry in self.snapshot.entries} | {each.group for each in self.snapshot.open}
         without = {*self.not_consumer_groups, *(group.name for group in self.snapshot.groups)} - holding
         if without:
-            text = f"Nothing to move of {', '.join(sorted(without))}: see what is left out."
+            names = first_of(sorted(without), _NAMED, "more groups")
+            text = f"Nothing of these groups is moved: {names}. What is left out says why."
             yield Note(NoteKind.WITHOUT_OFFSETS, text)
         if self.streams:
             text = (
@@ -278,5 +281,8 @@ def _in_use(seen: quiet.Seen, stop_timeout: float, connection: Connection) -> Gr
         "; ".join(clauses) + (f"; {option_name('stop_timeout')} of {stop_timeout:g} s is over" if stop_timeout else ""),
         cluster=str(connection),
         why="what they consume from now on would be consumed again at the destination",
-        remedy=f"stop their consumers and wait for the session timeout, or allow it by {option_name('on_active_group')}",
+        remedy=ways(
+            ("", "stop their consumers and wait for the session timeout"),
+            ("on_active_group", f"leave them out by {option_name('on_active_group')}: skip_group"),
+        ),
     )

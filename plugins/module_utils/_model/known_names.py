@@ -113,7 +113,7 @@ def patterns(names: t.Iterable[KnownName], by_default: bool = True) -> tuple[str
 
 def known(name: str, names: t.Iterable[KnownName]) -> KnownName | None:
     """What is known of a group (GROUPS) or a topic (TOPICS) by its name alone; None for one of the user's."""
-    return next((each for each in names if re.fullmatch(each.pattern, name)), None)
+    return next((each for each in names if re.fullmatch(each.pattern, name, re.DOTALL)), None)
 
 
 def with_owner(name: str, names: t.Iterable[KnownName]) -> str:

@@ -37,6 +37,7 @@ class NoteKind(enum.StrEnum):
     CHECKPOINT_MISSING = "checkpoint_missing"
     OFFSET_SYNCS_MISSING = "offset_syncs_missing"
     GROUP_CREATED = "group_created"
+    MOVED_BACK = "moved_back"
     OFFSETS_EXPIRE = "offsets_expire"
     BEFORE_LOG_START = "before_log_start"
     # files of other tools

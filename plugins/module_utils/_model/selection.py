@@ -94,7 +94,7 @@ def all_excluded(own: tuple[str, ...] | None, default: tuple[str, ...]) -> tuple
 def compiled(pattern: str, option: str) -> re.Pattern[str]:
     """Compile a user's regular expression, or raise InvalidInput that names the option."""
     try:
-        return re.compile(pattern)
+        return re.compile(pattern, re.DOTALL)  # names of groups may hold line breaks
     except re.error as exc:
         raise InvalidInput(
             f"{option_name(option)} holds {pattern!r}, which is no regular expression",
@@ -110,7 +110,7 @@ def matches(name: str, patterns: t.Iterable[str]) -> bool:
 
 @functools.lru_cache(maxsize=1 << 16)  # thousands of groups consume the same topics
 def _matches(name: str, patterns: tuple[str, ...]) -> bool:
-    return any(re.fullmatch(pattern, name) for pattern in patterns)
+    return any(re.fullmatch(pattern, name, re.DOTALL) for pattern in patterns)
 
 
 def name_hint(option: str, missing: t.Collection[str], existing: t.Collection[str]) -> str:

@@ -36,7 +36,7 @@ def to_csv(rows: t.Iterable[CsvRow], one_group: bool) -> str:
         if any(char in group for char in "\n\r\0") or group.startswith(BYTE_ORDER_MARK):
             raise InvalidInput(
                 f"the name of group {group!r} has a line break, a NUL or a byte order mark, which CSV cannot hold",
-                remedy="use format: json",
+                remedy="leave the group out, or write no CSV",
             )
         writer.writerow([*([] if one_group else [group]), *partition, offset])
     return out.getvalue()
@@ -66,12 +66,12 @@ def _numbered(text: str, path: str, group: str | None) -> list[tuple[int, CsvRow
     columns = 0
     for number, line in enumerate(lines, 1):
         try:
-            cells = next(csv.reader([line], strict=True), [])
+            cells = _cells(line)
             if len(cells) > 3 and not cells[-1].strip():  # a comma at the end
                 cells.pop()
             columns = columns or len(cells)
             row = _row(cells, columns, group)
-        except (csv.Error, ValueError) as exc:
+        except ValueError as exc:
             raise InvalidFile(
                 f"line {number} of {path} is not topic, partition, offset with or without a group before them",
                 why=str(exc),
@@ -93,6 +93,15 @@ def _numbered(text: str, path: str, group: str | None) -> list[tuple[int, CsvRow
                 kind=FailureKind.FILE_DAMAGED,
             )
     return list(rows.values())
+
+
+def _cells(line: str) -> list[str]:
+    if "\r" in line:
+        raise ValueError("it has a carriage return; end lines with a line feed")
+    try:
+        return next(csv.reader([line], strict=True), [])
+    except csv.Error as exc:
+        raise ValueError("its quotation marks are not closed, or something follows them") from exc
 
 
 def _row(cells: list[str], columns: int, group: str | None) -> CsvRow:
@@ -122,4 +131,6 @@ def _number(text: str) -> int:
     digits = text.strip(" \t").removeprefix("+")
     if not (digits.isascii() and digits.isdigit()):
         raise ValueError(f"{text!r} is no number from 0 on")
-    return int(digits) if len(digits) < 20 else 1 << 64
+    if len(digits) > 19:
+        raise ValueError(f"{digits} is larger than any offset")
+    return int(digits)

@@ -62,9 +62,12 @@ def commit_summary(
     before: t.Mapping[tuple[str, t.Any], CommittedOffset | None],
     written: t.Collection[tuple[str, t.Any]],
     left_out: list[str],
+    going_on: t.Sequence[str] = (),
     lost: str = "",
 ) -> list[str]:
     """A table as lines: a line a group, then a line for everything that is left alone on purpose, and the totals.
+
+    going_on: lines of what was migrated earlier and has consumed since, which is right and not left out.
 
     True of a run and of its prediction in check mode alike, as Ansible's own word "changed". Of more than MOST_LINES groups
     those that are changed in all of their partitions, or in none, are a line each. lost: what lost_records() says.
@@ -80,11 +83,11 @@ def commit_summary(
         else:
             rows.append(name)
     width = max([len("group"), *(len(name) for name in rows)])
-    lines = [f"{'group':<{width}}  {'partitions':>10}  {'changed':>7}"] if rows or not folded else []
+    lines = [f"{'group':<{width}}  {'partitions':>10}  {'changed':>7}"] if rows else []
     lines += first_lines([f"{name:<{width}}  {partitions[name]:>10}  {writes[name]:>7}" for name in rows])
     lines += [f"{counted(len(names), 'group')}, all {kind}" for kind, names in folded.items() if names]
     total = f"Total: {_size(len(partitions), len(before))}: {len(written):,} changed, {len(left_out):,} left out{lost}."
-    return [*lines, *first_lines([f"  {line}" for line in left_out]), total]
+    return [*lines, *first_lines([f"  {line}" for line in (*going_on, *left_out)]), total]
 
 
 def rollback_line(written: t.Iterable[tuple[str, t.Any]], recorded: t.Collection[str]) -> str:

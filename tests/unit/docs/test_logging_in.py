@@ -19,7 +19,9 @@ PEM = "-----BEGIN CERTIFICATE-----"
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda each: each.get("sasl_mechanism", "certificates"))
 def test_a_login_of_the_page_is_one(example):
-    filled = {name: re.sub(r"\{\{.*\}\}", "x", value) if isinstance(value, str) else value for name, value in example.items()}
+    filled = {
+        name: re.sub(r"\{\{.*\}\}", "x", value) if isinstance(value, str) else value for name, value in example.items()
+    }
     texts = {name: PEM for name in ("ssl_ca", "ssl_cert", "ssl_key") if name in filled}
     assert connection_from({**filled, **texts}).bootstrap_servers
 

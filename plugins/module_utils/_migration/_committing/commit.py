@@ -16,10 +16,10 @@ from ..._model.failure_kinds import FailureKind
 from ..._model.group_state import CommittedOffset, GroupReading, commits_of
 from ..._model.idle import idle_problem
 from ..._model.left_out import left_out as not_done
-from ..._model.notes import Note
+from ..._model.notes import Note, NoteKind
 from ..._model.plan import Plan, PlanEntry
 from ..._model.policies import OnActiveGroup, OnAdvance, OnBlocked, OnExpiring, OnMissingEntry, OnRewind
-from ..._model.progress import counted
+from ..._model.progress import counted, first_of
 from ..._model.receipt import Key, Receipt, ReceiptEntry
 from ..._model.selection import Selection
 from ..._model.snapshot import Snapshot
@@ -31,6 +31,7 @@ from .conflicts import Target, Writes
 from .entry_decision import Ground
 from .source_watch import SourceWatch
 
+_NAMED = 10  # group-partitions that a note names
 Save = t.Callable[[Receipt], None]
 
 
@@ -57,6 +58,7 @@ class CommitOutcome:
     snapshot does not have it, nothing is committed, or a policy or an earlier migration leaves it alone.
     receipt: what the receipt file holds afterwards, None when there is none. notes: what the user should know besides, such as
     source groups that are still in use where a policy allows it, or groups whose commits expire by an old clock.
+    going_on: one line for each group-partition that was migrated earlier and has consumed since.
     unmoved: one line for each group of which a rollback finds nothing to restore.
     kept_groups: groups of which a policy or an earlier migration leaves an offset alone. active_groups: groups that are left
     out because they are in use at the destination, and for which the plan has other offsets than they have.
@@ -72,6 +74,7 @@ class CommitOutcome:
     active_groups: list[str] = dataclasses.field(default_factory=list)
     unmoved: list[str] = dataclasses.field(default_factory=list)
     kept_groups: list[str] = dataclasses.field(default_factory=list)
+    going_on: list[str] = dataclasses.field(default_factory=list)
 
 
 def commit(
@@ -110,7 +113,7 @@ def commit(
     decided = _decide(entries, known, destination, options, watch, now, predicts=save is None)
     left_out = [*missing, *left_out, *decided.left_out, *not_done(snapshot.left_out if snapshot else (), plan)]
     outcome = _outcome(decided.concerned, commits_of(decided.found), decided.writes, left_out, receipt)
-    notes = decided.source_notes + decided.expiry_notes
+    notes = decided.source_notes + decided.back_notes + decided.expiry_notes
     outcome = dataclasses.replace(
         outcome,
         blocked=blocked,
@@ -128,7 +131,7 @@ def commit(
         return outcome
     finished = _carry_out(destination, decided, topics.traits, save)
     notes = watch.after(decided.planned.set) or decided.source_notes
-    return dataclasses.replace(outcome, receipt=finished, notes=notes + decided.expiry_notes)
+    return dataclasses.replace(outcome, receipt=finished, notes=[*notes, *decided.back_notes, *decided.expiry_notes])
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -151,6 +154,7 @@ class _Decision:
     left_out: list[str]
     active_groups: list[str]
     source_notes: list[Note]
+    back_notes: list[Note]
     expiry_notes: list[Note]
 
 
@@ -183,8 +187,9 @@ def _decide(
     ground = ground_of(destination, readings, known, options)
     waiting = entry_decision.entries_to_write(in_busy, ground)
     entries = [entry for entry in entries if entry.group not in busy]
+    ground = _with_ends(ground, entries, destination)
     try:
-        writes = entry_decision.commit_writes(entries, _with_ends(ground, entries, destination))
+        writes = entry_decision.commit_writes(entries, ground)
     except Refused:  # members come first: whoever is refused for anything else would have to stop them next
         to_write = {entry.group for entry in entry_decision.entries_to_write(entries, ground)}
         writing.check_members(destination, to_write, found, options.on_active_group)
@@ -213,14 +218,24 @@ def _decide(
         concerned={*concerned, *remade, *allowed.set},
         receipt_entries=conflicts.receipt_entries(allowed, entries, current, known, now),
         planned=allowed,
-        writes=Writes({**remade, **allowed.set}, allowed.kept),
+        writes=Writes({**remade, **allowed.set}, allowed.kept, allowed.going_on),
         renewed=renewed - skipped,
         complete=found.keys() - skipped,
         left_out=[*allowed.kept, *writing.left_out_lines(busy), *writing.left_out_lines(moving), *in_use],
         active_groups=sorted(moving.keys() | {entry.group for entry in waiting}),
         source_notes=source_notes,
+        back_notes=_back_notes(entry_decision.moved_back(entries, allowed, ground)),
         expiry_notes=renewal.notes(warned, broker_number(destination, "offsets.retention.minutes")) if warned else [],
     )
+
+
+def _back_notes(clauses: t.Sequence[str]) -> list[Note]:
+    """clauses: of what on_rewind lets go back."""
+    if not clauses:
+        return []
+    where = first_of(clauses, _NAMED)
+    text = f"What these groups have consumed at the destination after the plan's offsets is repeated: {where}."
+    return [Note(NoteKind.MOVED_BACK, text)]
 
 
 def _carry_out(destination: Connection, decided: _Decision, topics: Traits, save: Save) -> Receipt:
@@ -418,4 +433,4 @@ def _outcome(
 ) -> CommitOutcome:
     before = {key: current.get(key) for key in sorted(concerned)}
     after = {key: writes.set.get(key, found) for key, found in before.items()}
-    return CommitOutcome(before, after, writes.set, left_out, receipt)
+    return CommitOutcome(before, after, writes.set, left_out, receipt, going_on=writes.going_on)

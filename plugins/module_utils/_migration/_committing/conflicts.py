@@ -25,11 +25,13 @@ _FOUND_LATER = (Reason.VERIFICATION_FAILED, Reason.CHANGED_SINCE_PLAN)  # what n
 class Writes:
     """set: what is written, None where a commit is removed. kept: one line for each entry left alone on purpose.
 
-    alone: the groups of these entries. consumed: those of them that have consumed since they were migrated.
+    going_on: the same for each whose group has consumed since it was migrated. alone: the groups of all of these. consumed:
+    the groups that have consumed since.
     """
 
     set: dict[Key, Target]
     kept: list[str]
+    going_on: list[str] = dataclasses.field(default_factory=list)
     alone: frozenset[str] = frozenset()
     consumed: frozenset[str] = frozenset()
 

@@ -20,6 +20,7 @@ from ..._model.policies import OnAdvance, OnRewind
 from ..._model.progress import counted
 from ..._model.receipt import Receipt, ReceiptEntry
 from ..._model.records import TopicPartition
+from ..._model.verdicts import Verdict
 from .conflicts import Commits, Target, Writes, entry_name, entry_refusal, kept_by_policy
 
 _SWAPPED = "at the destination, every group has gone further than the plan: source and destination may be swapped"
@@ -54,7 +55,7 @@ def commit_writes(entries: t.Iterable[PlanEntry], ground: Ground) -> Writes:
             case CommittedOffset() as target:
                 writes.set[entry.key] = target
             case LeftAlone() as kept:
-                writes.kept.append(kept.line)
+                (writes.going_on if kept.has_consumed else writes.kept).append(kept.line)
                 writes.alone |= {entry.group}
                 writes.consumed |= {entry.group} if kept.has_consumed else frozenset()
     return writes
@@ -71,6 +72,26 @@ def entries_to_write(entries: t.Iterable[PlanEntry], ground: Ground) -> list[Pla
             return True
 
     return [entry for entry in entries if is_written(entry)]
+
+
+def moved_back(entries: t.Iterable[PlanEntry], writes: Writes, ground: Ground) -> list[str]:
+    """A clause for each group-partition that on_rewind lets go back at the destination, with what it consumes again there.
+
+    A reset is asked for, and its plan counts what it repeats.
+    """
+    clauses = []
+    receipts = ground.receipt.by_key()
+    for entry in entries:
+        target, found = writes.set.get(entry.key), ground.current.get(entry.key)
+        if target is None or entry.verdict is Verdict.REQUESTED:
+            continue
+        if found is not None and found.offset > target.offset:
+            clauses.append(f"{entry_name(entry)} (up to {counted(found.offset - target.offset, 'record')})")
+        elif _vanished(receipts.get(entry.key), ground.current):
+            end = ground.ends.get(entry.partition)
+            most = "" if end is None else f" (up to {counted(max(0, end - target.offset), 'record')})"
+            clauses.append(f"{entry_name(entry)}{most}")
+    return clauses
 
 
 def vanished(entries: t.Iterable[PlanEntry], current: Commits, receipt: Receipt) -> list[PlanEntry]:

@@ -144,7 +144,7 @@ def unmoved_lines(entries: t.Iterable[ReceiptEntry], current: Commits, moved: t.
         elif any(current.get(entry.key) for entry in its):
             why = "it has committed what it had committed before"
         else:
-            why = "it has no committed offset, as before; if it was renamed since, the group with the new name stays as it is"
+            why = "it had no committed offset before, and has none now; a group that it was renamed to keeps its own"
         lines.append(f"{group}: {why}")
     return lines
 

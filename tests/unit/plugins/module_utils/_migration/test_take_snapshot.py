@@ -193,6 +193,21 @@ def test_what_is_taken_out_of_a_group_has_a_line_with_its_partitions_and_the_opt
     )
 
 
+def test_groups_that_do_not_read_the_chosen_topics_share_one_line(monkeypatch):
+    others = [f"reader-{number}" for number in range(5)]
+    cluster = Cluster(monkeypatch, ["billing", *others])
+    cluster.committed = {name: [TopicPartition("clicks", 0)] for name in others}
+    taken = cluster.take(Selection(group_patterns=(".*",), topics=("orders",)), surely=False)
+    told = "reader-0, reader-1, reader-2 and 2 more groups: none of their topics is selected"
+    assert taken.snapshot.left_out == (told,)
+
+
+def test_a_pattern_matches_a_name_with_a_line_break(monkeypatch):
+    name = "two\nlines"
+    taken = Cluster(monkeypatch, [name]).take(Selection(group_patterns=(".*",)), surely=False)
+    assert [entry.group for entry in taken.snapshot.entries] == [name]
+
+
 def test_a_named_group_that_ends_with_nothing_has_a_line(monkeypatch):
     cluster = Cluster(monkeypatch)
     cluster.committed = {"monitor": MONITOR}

@@ -130,7 +130,7 @@ def test_numbers_are_read_as_the_stock_tool_reads_them(line):
 def test_a_line_break_in_a_name_is_refused_in_csv_which_the_stock_tool_reads_line_by_line(char):
     name = f"a{char}b"
     odd = Snapshot("id", (SnapshotGroup(name, "classic"),), (SnapshotEntry(name, ORDERS, CommittedOffset(1)),))
-    with pytest.raises(InvalidInput, match="Use format: json"):
+    with pytest.raises(InvalidInput, match="write no CSV"):
         to_csv(odd)
 
 

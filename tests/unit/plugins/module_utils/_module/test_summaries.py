@@ -70,7 +70,7 @@ def test_the_totals_say_what_is_lost(lost, clusters, words):
     total = "Total: 1 group, 4 group-partitions: 3 exact, 0 safe, 1 blocked; at most 0 records repeated"
     assert summaries.plan_summary(plan)[-1] == f"{total}{words}."
     keys = plan.by_key()
-    said = summaries.commit_summary(dict.fromkeys(keys), [], [], summaries.lost_records(plan, keys))
+    said = summaries.commit_summary(dict.fromkeys(keys), [], [], [], summaries.lost_records(plan, keys))
     assert said[-1] == f"Total: 1 group, 4 group-partitions: 0 changed, 0 left out{words}."
     assert summaries.lost_records(plan, []) == ""
 

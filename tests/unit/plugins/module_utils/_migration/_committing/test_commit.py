@@ -242,7 +242,8 @@ def test_what_was_consumed_since_is_left_alone_and_said(cluster):
     cluster.protocols["shipping"] = "consumer"
     outcome = commit(PLAN, cluster.receipt, CLOUD, NOW, cluster.save)
     assert outcome.set == {}
-    assert outcome.left_out == ["shipping orders-0: migrated earlier, has consumed since: left at 45"]
+    assert outcome.going_on == ["shipping orders-0: migrated earlier, has consumed since: left at 45"]
+    assert outcome.left_out == []
 
 
 def test_a_rollback_puts_back_every_commit_and_removes_what_was_not_there(cluster):
@@ -474,7 +475,8 @@ def test_a_group_with_members_has_consumed_since(cluster, protocols):
     consumed_since(cluster, **protocols)
     cluster.states["shipping"] = "Stable"
     outcome = commit(PLAN, cluster.receipt, CLOUD, NOW, cluster.save)
-    assert outcome.left_out == ["shipping orders-0: migrated earlier, has consumed since: left at 45"]
+    assert outcome.going_on == ["shipping orders-0: migrated earlier, has consumed since: left at 45"]
+    assert outcome.left_out == []
 
 
 def test_a_group_that_is_left_alone_is_watched_as_one_that_is_written(cluster):
@@ -716,14 +718,30 @@ def old_group(cluster):
 RENEWED = {**AFTER, "billing": {**AFTER["billing"], OTHER: CommittedOffset(7, "other", 3)}}
 
 
+def test_what_a_rewind_repeats_is_noted_and_is_no_matter_of_the_plan(cluster):
+    for save in (None, cluster.save):
+        (note,) = commit(PLAN, None, CLOUD, REWIND, save).notes
+        assert (note.kind, note.text.rpartition(": ")[2]) == (
+            NoteKind.MOVED_BACK,
+            "billing orders-0 (up to 40 records).",
+        )
+
+
+def test_a_commit_that_is_gone_is_noted_with_what_writing_it_again_repeats(cluster):
+    commit(PLAN, None, CLOUD, REWIND, cluster.save)
+    del cluster.groups["shipping"]
+    outcome = commit(PLAN, cluster.receipt, CLOUD, REWIND, None)
+    assert [note.text.rpartition(": ")[2] for note in outcome.notes] == ["shipping orders-0 (up to 59 records)."]
+
+
 def test_a_group_whose_commits_expire_by_an_old_clock_is_named(old_group):
     told = r"^billing: this group had members and is empty now. .* expire offsets.retention.minutes \(10080\) after"
     for save in (None, old_group.save):
-        (note,) = commit(PLAN, None, CLOUD, REWIND, save).notes
+        note = commit(PLAN, None, CLOUD, REWIND, save).notes[-1]
         assert note.kind is NoteKind.OFFSETS_EXPIRE and re.match(told, note.text)
     assert old_group.protocols == {"billing": "consumer"}
     old_group.retention = None
-    (note,) = commit(PLAN, old_group.receipt, CLOUD, REWIND, None).notes
+    note = commit(PLAN, old_group.receipt, CLOUD, REWIND, None).notes[-1]
     assert "expire offsets.retention.minutes after" in note.text
 
 

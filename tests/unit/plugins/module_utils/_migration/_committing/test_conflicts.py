@@ -65,11 +65,12 @@ def _does(plan: PlanEntry, ground: Ground) -> str:
         assert (exc.cluster, exc.group, exc.topic, exc.partition) == ("cloud", "billing", "orders", 0)
         assert exc.remedy
         return "changed" if "has changed since" in exc.what else "refused"
-    assert not (writes.set and writes.kept)
+    kept = writes.kept + writes.going_on
+    assert not (writes.set and kept)
     if writes.set:
         assert writes.set == {KEY: plan.target}
         return "written"
-    return "kept" if writes.kept else "right"
+    return "kept" if kept else "right"
 
 
 # A plan that was made just now, and so expects what is there; its target is 50.

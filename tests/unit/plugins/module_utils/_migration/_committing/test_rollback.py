@@ -236,7 +236,7 @@ def test_why_nothing_of_a_group_goes_back_is_said():
         "new-billing: no run has written its offsets, or they are rolled back already"
     ]
     (gone,) = rollback.unmoved_lines([ORDERS], {}, set())
-    assert "it has no committed offset, as before; if it was renamed since" in gone
+    assert "it had no committed offset before, and has none now" in gone
     (back,) = rollback.unmoved_lines([ORDERS], {ORDERS.key: CommittedOffset(3)}, set())
     assert back == "new-billing: it has committed what it had committed before"
     assert rollback.unmoved_lines([ORDERS], {}, {"new-billing"}) == []
