@@ -85,8 +85,9 @@ class Requests:
         """What may have been read: the destination's edges are told first, so it may be older than the source."""
         mixed = []
         for earlier, later in itertools.pairwise(self.moments):
-            mixed.append(later.as_it_is())
-            mixed[-1].copies = earlier.copies
+            if earlier.truncations == later.truncations:  # else copies name records whose offsets others have taken
+                mixed.append(later.as_it_is())
+                mixed[-1].copies = earlier.copies
         return [*mixed, *self.moments]
 
     def _go_on(self) -> None:
