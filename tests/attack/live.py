@@ -232,8 +232,10 @@ def _objections(way: str, cases: list[Case], offset: int, repeats: int | None, i
     truths = list(map(Truth, cases))
     text = f"offset {offset}: {', '.join(sorted(kinds)) or 'no problem'}"
     if all(truth.skipped(offset) for truth in truths):
-        if (its.compared or its.complete) and not kinds & {"skipped", "beyond_end", "not_examined"}:
+        if its.complete and not kinds & {"skipped", "beyond_end"}:
             yield Finding("unseen", way, f"{text}, and it skips {truths[-1].skipped(offset)}")
+        elif its.compared and not kinds & {"skipped", "beyond_end", "not_examined"}:
+            yield Finding("not counted", way, f"{text}, of what was counted, and it skips {truths[-1].skipped(offset)}")
         return
     if "skipped" in kinds and not any(truth.skipped(offset) for truth in truths):
         yield Finding("false alarm", way, f"{text}, and it skips nothing")

@@ -40,26 +40,31 @@ class OneContent(t.NamedTuple):
     headers_changed: bool = False
 
 
+class HeaderNames(t.NamedTuple):
+    """What tells records apart that are alike but for headers: by partition and offset, of those that have headers."""
+
+    source: dict[PlaceInClaim, bytes]
+    copies: dict[PlaceInClaim, bytes]
+
+
 class AlikeRecords(t.NamedTuple):
-    """Records of either side that are alike but for headers. names: by partition and offset, of those that have headers."""
+    """Records of either side that are alike but for headers."""
 
     source: list[CountedRecord]
     copies: list[CountedRecord]
-    source_names: dict[PlaceInClaim, bytes]
-    copy_names: dict[PlaceInClaim, bytes]
 
     @classmethod
     def none(cls) -> t.Self:
-        return cls([], [], {}, {})
+        return cls([], [])
 
-    def contents(self, timestamps: bool) -> t.Iterator[OneContent]:
-        """Told apart as the rule does it. timestamps: whether times are compared at all."""
-        if not self.source or not (self.source_names or self.copy_names):
+    def contents(self, names: HeaderNames, timestamps: bool) -> t.Iterator[OneContent]:
+        """Told apart as the rule does it. names: at least theirs. timestamps: whether times are compared at all."""
+        if not self.source or not any(
+            record[:2] in its for its, records in zip(names, self, strict=True) if its for record in records
+        ):
             yield OneContent(self.source, self.copies)
             return
-        for told in told_apart(
-            _named(self.source, self.source_names), _named(self.copies, self.copy_names), timestamps
-        ):
+        for told in told_apart(_named(self.source, names.source), _named(self.copies, names.copies), timestamps):
             yield OneContent(
                 [CountedRecord(*spot, time) for spot, time in told.source],
                 [CountedRecord(*spot, time) for spot, time in told.copies],
@@ -120,7 +125,7 @@ class Contents:
             if parts is None:
                 self._mixed.append((source, copies))
                 once_by_time += _once_by_time(source, copies)
-                self._arrive(source, copies, own=True)
+                self._arrive(source, copies)
                 continue
             for originals, part_copies in parts:
                 if not part_copies:
@@ -137,19 +142,15 @@ class Contents:
         self.landmarks = sorted(self.pairs + once_by_time, key=run_order) if once_by_time else self.pairs
         self.landmark_runs = pair_runs(self.landmarks) if once_by_time else self.runs
         for run in self.runs:
-            self._arrive([CountedRecord(run.source_place, run.sources[-1], None)], [None])
+            self._arrive([CountedRecord(run.source_place, run.sources[-1], 0)], [CountedRecord(run.place, 0, 0)])
 
     def _add_pair(self, original: CountedRecord, copy: CountedRecord) -> None:
         self.pairs.append(_pair(original, copy))
 
-    def _arrive(
-        self, source: t.Sequence[CountedRecord], copies: t.Sequence[CountedRecord | None], own: bool = False
-    ) -> None:
-        """own: whether only a copy with a record's own time is surely that record's."""
+    def _arrive(self, source: t.Sequence[CountedRecord], copies: t.Sequence[CountedRecord]) -> None:
+        """Only a copy with a record's own time is surely that record's: others may be second copies, or of lost records."""
         in_order = sorted(source, key=operator.itemgetter(1))
-        complete = in_order if len(copies) >= len(source) else []
-        surely = list(_with_own_copies(in_order, copies)) if own else complete
-        for place, offset, _time in surely:
+        for place, offset, _time in (surely := list(_with_own_copies(in_order, copies))):
             self.progress.arrived[place] = max(offset, self.progress.arrived.get(place, -1))
         for place, offset, _time in itertools.chain(in_order[: len(copies)], surely):
             self.progress.reached[place] = max(offset, self.progress.reached.get(place, -1))
@@ -173,12 +174,12 @@ class Contents:
 
 
 def _with_own_copies(
-    source: t.Iterable[CountedRecord], copies: t.Iterable[CountedRecord | None]
+    source: t.Iterable[CountedRecord], copies: t.Iterable[CountedRecord]
 ) -> t.Iterator[CountedRecord]:
-    """The records that have a copy with their own time; of equal ones, the first."""
-    left = collections.Counter(copy.time for copy in copies if copy is not None)
+    """The records that have a copy with their own time; of equal ones, the first. -1 is no time."""
+    left = collections.Counter(copy.time for copy in copies)
     for record in source:
-        if left[record.time] > 0:
+        if record.time != -1 and left[record.time] > 0:
             left[record.time] -= 1
             yield record
 
@@ -265,17 +266,24 @@ def _between(offsets: _Offsets, windows: t.Sequence[Window], start: _Edge, end: 
 
 def _of_offsets(source: _Offsets, copies: _Offsets, windows: Windows, progress: ToolProgress) -> Counts:
     """Of records that are counted together whatever is committed: their tally, in numbers."""
-    source_windows, destination_windows = windows
+    source_windows, destination_windows = windows.source, windows.destination
     consumed = _number(source, source_windows, None, _AT)
     unconsumed, wanted = _number(source, source_windows, _AT, _HIGH), _number(source, source_windows, _AT, _NEAR)
     before, follow = _number(copies, destination_windows, _LOW, _AT), _number(copies, destination_windows, _AT, _HIGH)
     counted = _number(copies, destination_windows, _AT, _NEAR)
-    skipped = max(0, min(wanted, before + follow) - follow)
+    young, perhaps_young = _young_copies(
+        min(follow, max(unconsumed - wanted, follow - counted)),
+        before + follow - consumed - wanted,
+        windows,
+        begun_late=before < consumed,
+    )
+    skipped, perhaps_skipped = (min(before, max(0, wanted - follow + its)) for its in (young, perhaps_young))
     repeated = max(0, counted - unconsumed) if consumed else 0
     lacking = max(0, wanted - before - follow)
     result = Counts(
-        min(wanted, follow),
+        min(wanted, follow - young),
         skipped,
+        doubtful=perhaps_skipped - skipped,
         repeated=repeated,
         recopied=0 if consumed else max(0, counted - unconsumed),
         pending=min(max(0, consumed - before - follow), _unreached(source, windows, progress)),
@@ -288,6 +296,18 @@ def _of_offsets(source: _Offsets, copies: _Offsets, windows: Windows, progress: 
         first_repeated=Spot(None, _between(copies, destination_windows, _AT, _NEAR)[0]) if repeated else None,
         **_fate(_last(originals, lacking), progress),
     )
+
+
+def _young_copies(young: int, surplus: int, windows: Windows, *, begun_late: bool = False) -> tuple[int, int]:
+    """How many equal copies that follow are those of records after `near`, which cannot be skipped: surely, and at most.
+
+    young: how many there may be. surplus: how many more equal copies than earlier records there are. begun_late: whether copies
+    of consumed records are missing. Nobody knows where the source has lost records, because these have copies, too, and where
+    a limit cuts.
+    """
+    is_vague = windows.is_lossy or windows.is_cut_above
+    surely = 0 if is_vague else min(young, max(0, surplus))
+    return surely, young if is_vague or begun_late else surely
 
 
 def _of_lonely(offsets: _Offsets, windows: Windows, progress: ToolProgress) -> Counts:
@@ -341,9 +361,13 @@ def _of_mixed(
     distances.sort(key=operator.itemgetter(0))
     counted = [each for each in distances if each[2].offset < windows.destination[each[2].place].near]
     all_copies, counted_copies = [each[:2] for each in distances], [each[:2] for each in counted]
-    needed = tallies(_times(consumed), _times(near), all_copies)
+    older, perhaps_older = _without_young(
+        all_copies, _times([*consumed, *near]), _times(unconsumed) - _times(near), windows
+    )
+    needed = tallies(_times(consumed), _times(near), older)
     followed = tallies(_times(consumed), _times(unconsumed), counted_copies)
     skipped, absent = sum(each.skipped(0) for each in needed), sum(each.absent for each in needed)
+    perhaps_skipped = sum(each.skipped(0) for each in tallies(_times(consumed), _times(near), perhaps_older))
     repeated = sum(each.surely_repeated(0) for each in followed)
     follow = sum(distance >= 0 for distance, _time in counted_copies)
     near.sort()
@@ -355,8 +379,45 @@ def _of_mixed(
         first_skipped=Spot(near[0][:2], distances[0][2][:2]) if skipped else None,
         first_repeated=Spot(None, next(each[2][:2] for each in counted if each[0] >= 0)) if repeated else None,
         pending=min(max(0, len(consumed) - len(distances)), _unreached(_offsets(consumed), windows, progress)),
+        doubtful=max(0, perhaps_skipped - skipped),
         **_fate(_last([record[:2] for record in near], absent), progress),
     )
+
+
+_Distances = list[tuple[int, Time]]  # of copies from the offset, ascending, with their times
+_OTHER = object()  # any time that no record of the content has
+
+
+def _without_young(
+    copies: _Distances, earlier: collections.Counter[Time], later: collections.Counter[Time], windows: Windows
+) -> tuple[_Distances, _Distances]:
+    """The copies but for those that surely are, and those that may be, of records after `near`. See _young_copies().
+
+    earlier, later: how many of the records before `near`, consumed ones among them, and after it have which time.
+    """
+    if not later:
+        return copies, copies
+    times = collections.Counter(time for _distance, time in copies)
+    own = +collections.Counter({time: min(number, times[time] - earlier[time]) for time, number in later.items()})
+    others = sum(number for time, number in times.items() if time not in earlier and time not in later)
+    lacking = (earlier - times).total()
+    young = _young_copies(min(later.total() - own.total(), others), others - lacking, windows)
+    surely, perhaps = (_without_last(copies, own, {*earlier, *later}, number) for number in young)
+    return surely, perhaps
+
+
+def _without_last(copies: _Distances, own: t.Mapping[Time, int], known: t.Collection[Time], others: int) -> _Distances:
+    """The same without the last ones that follow: as many of each time as that, and so many with none of the known times."""
+    left: dict[Time | object, int] = {**own, _OTHER: others}
+    kept: _Distances = []
+    for copy in reversed(copies):
+        distance, time = copy
+        which = time if time in known else _OTHER
+        if distance >= 0 and left.get(which, 0) > 0:
+            left[which] -= 1
+        else:
+            kept.append(copy)
+    return kept[::-1]
 
 
 def _last(places: list[PlaceInClaim], number: int) -> list[PlaceInClaim]:
