@@ -238,7 +238,8 @@ def _objections(way: str, cases: list[Case], offset: int, repeats: int | None, i
             yield Finding("not counted", way, f"{text}, of what was counted, and it skips {truths[-1].skipped(offset)}")
         return
     if "skipped" in kinds and not any(truth.skipped(offset) for truth in truths):
-        yield Finding("false alarm", way, f"{text}, and it skips nothing")
+        kind = "undecided" if any(rule.may_skip(case, offset) for case in cases) else "false alarm"
+        yield Finding(kind, way, f"{text}, and it skips nothing")
     if "repeated" in kinds and all(truth.repeats(offset, True) <= (repeats or 0) for truth in truths):
         yield Finding("false alarm", way, f"{text}, and it repeats no more than {repeats}")
     if "absent" in kinds and all(map(_only_lags, cases)):

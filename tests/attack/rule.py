@@ -208,6 +208,11 @@ def count(case: Case) -> Answer:
     return _said(case, _of_these_logs(_both_counted, case).answer(case.committed))
 
 
+def may_skip(case: Case, offset: int) -> bool:
+    """Does this offset skip records by the definition, which takes an equal record for the copy of one without a copy?"""
+    return _of_these_logs(_both_counted, case).judge(case.committed, offset).skipped > 0
+
+
 def count_by_spark(cases: t.Sequence[Case]) -> list[Answer]:
     """The same as Spark's workers count it, for many cases at once, those of one world in a row. They compare times."""
     worlds, stable, expired = [], list[int](), list[int]()

@@ -97,7 +97,7 @@ def extent(its: Window, log_start: int, log_end: int, step: int | None) -> tuple
     if step is None:
         return log_start, end
     low, high = its.low - its.low % step, its.high + -its.high % step
-    return (log_start if low < log_start + step else low), (end if high > end - step else high)
+    return (log_start if low <= log_start + step else low), (end if high >= end - step else high)
 
 
 class PairRun(t.NamedTuple):
