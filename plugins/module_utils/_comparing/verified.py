@@ -112,14 +112,13 @@ def _notes(claim: Claim, counts: Counts, windows: Windows, is_compacted: bool) -
             "nothing shows which records before it are their copies; raise the limit (0 reads the whole logs)",
         )
     if counts.doubtful:
+        later, remedy = "were written meanwhile", "verify again while producers do not write"
+        if windows.is_cut_above:
+            later, remedy = "are outside the limit", "raise the limit (0 reads the whole logs)"
         yield Note(
             NoteKind.NOT_COUNTED,
-            f"{_records(counts.doubtful, 'unconsumed')} not verified: equal copies that follow {_offsets(claim)} may be those of "
-            + (
-                "records outside of the limit; raise the limit (0 reads the whole logs)"
-                if windows.is_cut_above
-                else "records that were written meanwhile; verify again while producers do not write"
-            ),
+            f"{_records(counts.doubtful, 'unconsumed')} not verified: copies that follow {_offsets(claim)} may be those of "
+            f"equal records that {later}; {remedy}",
         )
     if counts.to_come:
         yield Note(NoteKind.TO_COME, f"{_records(counts.to_come, 'unconsumed')} still to be copied")

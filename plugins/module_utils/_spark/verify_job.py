@@ -10,7 +10,8 @@ import json
 import typing as t
 
 from .._comparing.claims import SingleContent, Windows
-from .._comparing.offset_counts import AlikeRecords, Contents, CountedRecord, HeaderNames
+from .._comparing.counted_records import AlikeRecords, CountedRecord, HeaderNames
+from .._comparing.offset_counts import Contents
 from .._comparing.sums import NUMBERS, Counts, Spot, ToolProgress, furthest, total
 from .._model.match_on import MatchOn
 from . import worker_packing

@@ -13,7 +13,8 @@ import operator
 import typing as t
 
 from ..._comparing.claims import Windows, aligned, pair_runs
-from ..._comparing.offset_counts import AlikeRecords, Contents, CountedRecord, HeaderNames, without_lost
+from ..._comparing.counted_records import AlikeRecords, CountedRecord, HeaderNames, without_lost
+from ..._comparing.offset_counts import Contents
 from ..._comparing.sums import Counts, ToolProgress
 from ..._matching.evidence import Span, united
 from ..._model.connection import Connection
