@@ -21,10 +21,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding as Verified
 from tests.attack import exhaustive, naive, rule
 from tests.attack.case import Case
-from tests.attack.driven import GROUPS, Commits, Hang, Requests, plan, verify
+from tests.attack.driven import GROUPS, Commits, plan, verify
 from tests.attack.judge import FAULTS, Finding, judge
 from tests.attack.manners import MANNERS
 from tests.attack.moving import World, case_of, topic_of
+from tests.attack.requests import Hang, Requests
 from tests.attack.tally import Tally, Task
 from tests.attack.truth import Truth
 from tests.attack.ways import as_one, crash

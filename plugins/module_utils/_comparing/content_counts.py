@@ -232,7 +232,7 @@ def _without_young(
 
 def _without_last(copies: _Distances, own: t.Mapping[Time, int], known: t.Collection[Time], others: int) -> _Distances:
     """The same without the last ones that follow: as many of each time as that, and so many with none of the known times."""
-    left: dict[Time | object, int] = {**own, _OTHER: others}
+    left: dict[t.Any, int] = {**own, _OTHER: others}
     kept: _Distances = []
     for copy in reversed(copies):
         distance, time = copy
