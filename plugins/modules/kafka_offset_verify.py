@@ -77,11 +77,12 @@ options:
     default: records
   limit:
     description:
-      - How many offsets to read before and after each offset, on both clusters. V(0) reads complete logs.
+      - How many offsets to read before and after each offset, on both clusters. V(0) reads complete logs. The module reads up
+        to three times as many, so that groups share what is read.
       - The module does not verify what is outside this range, and sets C(complete) to false for the entry in O(report).
         If O(plan) allows repeated records, it reads as many additional offsets, up to the same limit again.
-      - If the limit lets nothing be compared, such as where all records are equal, the module reads these logs whole, up to
-        1,000,000 offsets together.
+      - If the limit lets nothing be compared, such as where all records are equal, the module reads both logs whole if they
+        have at most 1,000,000 offsets together.
     type: int
     default: 10000
   incremental:
@@ -238,8 +239,8 @@ verified:
   type: int
   sample: 12
 incomplete:
-  description: Number of the verified group-partitions whose records were compared only within O(limit). With
-    O(method=anchors), 0.
+  description: Number of the verified group-partitions whose records were compared only within O(limit), or not all,
+    which a note C(not_counted) says. With O(method=anchors), 0.
   returned: always
   type: int
   sample: 0

@@ -30,7 +30,8 @@ FAULTS = (
     "unseen",
     "untrue certificate",
 )
-# What is right, and could be better; balanced: a declared assumption that a tool has broken by chance.
+# What is right, and could be better; balanced: a declared assumption that a tool has broken by chance; not counted: skipped,
+# and a verification that says that it has not counted everything has not seen it.
 NEEDLESS = (
     "balanced",
     "neighbours",
@@ -39,6 +40,7 @@ NEEDLESS = (
     "needless blocked",
     "false alarm",
     "undecided",
+    "not counted",
     "stopped",
 )
 

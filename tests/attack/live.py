@@ -21,10 +21,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding as Verified
 from tests.attack import exhaustive, naive, rule
 from tests.attack.case import Case
-from tests.attack.driven import GROUPS, Commits, Hang, Requests, plan, verify
+from tests.attack.driven import GROUPS, Commits, plan, verify
 from tests.attack.judge import FAULTS, Finding, judge
 from tests.attack.manners import MANNERS
 from tests.attack.moving import World, case_of, topic_of
+from tests.attack.requests import Hang, Requests
 from tests.attack.tally import Tally, Task
 from tests.attack.truth import Truth
 from tests.attack.ways import as_one, crash
@@ -232,11 +233,14 @@ def _objections(way: str, cases: list[Case], offset: int, repeats: int | None, i
     truths = list(map(Truth, cases))
     text = f"offset {offset}: {', '.join(sorted(kinds)) or 'no problem'}"
     if all(truth.skipped(offset) for truth in truths):
-        if (its.compared or its.complete) and not kinds & {"skipped", "beyond_end", "not_examined"}:
+        if its.complete and not kinds & {"skipped", "beyond_end"}:
             yield Finding("unseen", way, f"{text}, and it skips {truths[-1].skipped(offset)}")
+        elif its.compared and not kinds & {"skipped", "beyond_end", "not_examined"}:
+            yield Finding("not counted", way, f"{text}, of what was counted, and it skips {truths[-1].skipped(offset)}")
         return
     if "skipped" in kinds and not any(truth.skipped(offset) for truth in truths):
-        yield Finding("false alarm", way, f"{text}, and it skips nothing")
+        kind = "undecided" if any(rule.may_skip(case, offset) for case in cases) else "false alarm"
+        yield Finding(kind, way, f"{text}, and it skips nothing")
     if "repeated" in kinds and all(truth.repeats(offset, True) <= (repeats or 0) for truth in truths):
         yield Finding("false alarm", way, f"{text}, and it repeats no more than {repeats}")
     if "absent" in kinds and all(map(_only_lags, cases)):

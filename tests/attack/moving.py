@@ -63,6 +63,7 @@ class World:
         ]
         self.read = [[0] * manner.partitions for _tool in range(2)]  # how far each tool has come in each partition
         self.number = 0
+        self.truncations = 0  # how often a source has lost its end
         size = self.random.randrange(2, 2 * manner.size) * manner.partitions
         while sum(log.end for log in self.sources) < size:
             self.happen()
@@ -193,6 +194,7 @@ class World:
     def _truncate(self) -> None:
         """The source loses its end, and others will take these offsets: a leader election that was not clean."""
         log = self.random.choice(self.sources)
+        self.truncations += 1
         log.end = max(log.start, log.end - 2)
         log.records = [record for record in log.records if record.offset < log.end]
         first = _BASE * self.sources.index(log) + log.end

@@ -6,8 +6,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import functools
-import hashlib
 import importlib
 import itertools
 import operator
@@ -19,31 +17,15 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching import
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.decide import decide
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
     Decision,
-    Log,
     Need,
-    Policy,
     Question,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import NotRead, Reader
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged import (
-    Position,
-    Sources,
-    blocked_by_one,
-    decide_merged,
-    young_from,
-)
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.whole import count_logs as count_whole
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.whole import decide_counted
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.merged_counts import (
-    found_in,
-    missing_records,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.count_job import GroupCount
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._spark import by_hand
-from tests.attack.broker import Broker, Logs, policy
+from tests.attack.broker import Broker, Logs, digested
 from tests.attack.case import Case
-from tests.attack.merged import Merged
 from tests.support.listed_clusters import Cluster, Clusters
 
 # What decides how much is read, so that logs of a few records come to the branches for thousands; two ways, as small
@@ -113,7 +95,8 @@ def _modules() -> list[t.Any]:
 _MODULES: list[t.Any] = []
 
 
-def _answer(decision: Decision, rounds: int = 0, records: int = 0) -> Answer:
+def answer_of(decision: Decision, rounds: int = 0, records: int = 0) -> Answer:
+    """In the words of an Answer."""
     reason = None if decision.reason is None else decision.reason.value
     return Answer(
         decision.verdict.value,
@@ -133,7 +116,7 @@ def near(case: Case, others: t.Iterable[int] = ()) -> Answer:
     question = logs.question()
     for other in others:
         logs.drive(decide, dataclasses.replace(question, committed=other))
-    return _answer(*logs.drive(decide, question))
+    return answer_of(*logs.drive(decide, question))
 
 
 def whole(case: Case) -> Answer:
@@ -149,7 +132,7 @@ def whole(case: Case) -> Answer:
             return reader.need()
         return decide_counted(question, counted)
 
-    return _answer(*logs.drive(rule, question))
+    return answer_of(*logs.drive(rule, question))
 
 
 _Read = t.TypeVar("_Read")
@@ -208,6 +191,11 @@ def count(case: Case) -> Answer:
     return _said(case, _of_these_logs(_both_counted, case).answer(case.committed))
 
 
+def may_skip(case: Case, offset: int) -> bool:
+    """Does this offset skip records by the definition, which takes an equal record for the copy of one without a copy?"""
+    return _of_these_logs(_both_counted, case).judge(case.committed, offset).skipped > 0
+
+
 def count_by_spark(cases: t.Sequence[Case]) -> list[Answer]:
     """The same as Spark's workers count it, for many cases at once, those of one world in a row. They compare times."""
     worlds, stable, expired = [], list[int](), list[int]()
@@ -259,111 +247,4 @@ def verify(case: Case, offsets: t.Iterable[int]) -> list[tuple[int, int]]:
 def by_notes(case: Case, shifts: tuple[int, ...]) -> Answer:
     """What strategy mirror_maker says, that knows of these differences of offsets."""
     logs = Logs(case)
-    return _answer(*logs.drive(decide, logs.question(shifts)))
-
-
-def merged(topics: t.Sequence[Merged]) -> list[list[Answer]]:
-    """What is said of each destination partition of repartitioned or merged topics; positions of one topic together."""
-    several = [
-        (_Sides.of(its[0]), its)
-        for its in (list(group) for _copies, group in itertools.groupby(topics, lambda its: id(its.copies)))
-    ]
-    result: list[list[Answer]] = []
-    counts: dict[int, GroupCount] = {}
-    for timestamps in (True, False):
-        asked = [
-            (sides, [position for position in its if sides.refused(position) is None])
-            for sides, its in several
-            if sides.policy.with_timestamp is timestamps
-        ]
-        worlds = [sides.world(its) for sides, its in asked if its]
-        stable = [broker.facts.end for sides, its in asked if its for broker in sides.source]
-        lossy = [sides.is_lossy for sides, its in asked if its]
-        expired = [number for number, its in enumerate(lossy) if its]
-        found = (
-            by_hand.count_directly(worlds, timestamps, 1, without_headers=True, stable=stable, expired=expired)
-            if worlds
-            else []
-        )
-        counts |= {
-            id(position): count for position, count in zip((p for _s, its in asked for p in its), found, strict=True)
-        }
-    for sides, its in several:
-        for position in its:
-            no = sides.refused(position)
-            result.append(
-                [_answer(no)] * len(position.copies)
-                if no is not None
-                else sides.answers(position, counts[id(position)])
-            )
-    return result
-
-
-class _Sides(t.NamedTuple):
-    """Both clusters of a merged topic."""
-
-    source: list[Broker]
-    destination: list[Broker]
-    policy: Policy
-
-    @classmethod
-    def of(cls, its: Merged) -> t.Self:
-        sources = [Broker(case.source, case.source_edges) for case in its.sources]
-        destinations = [
-            Broker([copy for copy, _number in copies], edges)
-            for copies, edges in zip(its.copies, its.edges, strict=True)
-        ]
-        return cls(sources, destinations, policy(its.sources[0].options))
-
-    @property
-    def is_lossy(self) -> bool:
-        """May the source have lost records?"""
-        return any(broker.facts.log_start > 0 or broker.facts.compacted for broker in self.source)
-
-    def positions(self, its: Merged) -> tuple[Position, ...]:
-        """Where a group stands."""
-        return tuple(
-            Position(
-                TopicPartition("t", number),
-                None if number in its.uncommitted else case.committed,
-                case.committed,
-                broker.facts,
-            )
-            for number, (case, broker) in enumerate(zip(its.sources, self.source, strict=True))
-        )
-
-    def refused(self, its: Merged) -> Decision | None:
-        """What a single source partition decides."""
-        return blocked_by_one(self.positions(its))
-
-    def world(self, groups: t.Iterable[Merged]) -> by_hand.World:
-        """As Spark reads it."""
-        return by_hand.World(
-            tuple(tuple(map(digested, broker.with_open)) for broker in self.source),
-            tuple(tuple(map(digested, broker.visible)) for broker in self.destination),
-            tuple(broker.edges.end for broker in self.destination),
-            tuple(tuple(case.committed for case in its.sources) for its in groups),
-        )
-
-    def answers(self, its: Merged, counts: GroupCount) -> list[Answer]:
-        """What is decided from what was counted."""
-        positions = self.positions(its)
-        sources = Sources(positions, missing_records(positions, counts))
-        answers = []
-        for number, broker in enumerate(self.destination):
-            log = Log(broker.facts)
-            log.add((broker.facts.log_start, broker.facts.end), broker.visible)
-            young = young_from(sources, self.policy.now)
-            log.lookups.update({} if young is None else {young: broker.lookup(young)})
-            found = found_in(sources, counts, number, log, self.policy)
-            answers.append(_answer(decide_merged(sources, found, broker.facts, self.policy)))
-        return answers
-
-
-def digested(record: Record) -> Record:
-    return record._replace(fingerprint=_digest(record.fingerprint), bare=_digest(record.bare))
-
-
-@functools.lru_cache(4096)
-def _digest(content: bytes) -> bytes:
-    return hashlib.md5(content, usedforsecurity=False).digest()
+    return answer_of(*logs.drive(decide, logs.question(shifts)))

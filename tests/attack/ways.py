@@ -7,7 +7,7 @@ from __future__ import annotations
 import traceback
 import typing as t
 
-from tests.attack import rule
+from tests.attack import merged_rule, rule
 from tests.attack.case import Case
 from tests.attack.judge import FAULTS, Finding, contradiction, judge, verification
 from tests.attack.merged import Merged
@@ -53,7 +53,7 @@ _MergedAnswer = tuple[Case, rule.Answer, list[Finding]]
 def merged_answers(topics: t.Sequence[Merged]) -> list[_MergedAnswer | None]:
     """A group's answers for all partitions of each merged topic, as one, and what is wrong; None where nothing is said."""
     try:
-        return [as_one(its, parts) for its, parts in zip(topics, rule.merged(topics), strict=True)]
+        return [as_one(its, parts) for its, parts in zip(topics, merged_rule.merged(topics), strict=True)]
     except _ERRORS as error:
         if len(topics) > 1:
             return [answer for its in topics for answer in merged_answers([its])]

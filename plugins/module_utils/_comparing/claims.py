@@ -46,10 +46,14 @@ class Window(t.NamedTuple):
 
 
 class Windows(t.NamedTuple):
-    """A window for each source partition and each destination partition, as the claim lists them."""
+    """A window for each source partition and each destination partition, as the claim lists them.
+
+    is_lossy: whether records may have been at the source that it has lost.
+    """
 
     source: tuple[Window, ...]
     destination: tuple[Window, ...]
+    is_lossy: bool = False
 
     @property
     def is_cut_above(self) -> bool:
@@ -82,6 +86,18 @@ def window(at: int, log_start: int, log_end: int, reach: int | None) -> Window:
     low = min(max(log_start, at - reach), end)
     high = max(low, min(end, at + reach))
     return Window(low, at, high, high, low > log_start, high < end)
+
+
+def extent(its: Window, log_start: int, log_end: int, step: int | None) -> tuple[int, int]:
+    """What is read for a window: [start, end), up to the next multiples of `step`, or all where little more is left.
+
+    So offsets near to one another share what is read, and no claim's result depends on the others. None: the whole log.
+    """
+    end = max(log_start, log_end)
+    if step is None:
+        return log_start, end
+    low, high = its.low - its.low % step, its.high + -its.high % step
+    return (log_start if low <= log_start + step else low), (end if high >= end - step else high)
 
 
 class PairRun(t.NamedTuple):
@@ -121,7 +137,7 @@ def aligned(windows: Windows, runs: t.Iterable[PairRun]) -> Windows:
     """
     if windows.is_complete:
         return windows
-    source, destination = windows
+    source, destination = windows.source, windows.destination
     source_nears: _Slices = collections.defaultdict(list)
     destination_nears: _Slices = collections.defaultdict(list)
     destination_lows: _Slices = collections.defaultdict(list)
@@ -150,7 +166,7 @@ def aligned(windows: Windows, runs: t.Iterable[PairRun]) -> Windows:
         destination = tuple(
             each._replace(low=_first(destination_lows, at, each.at)) for at, each in enumerate(destination)
         )
-    return Windows(source, destination)
+    return windows._replace(source=source, destination=destination)
 
 
 class _Slice(t.NamedTuple):

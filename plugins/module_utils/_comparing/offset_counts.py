@@ -10,81 +10,17 @@ so contents can be dealt out in any way.
 
 from __future__ import annotations
 
-import bisect
 import collections
 import itertools
 import operator
 import typing as t
 
-from .._matching.content import doubted, tallies
-from .._matching.contents import Named, told_apart
-from .._matching.lost import Sighting, copies_of_lost
+from .._matching.content import doubted
 from .._matching.tallies import Time
-from .claims import PairRun, SingleContent, Window, Windows, pair_runs, run_order
-from .sums import Counts, PlaceInClaim, Spot, ToolProgress, total
-
-
-class CountedRecord(t.NamedTuple):
-    """A record of either side; the time of a copy is None where the broker has stamped it, and where none are compared."""
-
-    place: int
-    offset: int
-    time: Time
-
-
-class OneContent(t.NamedTuple):
-    """The source records and the copies of one content. headers_changed: whether copies have others than their records."""
-
-    source: t.Sequence[CountedRecord]
-    copies: t.Sequence[CountedRecord]
-    headers_changed: bool = False
-
-
-class AlikeRecords(t.NamedTuple):
-    """Records of either side that are alike but for headers. names: by partition and offset, of those that have headers."""
-
-    source: list[CountedRecord]
-    copies: list[CountedRecord]
-    source_names: dict[PlaceInClaim, bytes]
-    copy_names: dict[PlaceInClaim, bytes]
-
-    @classmethod
-    def none(cls) -> t.Self:
-        return cls([], [], {}, {})
-
-    def contents(self, timestamps: bool) -> t.Iterator[OneContent]:
-        """Told apart as the rule does it. timestamps: whether times are compared at all."""
-        if not self.source or not (self.source_names or self.copy_names):
-            yield OneContent(self.source, self.copies)
-            return
-        for told in told_apart(
-            _named(self.source, self.source_names), _named(self.copies, self.copy_names), timestamps
-        ):
-            yield OneContent(
-                [CountedRecord(*spot, time) for spot, time in told.source],
-                [CountedRecord(*spot, time) for spot, time in told.copies],
-                told.name is None,
-            )
-
-
-def _named(records: t.Iterable[CountedRecord], names: t.Mapping[PlaceInClaim, bytes]) -> list[Named[PlaceInClaim]]:
-    return [Named(record[:2], names.get(record[:2], b""), record.time) for record in records]
-
-
-def without_lost(records: t.Mapping[bytes, AlikeRecords]) -> dict[bytes, AlikeRecords]:
-    """The same but for copies of records that the source has lost, if it has lost any. By what records are without headers."""
-    lost = copies_of_lost(
-        (_sighting(name, record) for name, alike in records.items() for record in alike.source),
-        (_sighting(name, record) for name, alike in records.items() for record in alike.copies),
-    )
-    return {
-        name: alike._replace(copies=[copy for copy in alike.copies if copy[:2] not in lost])
-        for name, alike in records.items()
-    }
-
-
-def _sighting(name: bytes, record: CountedRecord) -> Sighting:
-    return Sighting(name, record.time, record.place, record.offset)
+from .claims import SingleContent, Windows, pair_runs, run_order
+from .content_counts import Offsets, of_destination_only, of_lonely, of_mixed, of_offsets, of_run, offsets_by_partition
+from .counted_records import CountedRecord, OneContent
+from .sums import Counts, ToolProgress, total
 
 
 class Contents:
@@ -101,7 +37,7 @@ class Contents:
     ) -> None:
         """contents: the source records and the copies of each content, each once. pairs: further contents, as they are."""
         self.pairs: list[SingleContent] = list(pairs)
-        self._plain: list[tuple[_Offsets, _Offsets]] = []
+        self._plain: list[tuple[Offsets, Offsets]] = []
         self._mixed: list[tuple[t.Sequence[CountedRecord], t.Sequence[CountedRecord]]] = []
         once_by_time: list[SingleContent] = []
         lonely: list[CountedRecord] = []
@@ -120,7 +56,7 @@ class Contents:
             if parts is None:
                 self._mixed.append((source, copies))
                 once_by_time += _once_by_time(source, copies)
-                self._arrive(source, copies, own=True)
+                self._arrive(source, copies)
                 continue
             for originals, part_copies in parts:
                 if not part_copies:
@@ -128,28 +64,24 @@ class Contents:
                 elif len(originals) == len(part_copies) == 1:
                     self._add_pair(originals[0], part_copies[0])
                 else:
-                    self._plain.append((_offsets(originals), _offsets(part_copies)))
+                    self._plain.append((offsets_by_partition(originals), offsets_by_partition(part_copies)))
                     self._arrive(originals, part_copies)
-        self._lonely, self._destination_only = _offsets(lonely), _offsets(lonely_copies)
+        self._lonely, self._destination_only = offsets_by_partition(lonely), offsets_by_partition(lonely_copies)
         self.pairs.sort(key=run_order)
         self.runs = pair_runs(self.pairs)
         # They say where windows are cut, also where all records are equal and not all of their copies can be told apart.
         self.landmarks = sorted(self.pairs + once_by_time, key=run_order) if once_by_time else self.pairs
         self.landmark_runs = pair_runs(self.landmarks) if once_by_time else self.runs
         for run in self.runs:
-            self._arrive([CountedRecord(run.source_place, run.sources[-1], None)], [None])
+            self._arrive([CountedRecord(run.source_place, run.sources[-1], 0)], [CountedRecord(run.place, 0, 0)])
 
     def _add_pair(self, original: CountedRecord, copy: CountedRecord) -> None:
         self.pairs.append(_pair(original, copy))
 
-    def _arrive(
-        self, source: t.Sequence[CountedRecord], copies: t.Sequence[CountedRecord | None], own: bool = False
-    ) -> None:
-        """own: whether only a copy with a record's own time is surely that record's."""
+    def _arrive(self, source: t.Sequence[CountedRecord], copies: t.Sequence[CountedRecord]) -> None:
+        """Only a copy with a record's own time is surely that record's: others may be second copies, or of lost records."""
         in_order = sorted(source, key=operator.itemgetter(1))
-        complete = in_order if len(copies) >= len(source) else []
-        surely = list(_with_own_copies(in_order, copies)) if own else complete
-        for place, offset, _time in surely:
+        for place, offset, _time in (surely := list(_with_own_copies(in_order, copies))):
             self.progress.arrived[place] = max(offset, self.progress.arrived.get(place, -1))
         for place, offset, _time in itertools.chain(in_order[: len(copies)], surely):
             self.progress.reached[place] = max(offset, self.progress.reached.get(place, -1))
@@ -161,24 +93,19 @@ class Contents:
         """
         return total(
             itertools.chain(
-                (_of_run(run, windows) for run in self.runs),
-                (_of_offsets(*offsets, windows, progress) for offsets in self._plain),
-                (_of_mixed(*records, windows, progress) for records in self._mixed),
-                [
-                    _of_lonely(self._lonely, windows, progress),
-                    Counts(destination_only=_number(self._destination_only, windows.destination, _AT, _NEAR)),
-                ],
+                (of_run(run, windows) for run in self.runs),
+                (of_offsets(*offsets, windows, progress) for offsets in self._plain),
+                (of_mixed(*records, windows, progress) for records in self._mixed),
+                [of_lonely(self._lonely, windows, progress), of_destination_only(self._destination_only, windows)],
             )
         )
 
 
-def _with_own_copies(
-    source: t.Iterable[CountedRecord], copies: t.Iterable[CountedRecord | None]
-) -> t.Iterator[CountedRecord]:
-    """The records that have a copy with their own time; of equal ones, the first."""
-    left = collections.Counter(copy.time for copy in copies if copy is not None)
+def _with_own_copies(source: t.Iterable[CountedRecord], copies: t.Iterable[CountedRecord]) -> t.Iterator[CountedRecord]:
+    """The records that have a copy with their own time; of equal ones, the first. -1 is no time."""
+    left = collections.Counter(copy.time for copy in copies)
     for record in source:
-        if left[record.time] > 0:
+        if record.time != -1 and left[record.time] > 0:
             left[record.time] -= 1
             yield record
 
@@ -199,182 +126,6 @@ def _single_by_time(records: t.Iterable[CountedRecord]) -> dict[int, CountedReco
         if record.time is not None:
             by_time[record.time] = None if record.time in by_time else record
     return {time: record for time, record in by_time.items() if record is not None}
-
-
-def _of_run(run: PairRun, windows: Windows) -> Counts:
-    source, destination = windows.source[run.source_place], windows.destination[run.place]
-    find = bisect.bisect_left
-    unconsumed, near = find(run.sources, source.at), find(run.sources, source.near)
-    low, at, destination_near = (
-        find(run.offsets, offset) for offset in (destination.low, destination.at, destination.near)
-    )
-    first_skipped, first_repeated = max(unconsumed, low), at
-    skipped = max(0, min(near, at) - first_skipped)
-    repeated = max(0, min(unconsumed, destination_near) - first_repeated)
-    if not (skipped or repeated):
-        return Counts(max(0, min(near, find(run.offsets, destination.high)) - max(unconsumed, at)))
-
-    def spot(index: int) -> Spot:
-        return Spot((run.source_place, run.sources[index]), (run.place, run.offsets[index]))
-
-    return Counts(
-        compared=max(0, min(near, find(run.offsets, destination.high)) - max(unconsumed, at)),
-        skipped=skipped,
-        repeated=repeated,
-        first_skipped=spot(first_skipped) if skipped else None,
-        first_repeated=spot(first_repeated) if repeated else None,
-    )
-
-
-# Offsets by partition, ascending.
-_Offsets = dict[int, list[int]]
-
-
-def _offsets(records: t.Iterable[CountedRecord]) -> _Offsets:
-    found: _Offsets = collections.defaultdict(list)
-    for place, offset, _time in records:
-        found[place].append(offset)
-    for its in found.values():
-        its.sort()
-    return dict(found)
-
-
-_LOW, _AT, _HIGH, _NEAR = (operator.attrgetter(name) for name in ("low", "at", "high", "near"))
-_Edge = t.Callable[[Window], int]
-
-
-def _number(offsets: _Offsets, windows: t.Sequence[Window], start: _Edge | None, end: _Edge) -> int:
-    """How many of the offsets stand between two edges of their windows; None: from the first one on."""
-    return sum(
-        max(
-            0,
-            bisect.bisect_left(its, end(windows[place]))
-            - (bisect.bisect_left(its, start(windows[place])) if start else 0),
-        )
-        for place, its in offsets.items()
-    )
-
-
-def _between(offsets: _Offsets, windows: t.Sequence[Window], start: _Edge, end: _Edge) -> list[PlaceInClaim]:
-    return [
-        (place, offset)
-        for place, its in sorted(offsets.items())
-        for offset in its[bisect.bisect_left(its, start(windows[place])) : bisect.bisect_left(its, end(windows[place]))]
-    ]
-
-
-def _of_offsets(source: _Offsets, copies: _Offsets, windows: Windows, progress: ToolProgress) -> Counts:
-    """Of records that are counted together whatever is committed: their tally, in numbers."""
-    source_windows, destination_windows = windows
-    consumed = _number(source, source_windows, None, _AT)
-    unconsumed, wanted = _number(source, source_windows, _AT, _HIGH), _number(source, source_windows, _AT, _NEAR)
-    before, follow = _number(copies, destination_windows, _LOW, _AT), _number(copies, destination_windows, _AT, _HIGH)
-    counted = _number(copies, destination_windows, _AT, _NEAR)
-    skipped = max(0, min(wanted, before + follow) - follow)
-    repeated = max(0, counted - unconsumed) if consumed else 0
-    lacking = max(0, wanted - before - follow)
-    result = Counts(
-        min(wanted, follow),
-        skipped,
-        repeated=repeated,
-        recopied=0 if consumed else max(0, counted - unconsumed),
-        pending=min(max(0, consumed - before - follow), _unreached(source, windows, progress)),
-    )
-    if not (skipped or repeated or lacking):
-        return result
-    originals = _between(source, source_windows, _AT, _NEAR)
-    return result._replace(
-        first_skipped=Spot(originals[0], _between(copies, destination_windows, _LOW, _AT)[0]) if skipped else None,
-        first_repeated=Spot(None, _between(copies, destination_windows, _AT, _NEAR)[0]) if repeated else None,
-        **_fate(_last(originals, lacking), progress),
-    )
-
-
-def _of_lonely(offsets: _Offsets, windows: Windows, progress: ToolProgress) -> Counts:
-    """Of records without any copy."""
-    number = _number(offsets, windows.source, _AT, _NEAR)
-    edges = [
-        window._replace(high=min(window.near, progress.arrived.get(at, 0))) for at, window in enumerate(windows.source)
-    ]
-    pending = _unreached(offsets, windows, progress)
-    absent = _number(offsets, edges, _AT, _HIGH)
-    if not absent:
-        return Counts(to_come=number, pending=pending)
-    return Counts(
-        absent=absent,
-        to_come=number - absent,
-        pending=pending,
-        first_absent=Spot(_between(offsets, edges, _AT, _HIGH)[0], None),
-    )
-
-
-def _unreached(offsets: _Offsets, windows: Windows, progress: ToolProgress) -> int:
-    """How many consumed records stand after all that the replication tool has copied. None where its end was not read."""
-    if any(window.cut_above for window in windows.destination):
-        return 0
-    return sum(
-        max(0, bisect.bisect_left(its, windows.source[place].at) - bisect.bisect_right(its, progress.reached[place]))
-        for place, its in offsets.items()
-        if place in progress.reached
-    )
-
-
-def _of_mixed(
-    source: t.Sequence[CountedRecord], copies: t.Sequence[CountedRecord], windows: Windows, progress: ToolProgress
-) -> Counts:
-    """Of a content whose copies have partly its times and partly others."""
-    consumed, unconsumed, near = [], [], []
-    for record in source:
-        window = windows.source[record.place]
-        if record.offset < window.at:
-            consumed.append(record)
-        elif record.offset < window.high:
-            unconsumed.append(record)
-            if record.offset < window.near:
-                near.append(record)
-    # Their distance from the offset is what counts, in whichever partition.
-    distances: list[tuple[int, Time, CountedRecord]] = []
-    for record in copies:
-        window = windows.destination[record.place]
-        if window.low <= record.offset < window.high:
-            distances.append((record.offset - window.at, record.time, record))
-    distances.sort(key=operator.itemgetter(0))
-    counted = [each for each in distances if each[2].offset < windows.destination[each[2].place].near]
-    all_copies, counted_copies = [each[:2] for each in distances], [each[:2] for each in counted]
-    needed = tallies(_times(consumed), _times(near), all_copies)
-    followed = tallies(_times(consumed), _times(unconsumed), counted_copies)
-    skipped, absent = sum(each.skipped(0) for each in needed), sum(each.absent for each in needed)
-    repeated = sum(each.surely_repeated(0) for each in followed)
-    follow = sum(distance >= 0 for distance, _time in counted_copies)
-    near.sort()
-    return Counts(
-        max(0, len(near) - absent - skipped),
-        skipped,
-        repeated=repeated,
-        recopied=0 if consumed else max(0, follow - len(unconsumed)),
-        first_skipped=Spot(near[0][:2], distances[0][2][:2]) if skipped else None,
-        first_repeated=Spot(None, next(each[2][:2] for each in counted if each[0] >= 0)) if repeated else None,
-        pending=min(max(0, len(consumed) - len(distances)), _unreached(_offsets(consumed), windows, progress)),
-        **_fate(_last([record[:2] for record in near], absent), progress),
-    )
-
-
-def _last(places: list[PlaceInClaim], number: int) -> list[PlaceInClaim]:
-    """Of equal records the last ones are those that are missing: a replication tool may still have to come to them."""
-    return sorted(places, key=operator.itemgetter(1))[len(places) - number :]
-
-
-def _fate(missing: list[PlaceInClaim], progress: ToolProgress) -> dict[str, t.Any]:
-    absent = [(place, offset) for place, offset in missing if offset < progress.arrived.get(place, 0)]
-    return {
-        "absent": len(absent),
-        "to_come": len(missing) - len(absent),
-        "first_absent": Spot(min(absent), None) if absent else None,
-    }
-
-
-def _times(records: t.Iterable[CountedRecord]) -> collections.Counter[t.Any]:
-    return collections.Counter(record.time for record in records)
 
 
 def _separable(

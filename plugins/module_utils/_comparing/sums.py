@@ -24,7 +24,8 @@ class Counts(t.NamedTuple):
     absent: unconsumed records without a copy, though the replication tool has copied later ones; to_come: the others.
     repeated: consumed records from the offset on. recopied: unconsumed ones that are there more often than at the
     source. destination_only: destination-only records. pending: consumed records that the replication tool has still to
-    copy, which then come after the offset. The first of three kinds are named.
+    copy, which then come after the offset. doubtful: unconsumed records that are skipped if copies which follow the offset
+    are those of equal records that were written later. The first of three kinds are named.
     """
 
     compared: int = 0
@@ -35,13 +36,14 @@ class Counts(t.NamedTuple):
     recopied: int = 0
     destination_only: int = 0
     pending: int = 0
+    doubtful: int = 0
     first_skipped: Spot | None = None
     first_absent: Spot | None = None
     first_repeated: Spot | None = None
 
 
 # So many members of Counts are numbers; the others are spots.
-NUMBERS = 8
+NUMBERS = 9
 
 
 class ToolProgress(t.NamedTuple):

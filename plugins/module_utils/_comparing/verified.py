@@ -24,7 +24,7 @@ def finding(claim: Claim, counts: Counts, windows: Windows, matched_by: tuple[st
         claim.source,
         claim.destination,
         counts.compared,
-        windows.is_complete,
+        windows.is_complete and not counts.doubtful,
         counts.skipped,
         counts.absent,
         counts.to_come,
@@ -110,6 +110,15 @@ def _notes(claim: Claim, counts: Counts, windows: Windows, is_compacted: bool) -
             NoteKind.NOT_COUNTED,
             f"{_records(not_counted, 'unconsumed')} not verified: no copy follows {_offsets(claim)}, and within the limit "
             "nothing shows which records before it are their copies; raise the limit (0 reads the whole logs)",
+        )
+    if counts.doubtful:
+        later, remedy = "were written meanwhile", "verify again while producers do not write"
+        if windows.is_cut_above:
+            later, remedy = "are outside the limit", "raise the limit (0 reads the whole logs)"
+        yield Note(
+            NoteKind.NOT_COUNTED,
+            f"{_records(counts.doubtful, 'unconsumed')} not verified: copies that follow {_offsets(claim)} may be those of "
+            f"equal records that {later}; {remedy}",
         )
     if counts.to_come:
         yield Note(NoteKind.TO_COME, f"{_records(counts.to_come, 'unconsumed')} still to be copied")

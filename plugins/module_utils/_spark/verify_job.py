@@ -10,7 +10,8 @@ import json
 import typing as t
 
 from .._comparing.claims import SingleContent, Windows
-from .._comparing.offset_counts import AlikeRecords, Contents, CountedRecord
+from .._comparing.counted_records import AlikeRecords, CountedRecord, HeaderNames
+from .._comparing.offset_counts import Contents
 from .._comparing.sums import NUMBERS, Counts, Spot, ToolProgress, furthest, total
 from .._model.match_on import MatchOn
 from . import worker_packing
@@ -158,12 +159,14 @@ def _contents(
         may_differ, timestamps = its.match_on.headers_may_differ, its.match_on.timestamp
         compared = records.times if timestamps else np.zeros_like(records.times)
         stamped = records.stamped | (not timestamps)
+        names = HeaderNames({}, {})
 
         def alike(
             content: int,
             compared: worker_packing.Column = compared,
             stamped: worker_packing.Flags = stamped,
             may_differ: bool = may_differ,
+            names: HeaderNames = names,
         ) -> AlikeRecords:
             source_rows, copy_rows = groups.rows(content)
             source = map(CountedRecord, *(column[source_rows].tolist() for column in (positions, offsets, compared)))
@@ -172,19 +175,14 @@ def _contents(
                 for own, time in zip(stamped[copy_rows].tolist(), compared[copy_rows].tolist(), strict=True)
             ]
             copies = map(CountedRecord, positions[copy_rows].tolist(), offsets[copy_rows].tolist(), its_times)
-            names = (
-                {
-                    (int(positions[row]), int(offsets[row])): records.fingerprint(row, True)
-                    for row in rows[with_headers[rows]].tolist()
-                }
-                if may_differ
-                else {}
-                for rows in (source_rows, copy_rows)
-            )
-            return AlikeRecords(list(source), list(copies), *names)
+            if may_differ:
+                for table, rows in zip(names, (source_rows, copy_rows), strict=True):
+                    for row in rows[with_headers[rows]].tolist():
+                        table[int(positions[row]), int(offsets[row])] = records.fingerprint(row, True)
+            return AlikeRecords(list(source), list(copies))
 
         several = (alike(content) for content in selected[~single[selected]].tolist())
-        contents = Contents(itertools.chain.from_iterable(each.contents(timestamps) for each in several), pairs)
+        contents = Contents(itertools.chain.from_iterable(each.contents(names, timestamps) for each in several), pairs)
         contents.headers_changed |= bool(may_differ and _differ(records, source_rows, copy_rows))
         yield pair, contents
 

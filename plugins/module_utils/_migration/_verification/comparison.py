@@ -9,7 +9,7 @@ import dataclasses
 import time
 import typing as t
 
-from ..._comparing.claims import Claim, Window, Windows, window
+from ..._comparing.claims import Claim, Window, Windows, extent, window
 from ..._comparing.verified import finding
 from ..._model.connection import Connection
 from ..._model.match_on import MatchOn
@@ -18,6 +18,7 @@ from ..._model.progress import Say, counted, repeating, silent
 from ..._model.records import TopicPartition
 from ..._model.report import Finding, Flaw, PartitionOffset, ProblemKind
 from ..._model.spark import SparkOptions
+from ..._spark.content_frame import Extent, LogPair
 from ..._spark.session import session_on_demand
 from ..cluster_logs import ClusterLogs
 from .partition_units import ClaimCounts, InProcess, PartitionUnit, UnitReader, on_spark
@@ -28,7 +29,7 @@ if t.TYPE_CHECKING:
 # So many offsets of both clusters together are read and counted in this process, in about 500 MB. That takes less time than
 # Spark takes to start and to read them.
 FEW = 1_000_000
-# Logs with so many offsets of both clusters together are read whole if the limit lets nothing be compared.
+# The logs of a claim with so many offsets of both clusters together are read whole if the limit lets nothing be compared.
 SHORT = 1_000_000
 # After so many seconds without a new record at the destination, the replication tool counts as stopped.
 _PAUSE = 2.0
@@ -61,7 +62,7 @@ def findings(
 
         def look(its: t.Sequence[ClaimCase], existed: t.Mapping[TopicPartition, int]) -> _Look:
             near = _look(its, source, destination, limit, existed, session, tell)
-            numbers = _unexamined(its, near)
+            numbers = [] if limit is None else _unexamined(its, near)
             if not numbers:
                 return near
             tell(
@@ -104,9 +105,9 @@ def _look(
         numbers = [number for number, case in enumerate(cases) if case.match_on.covered == parts]
         units = _units(cases, numbers, source_logs, destination_logs, limit, existed)
         with contextlib.ExitStack() as stack:
-            size = sum(unit.size for unit in units)
+            size = sum(unit.pair.size for unit in units)
             if size:
-                partitions = {partition for unit in units for partition in unit.destinations}
+                partitions = {extent.partition for unit in units for extent in unit.pair.destinations}
                 tell(f"comparing up to {counted(size, 'record')} of {counted(len(partitions), 'partition')}")
             reader: UnitReader
             if size <= FEW:
@@ -122,27 +123,27 @@ def _look(
 
 
 def _unexamined(cases: t.Sequence[ClaimCase], look: _Look) -> list[int]:
-    """The numbers of cases of which not all could be compared, if their logs together are short enough to be read whole.
+    """The numbers of cases of which not all could be compared, and whose logs are short enough to be read whole.
 
     So it is where all records are equal, and the replication tool has given the copies other times: then nothing tells where
     a window ends in the other log.
     """
-    numbers = [
+    return [
         number
         for number, each in enumerate(look.found)
-        if any(flaw.kind is ProblemKind.NOT_EXAMINED for flaw in each.problems)
-        or any(note.kind is NoteKind.NOT_COUNTED for note in each.notes)
-    ]
-    claims = [cases[number].claim for number in numbers]
-    sizes = [
-        side.logs[partition].facts.high_watermark - side.logs[partition].facts.log_start
-        for side, partitions in (
-            (look.source, {partition for claim in claims for partition, _offset in claim.source}),
-            (look.destination, {partition for claim in claims for partition, _offset in claim.destination}),
+        if (
+            any(flaw.kind is ProblemKind.NOT_EXAMINED for flaw in each.problems)
+            or any(note.kind is NoteKind.NOT_COUNTED for note in each.notes)
         )
-        for partition in partitions
+        and _log_size(cases[number].claim, look) <= SHORT
     ]
-    return numbers if sum(sizes) <= SHORT else []
+
+
+def _log_size(claim: Claim, look: _Look) -> int:
+    """How many offsets its logs have together."""
+    sides = (look.source, claim.source), (look.destination, claim.destination)
+    facts = [side.logs[partition].facts for side, positions in sides for partition, _offset in positions]
+    return sum(its.high_watermark - its.log_start for its in facts)
 
 
 def _looked_again(
@@ -195,19 +196,31 @@ def _units(
     limit: int | None,
     existed: t.Mapping[TopicPartition, int],
 ) -> list[PartitionUnit]:
-    """Cases about the same partitions, compared in the same way, are counted together."""
+    """Cases about the same extents, compared in the same way, are counted together."""
     units: dict[t.Any, PartitionUnit] = {}
     for number in numbers:
-        claim = cases[number].claim
-        sources = tuple(partition for partition, _offset in claim.source)
-        destinations = tuple(partition for partition, _offset in claim.destination)
-        facts = [source_logs.logs[partition].facts for partition in sources]
-        key = sources, destinations, cases[number].match_on
-        unit = PartitionUnit(
-            *key[:2], tuple(its.end for its in facts), key[2], any(its.log_start or its.compacted for its in facts)
+        claim, match_on = cases[number]
+        windows = _windows(claim, source_logs, destination_logs, limit, existed)
+        pair = LogPair(
+            tuple(
+                _extent(source_logs, *its, limit, hidden=True) for its in zip(claim.source, windows.source, strict=True)
+            ),
+            tuple(
+                _extent(destination_logs, *its, limit, hidden=False)
+                for its in zip(claim.destination, windows.destination, strict=True)
+            ),
         )
-        units.setdefault(key, unit).windows[number] = _windows(claim, source_logs, destination_logs, limit, existed)
+        unit = units.setdefault((pair, match_on), PartitionUnit(pair, match_on, windows.is_lossy))
+        unit.windows[number] = windows
     return list(units.values())
+
+
+def _extent(side: ClusterLogs, position: PartitionOffset, its: Window, limit: int | None, *, hidden: bool) -> Extent:
+    """What is read for a window; of the source also what transactions hold."""
+    partition, _offset = position
+    facts = side.logs[partition].facts
+    start, end = extent(its, facts.log_start, facts.high_watermark if hidden else facts.end, limit)
+    return Extent(partition, start, min(end, max(start, facts.end)), end if hidden else None)
 
 
 def _windows(
@@ -220,9 +233,11 @@ def _windows(
     """At the source up to the high watermark: what an open transaction holds is not consumed, and may be copied."""
     # What comes again stands between the offset and the copies of what is unconsumed.
     reach = None if limit is None else limit + min(claim.repeats or 0, limit)
+    facts = [source_logs.logs[partition].facts for partition, _offset in claim.source]
     return Windows(
         tuple(_until(_window(source_logs, each, reach, hidden=True), existed.get(each[0])) for each in claim.source),
         tuple(_window(destination_logs, each, reach, hidden=False) for each in claim.destination),
+        is_lossy=any(its.log_start or its.compacted for its in facts),
     )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from ..._model.notes import NoteKind
 from ..._model.plan import Plan, PlanEntry, Verification
 from ..._model.report import Finding, Report
 
@@ -35,11 +36,15 @@ def noted(plan: Plan, report: Report, anchors: Report, wanted: Verification) -> 
 
     report: of the entries that were verified as `wanted` says; anchors: of those that had been so before, and were only
     looked at. An entry of which no record was compared, because the limit ended before one came, stays unverified. So does
-    one with a problem, which loses an earlier note.
+    one of which unconsumed records were not counted, and one with a problem, which loses an earlier note.
     """
     notes: dict[tuple[str, t.Any], Verification | None] = {}
     for finding in report.findings:
-        is_right = not finding.problems and bool(finding.compared or finding.complete)
+        is_right = (
+            not finding.problems
+            and bool(finding.compared or finding.complete)
+            and not any(note.kind is NoteKind.NOT_COUNTED for note in finding.notes)
+        )
         notes |= {
             (finding.group, partition): wanted if is_right else None for partition, _offset in finding.destination
         }

@@ -4,14 +4,17 @@
 
 from __future__ import annotations
 
+import bisect
 import collections
 import contextlib
 import dataclasses
 import itertools
+import operator
 import typing as t
 
 from ..._comparing.claims import Windows, aligned, pair_runs
-from ..._comparing.offset_counts import AlikeRecords, Contents, CountedRecord, without_lost
+from ..._comparing.counted_records import AlikeRecords, CountedRecord, HeaderNames, without_lost
+from ..._comparing.offset_counts import Contents
 from ..._comparing.sums import Counts, ToolProgress
 from ..._matching.evidence import Span, united
 from ..._model.connection import Connection
@@ -21,7 +24,7 @@ from ..._model.records import TopicPartition
 from ..._records.scanning import Piece, scan
 from ..._spark import content_frame as dealing
 from ..._spark import verify_job
-from ..._spark.content_frame import Extent
+from ..._spark.content_frame import Extent, LogPair
 from ..._spark.count_job import seen_edges
 from ..._spark.session import kept
 
@@ -34,44 +37,15 @@ _SAMPLE = 512
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PartitionUnit:
-    """Source partitions and the destination partitions of their copies, with the windows of all claims about them.
+    """What is read together and counted together, with the windows of claims within it, by the number of the claim.
 
-    windows: by the number of the claim. stable: for each source partition the last stable offset. match_on: what is compared.
-    is_lossy: whether records may have been at the source that it has lost.
+    match_on: what is compared. is_lossy: whether records may have been at the source that it has lost.
     """
 
-    sources: tuple[TopicPartition, ...]
-    destinations: tuple[TopicPartition, ...]
-    stable: tuple[int, ...]
+    pair: LogPair
     match_on: MatchOn
     is_lossy: bool
     windows: dict[int, Windows] = dataclasses.field(default_factory=dict)
-
-    @property
-    def source_extents(self) -> list[tuple[int, Extent]]:
-        """What is read, each with the number of its partition; from the last stable offset on what transactions hold."""
-        return [
-            (place, Extent(partition, low, min(high, max(low, self.stable[place])), high))
-            for place, partition in enumerate(self.sources)
-            for low, high in _united((its.source[place].low, its.source[place].high) for its in self.windows.values())
-        ]
-
-    @property
-    def destination_extents(self) -> list[tuple[int, Extent]]:
-        """The same of the destination, which shows nothing that a transaction holds."""
-        return [
-            (place, Extent(partition, low, high))
-            for place, partition in enumerate(self.destinations)
-            for low, high in _united(
-                (its.destination[place].low, its.destination[place].high) for its in self.windows.values()
-            )
-        ]
-
-    @property
-    def size(self) -> int:
-        """How many offsets are read."""
-        source_offsets = sum((each.open_end or each.end) - each.start for _place, each in self.source_extents)
-        return source_offsets + sum(each.end - each.start for _place, each in self.destination_extents)
 
 
 class ClaimCounts(t.NamedTuple):
@@ -89,14 +63,6 @@ class UnitReader(t.Protocol):
         """What is counted of all units, by claim."""
 
 
-def _united(spans: t.Iterable[Span]) -> list[Span]:
-    merged: list[Span] = []
-    for span in spans:
-        if span[0] < span[1]:
-            merged = united(merged, span)
-    return merged
-
-
 class InProcess:
     """Reads with a client and counts in this process: for so few records that Spark would only have started."""
 
@@ -105,11 +71,10 @@ class InProcess:
     ) -> None:
         """Read everything. Raises as scan_frame() does."""
         self._units = units
-        source_extents = [[extent for _place, extent in unit.source_extents] for unit in units]
-        destination_extents = [[extent for _place, extent in unit.destination_extents] for unit in units]
-        stable = _spans((each.partition, each.start, each.end) for its in source_extents for each in its)
-        held = _spans((each.partition, each.end, each.open_end or each.end) for its in source_extents for each in its)
-        copies = _spans((each.partition, each.start, each.end) for its in destination_extents for each in its)
+        sources = [extent for unit in units for extent in unit.pair.sources]
+        stable = _spans((each.partition, each.start, each.end) for each in sources)
+        held = _spans((each.partition, each.end, each.open_end or each.end) for each in sources)
+        copies = _spans((each.partition, each.start, each.end) for unit in units for each in unit.pair.destinations)
         self._source = _read(source, stable, parts, committed=True)
         for partition, records in _read(source, held, parts, committed=False).items():
             self._source[partition] = self._source.get(partition, []) + records
@@ -128,22 +93,33 @@ class InProcess:
     def _contents(self, unit: PartitionUnit) -> Contents:
         how = unit.match_on
         records: dict[bytes, AlikeRecords] = collections.defaultdict(AlikeRecords.none)
-        for is_copy, partitions, logs in (
-            (False, unit.sources, self._source),
-            (True, unit.destinations, self._copies),
+        names = HeaderNames({}, {})
+        for is_copy, extents, logs in (
+            (False, unit.pair.sources, self._source),
+            (True, unit.pair.destinations, self._copies),
         ):
-            for place, partition in enumerate(partitions):
-                for record in logs.get(partition, ()):
+            for place, extent in enumerate(extents):
+                for record in _within(logs.get(extent.partition, []), extent):
                     name = record.fingerprint if how.compares_headers else record.bare
                     family = record.bare if how.headers_may_differ else name
                     time = _time(record, how.timestamp, is_copy)
-                    alike = records[family]
-                    (alike.copies if is_copy else alike.source).append(CountedRecord(place, record.offset, time))
+                    records[family][is_copy].append(CountedRecord(place, record.offset, time))
                     if name != family:
-                        (alike.copy_names if is_copy else alike.source_names)[place, record.offset] = name
+                        names[is_copy][place, record.offset] = name
         if unit.is_lossy and how.timestamp:
             records = without_lost(records)
-        return Contents(itertools.chain.from_iterable(alike.contents(how.timestamp) for alike in records.values()))
+        return Contents(
+            itertools.chain.from_iterable(alike.contents(names, how.timestamp) for alike in records.values())
+        )
+
+
+def _within(records: list[Seen], extent: Extent) -> list[Seen]:
+    """Those of an extent, of all that were read of its partition."""
+    low = bisect.bisect_left(records, extent.start, key=_offset)
+    return records[low : bisect.bisect_left(records, extent.open_end or extent.end, low, key=_offset)]
+
+
+_offset = operator.attrgetter("offset")
 
 
 def _time(record: Seen, timestamp: bool, may_be_stamped: bool) -> int | None:
@@ -186,18 +162,12 @@ def on_spark(
     reach: int | None,
 ) -> t.Iterator[UnitReader]:
     """Reads and counts on Spark. reach: how far the windows go; None for whole logs. Raises what scan_frame() does."""
-    pairs = [
-        dealing.LogPair(
-            tuple(extent for _place, extent in unit.source_extents),
-            tuple(extent for _place, extent in unit.destination_extents),
-        )
-        for unit in units
-    ]
+    pairs = [unit.pair for unit in units]
     layout = dealing.layout_of(pairs, timestamps=True)
     lossy = [number for number, unit in enumerate(units) if unit.is_lossy and unit.match_on.timestamp]
     places = verify_job.Places(
-        tuple(place for unit in units for place, _extent in unit.source_extents),
-        tuple(place for unit in units for place, _extent in unit.destination_extents),
+        tuple(place for pair in pairs for place, _extent in enumerate(pair.sources)),
+        tuple(place for pair in pairs for place, _extent in enumerate(pair.destinations)),
     )
     with kept(dealing.read_contents(spark, source, destination, pairs, layout, parts)) as frame:
         edges = seen_edges(frame, layout, lossy)

@@ -55,7 +55,7 @@ def cut(its, pairs):
     """The definition of aligned(): each pair that stands in both windows is looked at."""
     if its.is_complete:
         return its
-    source_windows, destination_windows = its
+    source_windows, destination_windows = its.source, its.destination
     source_nears, destination_nears, destination_lows = (collections.defaultdict(list) for _kind in range(3))
     for source_place, source_offset, place, offset in pairs:
         source_window, destination_window = source_windows[source_place], destination_windows[place]

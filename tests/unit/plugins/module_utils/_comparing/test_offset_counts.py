@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claims import Windows, aligned, window
-from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.offset_counts import (
-    Contents,
+from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.counted_records import (
     CountedRecord,
     OneContent,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.offset_counts import Contents
 from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.sums import (
     NUMBERS,
     Counts,
@@ -193,7 +193,11 @@ def test_a_limit_raises_no_false_alarm_and_sees_what_is_near(
             assert right.compared > 0
             if beats and right.to_come:
                 continue  # nobody can see that a beat that stands before the offset is not the one that is still to come
-            assert right[1:] == (0, 0, right.to_come, 0, 0, right.destination_only, 0, None, None, None), (lag, number)
+            assert right.doubtful == 0 or beats  # equal beats whose copies have other times are told apart by nothing
+            assert (
+                right._replace(doubtful=0)[1:]
+                == (0, 0, right.to_come, 0, 0, right.destination_only, 0, 0) + (None,) * 3
+            )
             for moved in (1, 10):
                 far = judged(source, copies, number * source_gaps, (number + moved) * destination_gaps, 100)
                 assert far.skipped in (moved, moved - 1, moved - 2), (lag, number, moved)

@@ -13,7 +13,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 from tests.attack import rule
 from tests.attack.case import parse
 from tests.attack.classes import CLASSES
-from tests.attack.driven import Requests
 from tests.attack.examples import complaints
 from tests.attack.exhaustive import WAYS, all_worlds
 from tests.attack.judge import FAULTS
@@ -21,6 +20,7 @@ from tests.attack.live import attack_moving
 from tests.attack.manners import MANNERS
 from tests.attack.moving import World
 from tests.attack.naive import Logs, Thing
+from tests.attack.requests import Requests
 from tests.attack.tally import Tally, attack
 from tests.attack.ways import EVERY_WAY, answers
 from tests.support.listed_clusters import SOURCE

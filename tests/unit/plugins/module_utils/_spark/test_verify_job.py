@@ -17,11 +17,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claim
     pair_runs,
     window,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.offset_counts import (
-    Contents,
+from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.counted_records import (
     CountedRecord,
     OneContent,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.offset_counts import Contents
 from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.sums import NUMBERS, ToolProgress
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition

@@ -27,7 +27,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import LogReader, Measure
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.whole import Counted, decide_counted
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import cluster_logs
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import by_records, settling
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.identical import identical
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import (
@@ -44,6 +43,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from tests.support.memory_brokers import MemoryBrokers
 
 SOURCE = connection_from({"bootstrap_servers": ["127.0.0.1:1"]}, "source cluster")
 DESTINATION = connection_from({"bootstrap_servers": ["127.0.0.1:2"]}, "destination cluster")
@@ -57,37 +57,16 @@ def records(times: t.Iterable[int], contents: t.Callable[[int], object] = int) -
     return [Record(offset, time, digest, digest) for offset, (time, digest) in enumerate(digests)]
 
 
-class Brokers:
+class Brokers(MemoryBrokers):
     """Partition orders-0 on both clusters. `bounds` are answered one after the other, the last one from then on."""
 
     def __init__(self, source: list[Record], destination: list[Record]) -> None:
-        self.held = {SOURCE.name: source, DESTINATION.name: destination}
-        self.bounds = {name: [Bounds(0, len(held), len(held))] for name, held in self.held.items()}
+        super().__init__({SOURCE.name: source, DESTINATION.name: destination})
+        self.bounds = {name: [Bounds(0, len(held), len(held))] for name, held in self.records.items()}
 
-    def topic_settings(self, _connection: Connection, names: t.Iterable[str]) -> t.Any:
-        return dict.fromkeys(names, types.SimpleNamespace(log_append_time=False, compacted=False, retention_ms=None))
-
-    def partition_bounds(self, connection: Connection, partitions: t.Iterable[TopicPartition]) -> dict[t.Any, Bounds]:
-        left = self.bounds[connection.name]
-        return dict.fromkeys(partitions, left.pop(0) if len(left) > 1 else left[0])
-
-    def lookup_all_times(
-        self, connection: Connection, wanted: t.Iterable[tuple[TopicPartition, int]], _refused: t.Any = None
-    ) -> dict[tuple[TopicPartition, int], int | None]:
-        assert all(time >= 0 for _where, time in wanted), "no broker looks up a negative time"
-        return {(where, time): self.lookup(connection.name, time) for where, time in wanted}
-
-    def lookup(self, name: str, time: int) -> int | None:
-        return next((each.offset for each in self.held[name] if each.timestamp >= time), None)
-
-    def read_ranges(self, connection: Connection, wanted: t.Mapping[t.Any, t.Any], **_options: t.Any) -> t.Any:
-        return {
-            where: [(start, end, self.read(connection.name, start, end)) for start, end in spans]
-            for where, spans in wanted.items()
-        }
-
-    def read(self, name: str, start: int, end: int) -> list[Record]:
-        return self.held[name][start:end]
+    def bounds_of(self, name: str) -> Bounds:
+        left = self.bounds[name]
+        return left.pop(0) if len(left) > 1 else left[0]
 
 
 @pytest.fixture
@@ -115,8 +94,7 @@ def planned(monkeypatch: pytest.MonkeyPatch) -> t.Callable[..., PlanEntry]:
         **policy: t.Any,
     ) -> PlanEntry:
         steps[0] = 0
-        for name in ("topics", "positions", "range_reader"):
-            monkeypatch.setattr(cluster_logs, name, brokers)
+        brokers.install(monkeypatch)
         draft = Draft("g", ORDERS, "g", ORDERS, CommittedOffset(committed))
         source, destination = ClusterLogs(SOURCE, with_open=True), ClusterLogs(DESTINATION)
         for logs in (destination, source):
@@ -160,7 +138,7 @@ class TestTheStartHasPassedTheCommittedOffset:
     @pytest.mark.parametrize("committed", [400, 449])
     def test_between_two_looks(self, planned: t.Any, committed: int) -> None:
         brokers = Brokers(records([-1] * 600), records([-1] * committed))
-        brokers.held[DESTINATION.name].pop()
+        brokers.records[DESTINATION.name].pop()
         brokers.bounds = {
             SOURCE.name: [Bounds(0, 600, 600), Bounds(450, 600, 600)],
             DESTINATION.name: [Bounds(0, committed - 1, committed - 1)],
@@ -299,8 +277,7 @@ class TestAGuard:
 
     def settled(self, rule: t.Callable[[str, Question], t.Any], monkeypatch: pytest.MonkeyPatch) -> dict[str, t.Any]:
         brokers = Brokers(records(range(9)), records(range(9)))
-        for name in ("topics", "positions", "range_reader"):
-            monkeypatch.setattr(cluster_logs, name, brokers)
+        brokers.install(monkeypatch)
         sides = ClusterLogs(SOURCE, with_open=True), ClusterLogs(DESTINATION)
         for logs in sides:
             logs.learn([ORDERS])

@@ -14,7 +14,7 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import clusters, topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Policy
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import cluster_logs, expected
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import expected
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import by_mirror_maker, by_records
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.mirror_index import MirrorIndex
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import TranslateOptions
@@ -43,6 +43,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_plan import TopicChange, TopicPlan
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 from tests.support.identities import known_by_id
+from tests.support.memory_brokers import MemoryBrokers
 
 ONPREM = connection_from({"bootstrap_servers": ["127.0.0.1:1"]}, "source cluster")
 CLOUD = connection_from({"bootstrap_servers": ["127.0.0.1:2"]}, "destination cluster")
@@ -54,7 +55,7 @@ def snapshot(offset: int, cluster_id: str | None = "source cluster-id") -> Snaps
     return Snapshot(cluster_id, (), (SnapshotEntry("billing", ORDERS, CommittedOffset(offset, "m", 5)),))
 
 
-class World:
+class World(MemoryBrokers):
     """Two clusters with one topic, where records have equal offsets on both."""
 
     def __init__(self) -> None:
@@ -63,7 +64,7 @@ class World:
         self.counts = {"source cluster": 1, "destination cluster": 1}  # of partitions; 0 where the topic is missing
         self.committed: CommittedOffset | None = None
         self.bounds = Bounds(0, 20, 20)
-        self.records = {side: [record(offset) for offset in range(20)] for side in self.ids}
+        super().__init__({side: [record(offset) for offset in range(20)] for side in self.ids})
 
     def cluster_id(self, connection: Connection) -> str:
         return self.ids[connection.name]
@@ -81,32 +82,8 @@ class World:
         with mock.patch.object(topics, "describe_topics", self.describe_topics):
             return topics.partition_counts(connection, names)
 
-    def topic_settings(self, connection: Connection, names: t.Iterable[str]) -> dict[str, t.Any]:
-        self.check_exists(connection, [TopicPartition(name, 0) for name in names])
-        settings = types.SimpleNamespace(log_append_time=False, compacted=False, retention_ms=None)
-        return dict.fromkeys(names, settings)
-
-    def partition_bounds(self, connection: Connection, partitions: t.Iterable[TopicPartition]) -> dict[t.Any, Bounds]:
-        self.check_exists(connection, partitions)
-        return dict.fromkeys(partitions, self.bounds)
-
-    def read_ranges(self, connection: Connection, wanted: t.Mapping[t.Any, t.Any], **_options: t.Any) -> t.Any:
-        self.check_exists(connection, wanted)
-        records = self.records[connection.name]
-        return {
-            partition: [(start, end, [each for each in records if start <= each.offset < end]) for start, end in spans]
-            for partition, spans in wanted.items()
-        }
-
-    def lookup_all_times(
-        self, connection: Connection, wanted: t.Iterable[tuple[TopicPartition, int]], _refused: t.Any = None
-    ) -> t.Any:
-        self.check_exists(connection, [partition for partition, _time in wanted])
-        records = self.records[connection.name]
-        return {
-            (partition, time): next((each.offset for each in records if each.timestamp >= time), None)
-            for partition, time in wanted
-        }
+    def bounds_of(self, _name: str) -> Bounds:
+        return self.bounds
 
     def read_groups(self, _connection: Connection, names: t.Iterable[str]) -> dict[str, GroupReading]:
         offsets = {} if self.committed is None else {ORDERS: self.committed}
@@ -121,12 +98,8 @@ def record(offset: int, content: bytes | None = None, timestamp: int | None = No
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> World:
     its = World()
-    for module, names in (
-        (expected, ("groups",)),
-        (cluster_logs, ("topics", "positions", "range_reader")),
-    ):
-        for name in names:
-            monkeypatch.setattr(module, name, its)
+    its.install(monkeypatch)
+    monkeypatch.setattr(expected, "groups", its)
     its.identities = known_by_id(monkeypatch, its.cluster_id, its.partition_counts)
     return its
 

@@ -5,13 +5,10 @@
 from __future__ import annotations
 
 import dataclasses
-import types
 import typing as t
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import cluster_logs
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification import verify
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
@@ -26,12 +23,13 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import ProblemKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Absent, CertificateName, Verdict
+from tests.support.identities import known_by_id
+from tests.support.memory_brokers import MemoryBrokers
 
 SOURCE = connection_from({"bootstrap_servers": ["127.0.0.1:1"]}, "source cluster")
 DESTINATION = connection_from({"bootstrap_servers": ["127.0.0.1:2"]}, "destination cluster")
 ORDERS = TopicPartition("orders", 0)
 PARTS = "key", "value", "headers", "timestamp"
-from tests.support.identities import known_by_id
 
 
 def fingerprint(number: int) -> bytes:
@@ -43,37 +41,13 @@ def log(numbers: t.Iterable[int], start: int = 0) -> list[Record]:
     return [Record(at, n, fingerprint(n), fingerprint(n)) for at, n in enumerate(numbers, start)]
 
 
-class Clusters:
-    """Partition `orders-0` on both sides."""
-
-    def __init__(self, source: list[Record], destination: list[Record], compacted: bool) -> None:
-        self.logs = {SOURCE.name: source, DESTINATION.name: destination}
-        self.settings = types.SimpleNamespace(log_append_time=False, compacted=compacted, retention_ms=None)
-
-    def topic_settings(self, _connection: t.Any, names: t.Iterable[str]) -> t.Any:
-        return dict.fromkeys(names, self.settings)
-
-    def partition_bounds(self, connection: t.Any, partitions: t.Iterable[TopicPartition]) -> t.Any:
-        records = self.logs[connection.name]
-        return {at: Bounds(records[0].offset, records[-1].offset + 1, records[-1].offset + 1) for at in partitions}
-
-    def read_ranges(self, connection: t.Any, wanted: t.Mapping[t.Any, t.Any], **_options: t.Any) -> t.Any:
-        records = self.logs[connection.name]
-        return {
-            at: [(start, end, [r for r in records if start <= r.offset < end]) for start, end in spans]
-            for at, spans in wanted.items()
-        }
-
-
 @pytest.fixture
 def verified(monkeypatch):
     """``verified(source, destination, committed, entry)`` verifies an entry of a plan by its anchors."""
 
     def run(source, destination, committed, offset, on_absent=OnAbsent.FAIL, compacted=False, **more):
-        its = Clusters(source, destination, compacted)
+        MemoryBrokers({SOURCE.name: source, DESTINATION.name: destination}, compacted).install(monkeypatch)
         known_by_id(monkeypatch, lambda connection: connection.name)
-        for name in ("topics", "positions", "range_reader"):
-            monkeypatch.setattr(cluster_logs, name, its)
         position = SourcePosition("g", ORDERS, committed)
         entry = PlanEntry("g", ORDERS, offset, Verdict.EXACT, (position,), **more)
         plan = Plan(SOURCE.name, DESTINATION.name, "", (entry,))

@@ -300,3 +300,58 @@ def test_an_offset_that_skips_records_is_objected_to_however_often_it_is_looked_
 def test_where_the_tool_has_stopped_its_missing_records_may_be_skipped() -> None:
     (found,) = beats(10, 7).findings((5, 9, 0))
     assert found.skipped == 3
+
+
+def test_copies_of_later_equal_records_do_not_hide_what_is_skipped() -> None:
+    clusters = world("b b b b", "b b b")
+    clusters.later = world("b b b b b b", "b b b b b b")
+    right, wrong = clusters.findings((1, 1, 0), (0, 1, 0))
+    assert (right.problems, right.complete) == ((), True)
+    assert (wrong.skipped, [flaw.kind for flaw in wrong.problems]) == (1, ["skipped"])
+
+
+def test_copies_that_later_equal_records_may_have_hide_nothing_without_a_word() -> None:
+    """Of the first record, which the source has lost, there is a copy, too: nobody knows which one is missing."""
+    clusters = world("_ b b b b", "b b b b", start=1)
+    clusters.later = world("_ b b b b b b", "b b b b b b", start=1)
+    (found,) = clusters.findings((2, 3, 0))
+    assert (found.problems, found.complete) == ((), False)
+    assert found.notes[0].kind == "not_counted"
+    clusters = world("_ b b b b", "b b b b", start=1)
+    clusters.later = world("_ b b b b b b", "b b b b b b b", start=1)
+    (found,) = clusters.findings((2, 2, 1))
+    assert (found.problems, found.complete) == ((), True)
+
+
+def test_later_equal_records_with_their_own_times_stand_for_no_earlier_one() -> None:
+    """Some copies have other times, so these stand for any record without a copy."""
+    clusters = world("b@1 b@2 b@3", "b@91 b@92")
+    clusters.later = world("b@1 b@2 b@3 b@4", "b@91 b@92 b@93 b@4")
+    right, wrong = clusters.findings((1, 1, 0), (0, 1, 0))
+    assert not right.problems
+    assert [flaw.kind for flaw in wrong.problems] == ["skipped"]
+
+
+def test_a_copy_of_a_lost_record_is_no_sign_that_an_equal_one_has_arrived() -> None:
+    (found,) = world("_ _ a p a", "a@- a@-", start=2).findings((3, 1, None))
+    assert (found.problems, found.to_come) == ((), 1)
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.sampled_from("abcdefghij"), min_size=10, max_size=60),
+    st.integers(0, 8),
+    st.lists(st.tuples(st.integers(0, 60), st.integers(-2, 2)), min_size=2, max_size=6),
+    st.integers(1, 9),
+    st.booleans(),
+)
+def test_what_is_found_of_an_offset_does_not_depend_on_other_offsets(
+    contents: list[str], lag: int, claims: list[tuple[int, int]], limit: int, stamped: bool
+) -> None:
+    copies = contents[: max(1, len(contents) - lag)]
+    clusters = world(
+        " ".join(f"{content}@{at}" for at, content in enumerate(contents)),
+        " ".join(f"{content}@{'-' if stamped else at}" for at, content in enumerate(copies)),
+    )
+    asked = [(min(at, len(copies)), min(max(0, at + by), len(copies)), 0) for at, by in claims]
+    assert clusters.findings(*asked, limit=limit) == [clusters.findings(claim, limit=limit)[0] for claim in asked]

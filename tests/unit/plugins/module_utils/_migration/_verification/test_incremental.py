@@ -10,6 +10,7 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification import incremental
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan as file
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
     Plan,
     PlanEntry,
@@ -81,6 +82,16 @@ def test_what_is_right_is_noted_and_survives_the_file():
     assert file.from_json(file.to_json(plan), "plan.json") == plan
     assert incremental.noted(plan, NOTHING, NOTHING, ANCHORS) == plan
     assert incremental.joined(found, report(worse)).findings == found.findings + report(worse).findings
+
+
+def test_what_was_not_counted_is_not_noted_as_verified():
+    found = report(entry(0))
+    note = Note(NoteKind.NOT_COUNTED, "1 unconsumed record is not verified")
+    findings = (dataclasses.replace(found.findings[0], notes=(note,)),)
+    plan = incremental.noted(
+        Plan("a", "b", "c", (entry(0),)), dataclasses.replace(found, findings=findings), NOTHING, RECORDS
+    )
+    assert plan.entries[0].verified is None
 
 
 def test_a_plan_of_an_earlier_version_was_not_verified():

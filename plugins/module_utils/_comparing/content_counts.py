@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+
+"""What the records and copies of one content say of a claim, whichever way they are counted. Pure."""
+
+from __future__ import annotations
+
+import bisect
+import collections
+import operator
+import typing as t
+
+from .._matching.content import tallies
+from .._matching.tallies import Time
+from .claims import PairRun, Window, Windows
+from .counted_records import CountedRecord
+from .sums import Counts, PlaceInClaim, Spot, ToolProgress
+
+
+def of_run(run: PairRun, windows: Windows) -> Counts:
+    """Of records and their only copies."""
+    source, destination = windows.source[run.source_place], windows.destination[run.place]
+    find = bisect.bisect_left
+    unconsumed, near = find(run.sources, source.at), find(run.sources, source.near)
+    low, at, destination_near = (
+        find(run.offsets, offset) for offset in (destination.low, destination.at, destination.near)
+    )
+    first_skipped, first_repeated = max(unconsumed, low), at
+    skipped = max(0, min(near, at) - first_skipped)
+    repeated = max(0, min(unconsumed, destination_near) - first_repeated)
+    if not (skipped or repeated):
+        return Counts(max(0, min(near, find(run.offsets, destination.high)) - max(unconsumed, at)))
+
+    def spot(index: int) -> Spot:
+        return Spot((run.source_place, run.sources[index]), (run.place, run.offsets[index]))
+
+    return Counts(
+        compared=max(0, min(near, find(run.offsets, destination.high)) - max(unconsumed, at)),
+        skipped=skipped,
+        repeated=repeated,
+        first_skipped=spot(first_skipped) if skipped else None,
+        first_repeated=spot(first_repeated) if repeated else None,
+    )
+
+
+# Offsets by partition, ascending.
+Offsets = dict[int, list[int]]
+
+
+def offsets_by_partition(records: t.Iterable[CountedRecord]) -> Offsets:
+    """Where they stand."""
+    found: Offsets = collections.defaultdict(list)
+    for place, offset, _time in records:
+        found[place].append(offset)
+    for its in found.values():
+        its.sort()
+    return dict(found)
+
+
+_LOW, _AT, _HIGH, _NEAR = (operator.attrgetter(name) for name in ("low", "at", "high", "near"))
+_Edge = t.Callable[[Window], int]
+
+
+def _number(offsets: Offsets, windows: t.Sequence[Window], start: _Edge | None, end: _Edge) -> int:
+    """How many of the offsets stand between two edges of their windows; None: from the first one on."""
+    return sum(
+        max(
+            0,
+            bisect.bisect_left(its, end(windows[place]))
+            - (bisect.bisect_left(its, start(windows[place])) if start else 0),
+        )
+        for place, its in offsets.items()
+    )
+
+
+def _between(offsets: Offsets, windows: t.Sequence[Window], start: _Edge, end: _Edge) -> list[PlaceInClaim]:
+    return [
+        (place, offset)
+        for place, its in sorted(offsets.items())
+        for offset in its[bisect.bisect_left(its, start(windows[place])) : bisect.bisect_left(its, end(windows[place]))]
+    ]
+
+
+def of_offsets(source: Offsets, copies: Offsets, windows: Windows, progress: ToolProgress) -> Counts:
+    """Of records that are counted together whatever is committed: their tally, in numbers."""
+    source_windows, destination_windows = windows.source, windows.destination
+    consumed = _number(source, source_windows, None, _AT)
+    unconsumed, wanted = _number(source, source_windows, _AT, _HIGH), _number(source, source_windows, _AT, _NEAR)
+    before, follow = _number(copies, destination_windows, _LOW, _AT), _number(copies, destination_windows, _AT, _HIGH)
+    counted = _number(copies, destination_windows, _AT, _NEAR)
+    young, perhaps_young = _young_copies(
+        min(follow, max(unconsumed - wanted, follow - counted)),
+        before + follow - consumed - wanted,
+        windows,
+        begun_late=before < consumed,
+    )
+    skipped, perhaps_skipped = (min(before, max(0, wanted - follow + its)) for its in (young, perhaps_young))
+    repeated = max(0, counted - unconsumed) if consumed else 0
+    lacking = max(0, wanted - before - follow)
+    result = Counts(
+        min(wanted, follow - young),
+        skipped,
+        doubtful=perhaps_skipped - skipped,
+        repeated=repeated,
+        recopied=0 if consumed else max(0, counted - unconsumed),
+        pending=min(max(0, consumed - before - follow), _unreached(source, windows, progress)),
+    )
+    if not (skipped or repeated or lacking):
+        return result
+    originals = _between(source, source_windows, _AT, _NEAR)
+    return result._replace(
+        first_skipped=Spot(originals[0], _between(copies, destination_windows, _LOW, _AT)[0]) if skipped else None,
+        first_repeated=Spot(None, _between(copies, destination_windows, _AT, _NEAR)[0]) if repeated else None,
+        **_fate(_last(originals, lacking), progress),
+    )
+
+
+def _young_copies(young: int, surplus: int, windows: Windows, *, begun_late: bool = False) -> tuple[int, int]:
+    """How many equal copies that follow are those of records after `near`, which cannot be skipped: surely, and at most.
+
+    young: how many there may be. surplus: how many more equal copies than earlier records there are. begun_late: whether copies
+    of consumed records are missing. Nobody knows where the source has lost records, because these have copies, too, and where
+    a limit cuts.
+    """
+    is_vague = windows.is_lossy or windows.is_cut_above
+    surely = 0 if is_vague else min(young, max(0, surplus))
+    return surely, young if is_vague or begun_late else surely
+
+
+def of_destination_only(copies: Offsets, windows: Windows) -> Counts:
+    """Of copies of no record."""
+    return Counts(destination_only=_number(copies, windows.destination, _AT, _NEAR))
+
+
+def of_lonely(offsets: Offsets, windows: Windows, progress: ToolProgress) -> Counts:
+    """Of records without any copy."""
+    number = _number(offsets, windows.source, _AT, _NEAR)
+    edges = [
+        window._replace(high=min(window.near, progress.arrived.get(at, 0))) for at, window in enumerate(windows.source)
+    ]
+    pending = _unreached(offsets, windows, progress)
+    absent = _number(offsets, edges, _AT, _HIGH)
+    if not absent:
+        return Counts(to_come=number, pending=pending)
+    return Counts(
+        absent=absent,
+        to_come=number - absent,
+        pending=pending,
+        first_absent=Spot(_between(offsets, edges, _AT, _HIGH)[0], None),
+    )
+
+
+def _unreached(offsets: Offsets, windows: Windows, progress: ToolProgress) -> int:
+    """How many consumed records stand after all that the replication tool has copied. None where its end was not read."""
+    if any(window.cut_above for window in windows.destination):
+        return 0
+    return sum(
+        max(0, bisect.bisect_left(its, windows.source[place].at) - bisect.bisect_right(its, progress.reached[place]))
+        for place, its in offsets.items()
+        if place in progress.reached
+    )
+
+
+def of_mixed(
+    source: t.Sequence[CountedRecord], copies: t.Sequence[CountedRecord], windows: Windows, progress: ToolProgress
+) -> Counts:
+    """Of a content whose copies have partly its times and partly others."""
+    consumed, unconsumed, near = [], [], []
+    for record in source:
+        window = windows.source[record.place]
+        if record.offset < window.at:
+            consumed.append(record)
+        elif record.offset < window.high:
+            unconsumed.append(record)
+            if record.offset < window.near:
+                near.append(record)
+    # Their distance from the offset is what counts, in whichever partition.
+    distances: list[tuple[int, Time, CountedRecord]] = []
+    for record in copies:
+        window = windows.destination[record.place]
+        if window.low <= record.offset < window.high:
+            distances.append((record.offset - window.at, record.time, record))
+    distances.sort(key=operator.itemgetter(0))
+    counted = [each for each in distances if each[2].offset < windows.destination[each[2].place].near]
+    all_copies, counted_copies = [each[:2] for each in distances], [each[:2] for each in counted]
+    older, perhaps_older = _without_young(
+        all_copies, _times([*consumed, *near]), _times(unconsumed) - _times(near), windows
+    )
+    needed = tallies(_times(consumed), _times(near), older)
+    followed = tallies(_times(consumed), _times(unconsumed), counted_copies)
+    skipped, absent = sum(each.skipped(0) for each in needed), sum(each.absent for each in needed)
+    perhaps_skipped = sum(each.skipped(0) for each in tallies(_times(consumed), _times(near), perhaps_older))
+    repeated = sum(each.surely_repeated(0) for each in followed)
+    follow = sum(distance >= 0 for distance, _time in counted_copies)
+    near.sort()
+    return Counts(
+        max(0, len(near) - absent - skipped),
+        skipped,
+        repeated=repeated,
+        recopied=0 if consumed else max(0, follow - len(unconsumed)),
+        first_skipped=Spot(near[0][:2], distances[0][2][:2]) if skipped else None,
+        first_repeated=Spot(None, next(each[2][:2] for each in counted if each[0] >= 0)) if repeated else None,
+        pending=min(
+            max(0, len(consumed) - len(distances)), _unreached(offsets_by_partition(consumed), windows, progress)
+        ),
+        doubtful=max(0, perhaps_skipped - skipped),
+        **_fate(_last([record[:2] for record in near], absent), progress),
+    )
+
+
+_Distances = list[tuple[int, Time]]  # of copies from the offset, ascending, with their times
+_OTHER = object()  # any time that no record of the content has
+
+
+def _without_young(
+    copies: _Distances, earlier: collections.Counter[Time], later: collections.Counter[Time], windows: Windows
+) -> tuple[_Distances, _Distances]:
+    """The copies but for those that surely are, and those that may be, of records after `near`. See _young_copies().
+
+    earlier, later: how many of the records before `near`, consumed ones among them, and after it have which time.
+    """
+    if not later:
+        return copies, copies
+    times = collections.Counter(time for _distance, time in copies)
+    own = +collections.Counter({time: min(number, times[time] - earlier[time]) for time, number in later.items()})
+    others = sum(number for time, number in times.items() if time not in earlier and time not in later)
+    lacking = (earlier - times).total()
+    young = _young_copies(min(later.total() - own.total(), others), others - lacking, windows)
+    surely, perhaps = (_without_last(copies, own, {*earlier, *later}, number) for number in young)
+    return surely, perhaps
+
+
+def _without_last(copies: _Distances, own: t.Mapping[Time, int], known: t.Collection[Time], others: int) -> _Distances:
+    """The same without the last ones that follow: as many of each time as that, and so many with none of the known times."""
+    left: dict[t.Any, int] = {**own, _OTHER: others}
+    kept: _Distances = []
+    for copy in reversed(copies):
+        distance, time = copy
+        which = time if time in known else _OTHER
+        if distance >= 0 and left.get(which, 0) > 0:
+            left[which] -= 1
+        else:
+            kept.append(copy)
+    return kept[::-1]
+
+
+def _last(places: list[PlaceInClaim], number: int) -> list[PlaceInClaim]:
+    """Of equal records the last ones are those that are missing: a replication tool may still have to come to them."""
+    return sorted(places, key=operator.itemgetter(1))[len(places) - number :]
+
+
+def _fate(missing: list[PlaceInClaim], progress: ToolProgress) -> dict[str, t.Any]:
+    absent = [(place, offset) for place, offset in missing if offset < progress.arrived.get(place, 0)]
+    return {
+        "absent": len(absent),
+        "to_come": len(missing) - len(absent),
+        "first_absent": Spot(min(absent), None) if absent else None,
+    }
+
+
+def _times(records: t.Iterable[CountedRecord]) -> collections.Counter[t.Any]:
+    return collections.Counter(record.time for record in records)
