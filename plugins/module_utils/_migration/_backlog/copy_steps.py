@@ -17,12 +17,13 @@ from ..._model.notes import Note, NoteKind
 from ..._model.policies import OnLostProgress
 from ..._model.progress import Say, counted
 from ..._model.records import TopicPartition
+from ..._records.claiming import Lost
 from ..._records.jobs import Job
 from ..._spark.copy_job import copy
 from ..._spark.rebuild_job import rebuild
 from ..._spark.scan_job import parallel_tasks
 from ..._spark.session import open_session
-from . import destination_topics, expiry, identity, takeover
+from . import destination_topics, expiry, identity, others, takeover
 from .copy_state import read_progress, telling_progress
 from .planning import CopyOptions
 
@@ -58,19 +59,20 @@ def carry_out(
     if left:
         run = takeover.new_run()
         taken = takeover.take_over(backlog, destination, run, fresh, prepared.made)
-        if taken.lost and options.on_lost_progress == OnLostProgress.FAIL:
-            raise takeover.lost_progress(backlog, destination, taken.lost)
-        if taken.backlog != backlog:
-            backlog = taken.backlog
+        lost = taken.ends if isinstance(taken, Lost) else {}
+        if lost and options.on_lost_progress == OnLostProgress.FAIL:
+            raise takeover.lost_progress(backlog, destination, lost)
+        if not isinstance(taken, Lost) and taken != backlog:
+            backlog = taken
             save(backlog)
         retention, notes = expiry.seconds_kept(destination, size, options.bytes_per_second, say)
         say(f"copying at most {counted(left, 'record')} on Spark, which is starting")
         with open_session(options.spark) as spark:
-            if taken.lost:
+            if lost:
                 say(
-                    f"comparing what is there with the source: the progress of {counted(len(taken.lost), 'partition')} is gone"
+                    f"comparing what is there with the source: the progress of {counted(len(lost), 'partition')} is gone"
                 )
-                rebuilt = rebuild(spark, source, destination, _lost_ranges(backlog, taken.lost))
+                rebuilt = rebuild(spark, source, destination, _lost_ranges(backlog, lost))
                 takeover.take_over(backlog, destination, run, fresh=False, rebuilt=rebuilt)
             jobs = _jobs(backlog, source, prepared.largest, options, run, retention, parallel_tasks(spark))
             try:
@@ -99,7 +101,7 @@ def restore_topics(
 ) -> tuple[Backlog, list[Note]]:
     """Restore what was suspended of these topics. predict: only tell what would be. -> also what is left as it is, and why."""
     held = [topic for topic in backlog.topics if topic.name in names and topic.suspended and not topic.restored]
-    shared = takeover.other_copies(backlog, destination) if held else {}
+    shared = others.other_copies(backlog, destination) if held else {}
     notes = [
         Note(
             NoteKind.SETTINGS_SUSPENDED,

@@ -25,7 +25,7 @@ from .. import drafts
 from ..drafts import Draft
 from ..file_clusters import check_cluster
 from ..take_snapshot import check_snapshot_cluster
-from . import identity, obstacles, takeover, unconsumed
+from . import identity, obstacles, others, unconsumed
 from .destination_topics import TopicPair, plan_topics
 
 
@@ -107,7 +107,7 @@ def plan(
     obstacles.check_acls(planned, source, destination, {draft.group for draft in wanted})
     # Before anything that the copy itself may have written stands in its way.
     obstacles.check_unknown(planned, destination)
-    takeover.check_others(planned, destination)
+    others.check_copies(planned, destination)
     existing = {topic.name for topic in made if topic.created is None}
     ends = unconsumed.ends(destination, found, existing, options.append)
     begun = tuple(dataclasses.replace(each, begin=ends[each.destination]) for each in planned.ranges)

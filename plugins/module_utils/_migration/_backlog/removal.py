@@ -18,8 +18,8 @@ from ..._model.option_names import option_name
 from ..._model.plan import Plan
 from ..._model.progress import Say, counted
 from ..._model.records import TopicPartition
-from ..._records.claiming import ClaimedProgress, KnownProgress, claim, fence
-from . import destination_topics, identity, others, running, takeover
+from ..._records.claiming import Claimed, KnownProgress, claim, fence
+from . import destination_topics, identity, others, takeover
 from .copy_state import read_progress
 from .entries import committed_within
 
@@ -47,7 +47,7 @@ def remove_copy(
 ) -> Removal:
     """Clear what a copy has left at the destination. May be killed at any moment, and called again then.
 
-    plan: of a copy that is done. wait: see running.check_idle(). predict: only tell. Asks nobody but the destination.
+    plan: of a copy that is done. wait: see takeover.check_idle(). predict: only tell. Asks nobody but the destination.
     Raises, before anything is removed, NotAuthorized for missing ACLs, Locked where a run is under way or begins meanwhile,
     and Refused for topics of which somebody else needs, or has written, something. What is fenced by then stays fenced.
     """
@@ -59,7 +59,7 @@ def remove_copy(
     staying = [topic for topic in ours if topic not in made]
     names, deleted = all_groups(backlog), [topic.name for topic in made]
     _check_acls(backlog, destination, names, staying, made)
-    running.check_idle(backlog, destination, wait)
+    takeover.check_idle(backlog, destination, wait)
     _check_consumers(backlog, plan, destination, staying)
     others.check_groups(backlog, deleted, destination)
     claimed: dict[TopicPartition, Run | None] = {}
@@ -108,16 +108,16 @@ def _claimed(backlog: Backlog, deleted: t.Collection[str], destination: Connecti
     return _named(backlog, destination)
 
 
-def _as_they_are(destination: Connection, group: str, kept: KnownProgress) -> ClaimedProgress:
-    claims = {where: progress for where, progress in kept.items() if progress is not None}
-    if len(claims) < len(kept):
+def _as_they_are(destination: Connection, group: str, kept: KnownProgress) -> Claimed:
+    progress = {where: its for where, its in kept.items() if its is not None}
+    if len(progress) < len(kept):
         raise Locked(
             "somebody else removes the progress of the copy, too",
             cluster=str(destination),
             group=group,
             remedy="run again",
         )
-    return claims
+    return Claimed((), progress, False)
 
 
 def _check_claim(backlog: Backlog, destination: Connection, claimed: dict[TopicPartition, Run | None]) -> None:
@@ -202,7 +202,7 @@ def _check_consumers(
     suspended = destination_topics.changes_back(destination, staying)
     if not suspended:
         return
-    shared = takeover.other_copies(backlog, destination)
+    shared = others.other_copies(backlog, destination)
     for name in sorted(suspended.keys() & shared.keys()):
         raise Refused(
             "another copy has written to the topic, and its groups may have yet to consume",

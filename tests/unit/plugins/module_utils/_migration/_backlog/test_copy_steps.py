@@ -12,7 +12,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import (
     copy_steps,
     destination_topics,
-    takeover,
+    others,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import (
     Backlog,
@@ -62,9 +62,9 @@ class Cluster:
         patch(destination_topics, "topic_configs", lambda _connection, names: {it: self.configs(it) for it in names})
         patch(destination_topics, "alter_topic_configs", self.alter)
         patch(
-            takeover.groups, "list_groups", lambda *_args, **_how: [GroupListing(it, "", "", "") for it in self.offsets]
+            others.groups, "list_groups", lambda *_args, **_how: [GroupListing(it, "", "", "") for it in self.offsets]
         )
-        patch(takeover.groups, "read_groups", lambda _connection, names, stable: {it: self.reading(it) for it in names})
+        patch(others.groups, "read_groups", lambda _connection, names, stable: {it: self.reading(it) for it in names})
 
     def configs(self, name):
         return TopicConfigs({"retention.ms": "604800000", "max.message.bytes": "1000"} | self.own[name], self.own[name])

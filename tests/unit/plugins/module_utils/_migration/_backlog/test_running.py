@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import running
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import takeover
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.processes import started
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
@@ -52,10 +52,10 @@ def check(monkeypatch):
             {name: GroupReading(name, True, "Empty", "classic", "", {WHERE: CommittedOffset(position, text)})}
             for name, position, text in zip(["streamshift-copy-1-progress-0"] * 2, positions, texts, strict=False)
         ]
-        monkeypatch.setattr(running.groups, "read_groups", lambda *_args, **_keywords: readings.pop(0))
+        monkeypatch.setattr(takeover.groups, "read_groups", lambda *_args, **_keywords: readings.pop(0))
         slept = []
-        monkeypatch.setattr(running.time, "sleep", slept.append)
-        running.check_idle(BACKLOG, NOWHERE, 3.0)
+        monkeypatch.setattr(takeover.time, "sleep", slept.append)
+        takeover.check_idle(BACKLOG, NOWHERE, 3.0)
         return slept
 
     return ask

@@ -46,7 +46,7 @@ def take(monkeypatch):
         return takeover.take_over(BACKLOG, NOWHERE, RUN, **options)
 
     monkeypatch.setattr(takeover.positions, "partition_bounds", bounds)
-    monkeypatch.setattr(takeover, "check_others", lambda *_args: None)
+    monkeypatch.setattr(takeover.others, "check_copies", lambda *_args: None)
     return take, asked
 
 
@@ -55,14 +55,14 @@ def test_topics_that_were_just_made_are_empty_and_not_asked_about(take):
     take, asked = take
     taken = take({}, fresh=True, made={"made-to"})
     assert asked == [THERE.destination]
-    assert not taken.lost and [each.begin for each in taken.backlog.ranges] == [3, 7]
+    assert [each.begin for each in taken.ranges] == [3, 7]
 
 
 def test_others_are_and_what_has_grown_without_progress_is_lost(take):
     take, asked = take
     taken = take({}, fresh=False)
     assert sorted(asked) == [MADE.destination, THERE.destination]
-    assert taken.lost == {MADE.destination: 7, THERE.destination: 7}
+    assert taken.ends == {MADE.destination: 7, THERE.destination: 7}
 
 
 def test_progress_is_held_against_the_log_also_of_a_topic_that_was_made_again(take):
@@ -90,7 +90,7 @@ class TestAnotherCopyAgainstIt:
             monkeypatch.setattr(
                 takeover.commits, "delete_groups", lambda _connection, names: deleted.extend(names) or {}
             )
-            monkeypatch.setattr(takeover, "check_others", others)
+            monkeypatch.setattr(takeover.others, "check_copies", others)
             with pytest.raises(Refused):
                 takeover.take_over(BACKLOG, NOWHERE, RUN, fresh=True, made={"made-to", "there-to"})
             return deleted
