@@ -123,6 +123,11 @@ class Backlog:
         """Is every range copied?"""
         return all(each.done is not None for each in self.ranges)
 
+    def with_topics(self, topics: t.Iterable[BacklogTopic]) -> Backlog:
+        """The same copy with these topics in place of those of their names."""
+        known = {topic.name: topic for topic in self.topics} | {topic.name: topic for topic in topics}
+        return dataclasses.replace(self, topics=tuple(known.values()))
+
 
 def to_json(backlog: Backlog) -> str:
     """The text of a copy file."""

@@ -19,7 +19,7 @@ from ..._model.plan import Plan
 from ..._model.progress import Say, counted
 from ..._model.records import TopicPartition
 from ..._records.claiming import Claimed, KnownProgress, claim, fence
-from . import destination_topics, identity, others, takeover
+from . import others, preconditions, suspended_settings, takeover
 from .copy_state import read_progress
 from .entries import committed_within
 
@@ -51,9 +51,9 @@ def remove_copy(
     Raises, before anything is removed, NotAuthorized for missing ACLs, Locked where a run is under way or begins meanwhile,
     and Refused for topics of which somebody else needs, or has written, something. What is fenced by then stays fenced.
     """
-    identity.check_copy_cluster(backlog, destination)
+    preconditions.check_copy_cluster(backlog, destination)
     if plan is not None:
-        identity.check_plan(backlog, plan, destination)
+        preconditions.check_plan(backlog, plan, destination)
     ours, notes = _still_ours(backlog, destination)
     made = _made(ours, destination) if remove_topics else []
     staying = [topic for topic in ours if topic not in made]
@@ -78,14 +78,14 @@ def remove_copy(
             )
         _check_consumers(backlog, plan, destination, staying)
         notes += others.check_groups(backlog, deleted, destination)
-    settings = destination_topics.changes_back(destination, staying)
+    settings = suspended_settings.changes_back(destination, staying)
     left = tuple(name for name, its in groups.read_groups(destination, names, stable=False).items() if its.exists)
     if not predict:
         if deleted:
             _check_claim(backlog, destination, claimed)
             fence(destination, transactional_ids(backlog))
             _check_claim(backlog, destination, claimed)  # of a run that has begun just before it was fenced
-        destination_topics.give_back(destination, settings)
+        suspended_settings.alter(destination, settings)
         deletion.delete_topics(destination, {topic.name: topic.topic_id for topic in made if topic.topic_id})
         _delete_groups(destination, names)
     return Removal(left, tuple(sorted(settings)), tuple(sorted(deleted)), notes)
@@ -146,11 +146,11 @@ def _still_ours(backlog: Backlog, destination: Connection) -> tuple[list[Backlog
         if topic.name not in found:
             if topic.created is None or topic.topic_id is not None:  # else it was never made
                 others_are.append(f"The topic {topic.name} does not exist any more.")
-        elif not identity.is_same(topic, found):
+        elif not preconditions.is_same(topic, found):
             others_are.append(f"The topic {topic.name} was deleted and created again, and is left alone.")
         else:
             ours.append(topic)
-    others_made = identity.not_made(destination, ours, found)
+    others_made = preconditions.not_made(destination, ours, found)
     others_are += [f"The topic {name} was created by somebody else, and is left alone." for name in others_made]
     notes = [Note(NoteKind.TOPIC_RECREATED, line) for line in others_are]
     return [topic for topic in ours if topic.name not in others_made], notes
@@ -199,7 +199,7 @@ def _check_consumers(
     backlog: Backlog, plan: Plan | None, destination: Connection, staying: t.Iterable[BacklogTopic]
 ) -> None:
     """Raise Refused where a group still consumes what was copied: the settings that come back may delete it."""
-    suspended = destination_topics.changes_back(destination, staying)
+    suspended = suspended_settings.changes_back(destination, staying)
     if not suspended:
         return
     shared = others.other_copies(backlog, destination)

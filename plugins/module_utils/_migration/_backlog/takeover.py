@@ -28,10 +28,11 @@ from ..._model.errors import Locked, Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.group_state import Commits
 from ..._model.option_names import option_name
+from ..._model.policies import OnLostProgress
 from ..._model.records import TopicPartition
 from ..._records.claiming import Claimed, KnownProgress, Lost, claim
 from ..processes import started
-from . import identity, others
+from . import others, preconditions
 from .copy_state import read_progress
 
 _EMPTY = Bounds(0, 0, 0)
@@ -140,12 +141,19 @@ def is_alive(run: Run) -> bool:
     return began is not None and began <= run.started + _ROUNDING
 
 
-def lost_progress(backlog: Backlog, destination: Connection, lost: t.Mapping[TopicPartition, int]) -> Refused:
-    """The error for logs that have grown, of which no progress tells by what."""
+def check_lost(
+    backlog: Backlog,
+    destination: Connection,
+    lost: t.Mapping[TopicPartition, int],
+    on_lost_progress: OnLostProgress,
+) -> None:
+    """Raise Refused, unless the option is to rebuild, for logs that have grown, of which no progress tells by what."""
+    if not lost or on_lost_progress is OnLostProgress.REBUILD:
+        return
     where = min(lost)
     begin = next(each.begin for each in backlog.ranges if each.destination == where)
     more = f" ({len(lost) - 1} more partitions)" if len(lost) > 1 else ""
-    return Refused(
+    raise Refused(
         f"the progress of the copy is gone, and the log has grown from {begin} to {lost[where]} since it was planned{more}",
         cluster=str(destination),
         group=all_groups(backlog)[0],
@@ -185,7 +193,7 @@ def _judged(
         planned, progress = ranges[where], kept[where]
         if progress is not None:
             _check_end(destination, backlog, planned, progress)
-            identity.check_log(destination, planned, progress.next, log)
+            preconditions.check_log(destination, planned, progress.next, log)
         elif log.high_watermark > planned.begin and fresh:
             ranges[where] = dataclasses.replace(planned, begin=log.end)
         elif log.high_watermark > planned.begin:

@@ -9,7 +9,7 @@ import types
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import expiry
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import copy_state
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import background
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
@@ -43,9 +43,9 @@ class TestTold:
     @pytest.fixture
     def told(self, monkeypatch):
         def ask(minutes, size, bytes_per_second=None):
-            monkeypatch.setattr(expiry, "broker_number", lambda _connection, name: asked.append(name) or minutes)
+            monkeypatch.setattr(copy_state, "broker_number", lambda _connection, name: asked.append(name) or minutes)
             asked, said = [], []
-            seconds, notes = expiry.seconds_kept(NOWHERE, size, bytes_per_second, said.append)
+            seconds, notes = copy_state.seconds_kept(NOWHERE, size, bytes_per_second, said.append)
             assert asked == ["offsets.retention.minutes"]
             return seconds, said, notes
 
@@ -80,10 +80,10 @@ class Brokers:
         self.offsets = {name: dict(commits) for name, commits in zip(self.names, held, strict=True)}
         self.offsets[self.names[0]][DAMAGED.destination] = CommittedOffset(100, "of nobody")
         self.committed, self.failures = [], 0
-        monkeypatch.setattr(expiry.groups, "read_groups", self.read)
+        monkeypatch.setattr(copy_state.groups, "read_groups", self.read)
         self.during = dict  # what happens while a commit is tried, and which errors that has
-        monkeypatch.setattr(expiry.commits, "commit_offsets", self.commit)
-        monkeypatch.setattr(expiry.time, "sleep", lambda _seconds: None)
+        monkeypatch.setattr(copy_state.commits, "commit_offsets", self.commit)
+        monkeypatch.setattr(copy_state.time, "sleep", lambda _seconds: None)
 
     def commit(self, _connection, wanted, deadline):
         assert deadline == 0, "what was read is old by the second try"
@@ -124,7 +124,7 @@ def hours(monkeypatch, brokers):
         clock = Clock(times)
         fake = types.SimpleNamespace(Event=lambda: clock, Thread=threading.Thread)
         monkeypatch.setattr(background, "threading", fake)
-        with expiry.renewed(BACKLOG, NOWHERE, 4 * HOUR, MINE):
+        with copy_state.renewed(BACKLOG, NOWHERE, 4 * HOUR, MINE):
             pass
         assert clock.over
         return clock.waited
