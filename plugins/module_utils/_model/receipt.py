@@ -10,6 +10,7 @@ import typing as t
 
 from . import cluster_identity, documents
 from .cluster_identity import NO_TRAITS, ClusterIdentity, Traits
+from .file_rows import partition_from
 from .group_state import CommittedOffset
 from .records import TopicPartition
 from .snapshot import SnapshotEntry, entry_from, entry_row, first_twice
@@ -183,5 +184,4 @@ def _time(value: t.Any) -> int:
 
 
 def _origin(row: t.Any) -> Origin:
-    partition = TopicPartition(documents.name_of(row["topic"]), documents.partition_of(row["partition"]))
-    return Origin(documents.name_of(row["group"]), partition)
+    return Origin(documents.name_of(row["group"]), partition_from(row))

@@ -78,6 +78,7 @@ STATUS = status.to_json(
                 "lag": 3,
                 "to_come": None,
                 "verdicts": {"exact": 2},
+                "absent": 0,
             },
         ),
     )
@@ -187,6 +188,12 @@ def check(kind, text):
     for name, number in numbers(json.loads(again)):
         assert 0 <= number < 1 << (31 if name in ("partition", "leader_epoch") else 63), name
     return True
+
+
+@pytest.mark.parametrize("kind", READERS)
+def test_what_is_read_is_written_with_the_same_members_in_the_same_order(kind):
+    again = WRITERS[kind](READERS[kind](FILES[kind], "file.json"))
+    assert json.dumps(json.loads(again)) == json.dumps(json.loads(FILES[kind]))
 
 
 @pytest.mark.parametrize("kind", READERS)
