@@ -86,16 +86,12 @@ class CopiedTopics(t.NamedTuple):
 
 def standing_of_groups(backlog: Backlog, planned: t.Sequence[PlanEntry], destination: Connection) -> CopiedTopics:
     """Where the groups stand now, before or after what was copied."""
-    commits = commits_of(groups.read_groups(destination, sorted({entry.group for entry in planned})))
-    ends = {each.destination: each.place(each.end) for each in backlog.ranges}
     waiting, ahead = set(), set()
-    for entry in planned:
-        if entry.offset is not None:
-            committed = commits.get(entry.key)
-            if committed is None or committed.offset < ends[entry.partition]:
-                waiting.add(entry.partition.topic)
-            if entry.offset < ends[entry.partition] and (committed is None or committed.offset < entry.offset):
-                ahead.add(entry.partition.topic)
+    for entry, start, committed, end in _standings(backlog, planned, destination):
+        if committed is None or committed < end:
+            waiting.add(entry.partition.topic)
+        if start < end and (committed is None or committed < start):
+            ahead.add(entry.partition.topic)
     return CopiedTopics({topic.name for topic in backlog.topics} - waiting, ahead)
 
 
@@ -103,14 +99,21 @@ def committed_within(
     backlog: Backlog, planned: t.Collection[PlanEntry], destination: Connection
 ) -> t.Iterator[tuple[PlanEntry, int]]:
     """The entries whose groups stand among the copied records now, with the offset that they have committed."""
+    for entry, start, committed, end in _standings(backlog, planned, destination):
+        if committed is not None and start <= committed < end:
+            yield entry, committed
+
+
+def _standings(
+    backlog: Backlog, planned: t.Collection[PlanEntry], destination: Connection
+) -> t.Iterator[tuple[PlanEntry, int, int | None, int]]:
+    """Of each entry with an offset: that offset, what its group has committed now, and where the copied records end."""
     commits = commits_of(groups.read_groups(destination, sorted({entry.group for entry in planned})))
     ends = {each.destination: each.place(each.end) for each in backlog.ranges}
     for entry in planned:
-        committed, end = commits.get(entry.key), ends.get(entry.partition)
-        if entry.offset is None or committed is None or end is None:
-            continue
-        if entry.offset <= committed.offset < end:
-            yield entry, committed.offset
+        if entry.offset is not None and entry.partition in ends:
+            committed = commits.get(entry.key)
+            yield entry, entry.offset, None if committed is None else committed.offset, ends[entry.partition]
 
 
 def copy_notes(backlog: Backlog, ranges: t.Collection[RangeSummary], planned: t.Iterable[PlanEntry]) -> list[Note]:

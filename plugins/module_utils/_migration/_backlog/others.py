@@ -135,15 +135,20 @@ def check_waiting(backlog: Backlog, names: t.Collection[str], destination: Conne
         for where in sorted(begins.keys() & reading.offsets.keys()):
             committed = reading.offsets[where].offset
             if begins[where] <= committed < ends[where]:
-                raise Refused(
-                    f"the group has committed offset {committed}, and has yet to consume records that were copied",
-                    cluster=str(destination),
-                    group=name,
-                    why="with its settings the topic gets the retention back by which brokers may delete them",
-                    remedy="let the group consume them, or roll it back, or delete its offsets of the topic",
-                    **where._asdict(),
-                    kind=FailureKind.COPY_IN_USE,
-                )
+                raise has_to_consume(destination, name, where, committed, "or delete its offsets of the topic")
+
+
+def has_to_consume(destination: Connection, group: str, where: TopicPartition, committed: int, instead: str) -> Refused:
+    """The error for a group that has yet to consume what was copied. instead: what else can be done."""
+    return Refused(
+        f"the group has committed offset {committed}, and has yet to consume records that were copied",
+        cluster=str(destination),
+        group=group,
+        why="with its settings the topic gets the retention back by which brokers may delete them",
+        remedy=f"let the group consume them, or roll it back; {instead}",
+        **where._asdict(),
+        kind=FailureKind.COPY_IN_USE,
+    )
 
 
 def _other_groups(

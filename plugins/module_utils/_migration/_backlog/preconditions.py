@@ -64,15 +64,10 @@ def check_topics(backlog: Backlog, source: Connection, destination: Connection) 
     found = topics.topic_ids(destination, [topic.name for topic in known])
     for topic in known:
         if topic.name not in found:
-            raise Refused(
-                "the topic existed when the copy was planned, but does not exist now"
-                if topic.created is None
-                else "the topic that the copy has created does not exist any more",
-                cluster=str(destination),
-                topic=topic.name,
-                remedy=begin_anew(),
-                kind=FailureKind.TOPIC_RECREATED,
-            )
+            what = "that the copy has created does not exist any more"
+            if topic.created is None:
+                what = "existed when the copy was planned, but does not exist now"
+            raise _other_topic(destination, f"the topic {what}", topic=topic.name)
         _check_id(destination, topic.name, topic.topic_id, found[topic.name])
     if not backlog.is_done:
         origins = {topic.source: topic.source_topic_id for topic in backlog.topics if topic.source_topic_id is not None}
@@ -119,36 +114,20 @@ def check_log(
     if next_ is None:
         return
     if bounds.high_watermark < next_:
-        raise Refused(
-            f"the log ends at {bounds.high_watermark}, and records were copied up to {next_}",
-            cluster=str(connection),
-            why="the topic was recreated or truncated",
-            remedy=begin_anew(),
-            **each.destination._asdict(),
-            kind=FailureKind.TOPIC_RECREATED,
-        )
+        what = f"the log ends at {bounds.high_watermark}, and records were copied up to {next_}"
+        raise _other_topic(connection, what, why="the topic was recreated or truncated", **each.destination._asdict())
     if keeps and bounds.log_start > each.begin:
-        raise Refused(
-            f"the log begins at {bounds.log_start}, and records were copied from {each.begin} on",
-            cluster=str(connection),
-            why="copied records were deleted before every group has consumed them",
-            remedy=begin_anew(),
-            **each.destination._asdict(),
-            kind=FailureKind.TOPIC_RECREATED,
-        )
+        what = f"the log begins at {bounds.log_start}, and records were copied from {each.begin} on"
+        why = "copied records were deleted before every group has consumed them"
+        raise _other_topic(connection, what, why=why, **each.destination._asdict())
 
 
 def check_source_log(connection: Connection, each: BacklogRange, bounds: Bounds) -> None:
     """Raise Refused where the source's log ends before what is to be copied."""
     if bounds.high_watermark < each.end:
-        raise Refused(
-            f"the log ends at {bounds.high_watermark}, and the copy was planned up to {each.end}",
-            cluster=str(connection),
-            why="the topic was truncated, as by an unclean leader election: other records may have the same offsets now",
-            remedy=begin_anew(),
-            **each.source._asdict(),
-            kind=FailureKind.TOPIC_RECREATED,
-        )
+        what = f"the log ends at {bounds.high_watermark}, and the copy was planned up to {each.end}"
+        why = "the topic was truncated, as by an unclean leader election: other records may have the same offsets now"
+        raise _other_topic(connection, what, why=why, **each.source._asdict())
 
 
 def truncated(backlog: Backlog, destination: Connection, names: t.Collection[str]) -> dict[str, str]:
@@ -180,8 +159,8 @@ def check_done(backlog: Backlog, destination: Connection, consumed: t.Collection
 def check_acls(backlog: Backlog, source: Connection, destination: Connection, members: t.Collection[str]) -> None:
     """Raise NotAuthorized that names every ACL which is missing on a cluster. members: the destination's groups."""
     progress, names = all_groups(backlog), [topic.name for topic in backlog.topics]
-    source_missing = permissions.missing_acls(source, reads_topics={topic.source for topic in backlog.topics})
-    destination_missing = permissions.missing_acls(
+    require_acls(source, reads_topics={topic.source for topic in backlog.topics})
+    require_acls(
         destination,
         reads_groups=[*members, *progress],
         commits_groups=progress,
@@ -189,13 +168,16 @@ def check_acls(backlog: Backlog, source: Connection, destination: Connection, me
         writes_topics=names,
         transactional_ids=transactional_ids(backlog),
     )
-    for connection, lacking in ((source, source_missing), (destination, destination_missing)):
-        if lacking:
-            raise NotAuthorized(
-                f"missing ACL {', '.join(lacking)}",
-                cluster=str(connection),
-                remedy="grant it to the user of this cluster; for names that begin with streamshift- by one prefixed ACL",
-            )
+
+
+def require_acls(connection: Connection, **needs: t.Any) -> None:
+    """Raise NotAuthorized that names every missing ACL. needs: as of permissions.missing_acls()."""
+    if lacking := permissions.missing_acls(connection, **needs):
+        raise NotAuthorized(
+            f"missing ACL {', '.join(lacking)}",
+            cluster=str(connection),
+            remedy="grant it to the user of this cluster; for names that begin with streamshift- by one prefixed ACL",
+        )
 
 
 def check_formats(destination: Connection, configs: t.Mapping[str, TopicConfigs]) -> None:
@@ -272,10 +254,12 @@ def sizes(
 
 def _check_id(connection: Connection, topic: str, expected: str | None, found: str | None) -> None:
     if found is not None and found != expected:
-        raise Refused(
-            f"the topic was deleted and created again since the copy was planned: its id is {found}, and was {expected}",
-            cluster=str(connection),
-            topic=topic,
-            remedy=begin_anew(),
-            kind=FailureKind.TOPIC_RECREATED,
+        what = (
+            f"the topic was deleted and created again since the copy was planned: its id is {found}, and was {expected}"
         )
+        raise _other_topic(connection, what, topic=topic)
+
+
+def _other_topic(connection: Connection, what: str, **more: t.Any) -> Refused:
+    """The error for a topic that is not, or does not hold, what the copy knows of it."""
+    return Refused(what, cluster=str(connection), remedy=begin_anew(), kind=FailureKind.TOPIC_RECREATED, **more)

@@ -7,11 +7,11 @@ from __future__ import annotations
 import functools
 import typing as t
 
-from ..._control import commits, deletion, groups, permissions, topics
+from ..._control import commits, deletion, groups, topics
 from ..._model.backlog import Backlog, BacklogTopic
 from ..._model.connection import Connection
 from ..._model.copy_progress import Run, all_groups, transactional_id, transactional_ids, transactional_number
-from ..._model.errors import BrokerError, Locked, NotAuthorized, Refused
+from ..._model.errors import BrokerError, Locked, Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import option_name
@@ -58,7 +58,15 @@ def remove_copy(
     made = _made(ours, destination) if remove_topics else []
     staying = [topic for topic in ours if topic not in made]
     names, deleted = all_groups(backlog), [topic.name for topic in made]
-    _check_acls(backlog, destination, names, staying, made)
+    preconditions.require_acls(
+        destination,
+        reads_groups=names,
+        deletes_groups=names,
+        commits_groups=names if made else (),
+        transactional_ids=transactional_ids(backlog),
+        alters_topics=[topic.name for topic in staying if topic.suspended],
+        deletes_topics=deleted,
+    )
     takeover.check_idle(backlog, destination, wait)
     _check_consumers(backlog, plan, destination, staying)
     others.check_groups(backlog, deleted, destination)
@@ -124,12 +132,7 @@ def _check_claim(backlog: Backlog, destination: Connection, claimed: dict[TopicP
     """Raise Locked where a run of the copy has begun since it was claimed."""
     for where, run in _named(backlog, destination).items():
         if run != claimed[where]:
-            raise Locked(
-                "a run of this copy has begun while records were read" + (f": {run}" if run else ""),
-                cluster=str(destination),
-                group=all_groups(backlog)[0],
-                remedy="stop that run, or let it end; then run again",
-            )
+            raise takeover.run_going_on(backlog, destination, "has begun while records were read", run)
 
 
 def _named(backlog: Backlog, destination: Connection) -> dict[TopicPartition, Run | None]:
@@ -171,30 +174,6 @@ def _made(ours: t.Iterable[BacklogTopic], destination: Connection) -> list[Backl
     return made
 
 
-def _check_acls(
-    backlog: Backlog,
-    destination: Connection,
-    names: t.Sequence[str],
-    staying: t.Iterable[BacklogTopic],
-    made: t.Collection[BacklogTopic],
-) -> None:
-    lacking = permissions.missing_acls(
-        destination,
-        reads_groups=names,
-        deletes_groups=names,
-        commits_groups=names if made else (),
-        transactional_ids=transactional_ids(backlog),
-        alters_topics=[topic.name for topic in staying if topic.suspended],
-        deletes_topics=[topic.name for topic in made],
-    )
-    if lacking:
-        raise NotAuthorized(
-            f"missing ACL {', '.join(lacking)}",
-            cluster=str(destination),
-            remedy="grant it to the user of this cluster; for names that begin with streamshift- by one prefixed ACL",
-        )
-
-
 def _check_consumers(
     backlog: Backlog, plan: Plan | None, destination: Connection, staying: t.Iterable[BacklogTopic]
 ) -> None:
@@ -218,16 +197,8 @@ def _check_consumers(
         return
     for entry, committed in committed_within(backlog, plan.entries, destination):
         if entry.partition.topic in suspended:
-            raise Refused(
-                f"the group has committed offset {committed}, and has yet to consume records that were copied",
-                cluster=str(destination),
-                group=entry.group,
-                why="with its settings the topic gets the retention back by which brokers may delete them",
-                remedy=f"let the group consume them, or roll it back; or set {option_name('restore_retention')} first, which "
-                "gives the settings back",
-                **entry.partition._asdict(),
-                kind=FailureKind.COPY_IN_USE,
-            )
+            first = f"or set {option_name('restore_retention')} first, which gives the settings back"
+            raise others.has_to_consume(destination, entry.group, entry.partition, committed, first)
 
 
 def _delete_groups(destination: Connection, names: t.Sequence[str]) -> None:

@@ -127,8 +127,13 @@ def check_idle(backlog: Backlog, destination: Connection, wait: float) -> None:
         time.sleep(wait)
         if _named(backlog, destination) == first:
             return
-    raise Locked(
-        f"a run of this copy is under way: {run}",
+    raise run_going_on(backlog, destination, "is under way", run)
+
+
+def run_going_on(backlog: Backlog, destination: Connection, what: str, run: Run | None) -> Locked:
+    """The error for another run of the copy. run: as far as it is known."""
+    return Locked(
+        f"a run of this copy {what}" + (f": {run}" if run else ""),
         cluster=str(destination),
         group=all_groups(backlog)[0],
         remedy="stop that run, or let it end; then run again",

@@ -65,7 +65,7 @@ class Cluster:
         patch = monkeypatch.setattr
         known_by_id(monkeypatch, lambda _connection: "there")
         patch(removal.topics, "topic_ids", lambda _connection, names: {n: self.ids[n] for n in names if n in self.ids})
-        patch(removal.permissions, "missing_acls", lambda *_args, **_needs: [])
+        patch(removal.preconditions.permissions, "missing_acls", lambda *_args, **_needs: [])
         patch(removal.takeover, "check_idle", lambda *_args: None)
         patch(removal, "fence", lambda *_args: self.done.append("fence"))
         patch(removal, "claim", lambda *_args: self.done.append("claim"))
