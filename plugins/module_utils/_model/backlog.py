@@ -14,7 +14,7 @@ import typing as t
 
 from . import documents
 from .cluster_identity import ClusterIdentity, Traits
-from .file_rows import At, Form, from_row, to_row
+from .file_rows import At, Form, read_row, write_row
 from .new_topics import NewTopic
 from .records import TopicPartition
 
@@ -148,18 +148,18 @@ def to_json(backlog: Backlog) -> str:
     """The text of a copy file."""
     ordered = dataclasses.replace(backlog, topics=tuple(sorted(backlog.topics, key=lambda topic: topic.name)))
     ranges = sorted(backlog.ranges, key=lambda each: each.source)
-    return documents.dumps(KIND, to_row(ordered, "ranges"), map(to_row, ranges))
+    return documents.dumps(KIND, write_row(ordered, "ranges"), map(write_row, ranges))
 
 
 def from_json(text: str, path: str) -> Backlog:
     """Read a copy file, or raise InvalidFile."""
     head, rows = documents.loads(KIND, text, path)
     ranges = documents.parse_entries(KIND, path, rows, _range)
-    return documents.parse(KIND, path, head, lambda row: from_row(Backlog, row, ranges=ranges))
+    return documents.parse(KIND, path, head, lambda row: read_row(Backlog, row, ranges=ranges))
 
 
 def _range(row: t.Any) -> BacklogRange:
-    made = from_row(BacklogRange, row)
+    made = read_row(BacklogRange, row)
     if made.start > made.end:
         raise ValueError(f"start {made.start} is after end {made.end}")
     return made

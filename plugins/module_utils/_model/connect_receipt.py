@@ -8,7 +8,7 @@ import dataclasses
 import typing as t
 
 from . import documents
-from .file_rows import At, from_row, to_row
+from .file_rows import At, read_row, write_row
 from .records import TopicPartition
 
 KIND = "connect-receipt"
@@ -45,11 +45,11 @@ class ConnectReceipt:
 
 def to_json(receipt: ConnectReceipt) -> str:
     """The text of a receipt file."""
-    return documents.dumps(KIND, to_row(receipt, "entries"), map(to_row, sorted(receipt.entries)))
+    return documents.dumps(KIND, write_row(receipt, "entries"), map(write_row, sorted(receipt.entries)))
 
 
 def from_json(text: str, path: str) -> ConnectReceipt:
     """Read a receipt file, or raise InvalidFile."""
     head, rows = documents.loads(KIND, text, path)
-    entries = documents.parse_entries(KIND, path, rows, lambda row: from_row(ConnectEntry, row))
-    return documents.parse(KIND, path, head, lambda row: from_row(ConnectReceipt, row, entries=entries))
+    entries = documents.parse_entries(KIND, path, rows, lambda row: read_row(ConnectEntry, row))
+    return documents.parse(KIND, path, head, lambda row: read_row(ConnectReceipt, row, entries=entries))

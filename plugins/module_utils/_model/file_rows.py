@@ -63,7 +63,7 @@ _FORMS: dict[t.Any, Form] = {
 }
 
 
-def to_row(value: t.Any, *without: str) -> Json:
+def write_row(value: t.Any, *without: str) -> Json:
     """A dataclass or named tuple as a row, but for these members; equal values give equal rows, in a stable order."""
     row: Json = {}
     for name, path, form in _members(type(value)):  # type: ignore[arg-type]
@@ -76,8 +76,8 @@ def to_row(value: t.Any, *without: str) -> Json:
     return row
 
 
-def from_row(made: type[_T], row: t.Any, **given: t.Any) -> _T:
-    """The reverse of to_row(). given: members that stand elsewhere. Raises as Form.read(), with the names that lead there."""
+def read_row(made: type[_T], row: t.Any, **given: t.Any) -> _T:
+    """The reverse of write_row(). given: members that stand elsewhere. Raises as Form.read(); a ValueError names the member."""
     for name, path, form in _members(made):  # type: ignore[arg-type]
         if name not in given:
             value = row
@@ -119,7 +119,7 @@ def _form(hint: t.Any) -> Form:
             lambda row: {documents.text_of(key): form.read(each) for key, each in row.items()},
             lambda value: {key: form.write(each) for key, each in sorted(value.items())},
         )
-    return _FORMS.get(hint) or Form(functools.partial(from_row, hint), to_row)
+    return _FORMS.get(hint) or Form(functools.partial(read_row, hint), write_row)
 
 
 def _unless_none(way: t.Callable[[t.Any], t.Any], value: t.Any) -> t.Any:

@@ -8,7 +8,7 @@ import dataclasses
 import typing as t
 
 from . import documents
-from .file_rows import Form, Seconds, from_row, to_row
+from .file_rows import Form, Seconds, read_row, write_row
 
 KIND = "lease"
 FILE = "lease.json"
@@ -44,10 +44,10 @@ class Lease:
 
 def to_json(lease: Lease) -> str:
     """The text of a lease file."""
-    return documents.dumps(KIND, to_row(lease), ())
+    return documents.dumps(KIND, write_row(lease), ())
 
 
 def from_json(text: str, path: str) -> Lease:
     """Read a lease file, or raise InvalidFile."""
     head, _rows = documents.loads(KIND, text, path)
-    return documents.parse(KIND, path, head, lambda row: from_row(Lease, row))
+    return documents.parse(KIND, path, head, lambda row: read_row(Lease, row))

@@ -10,7 +10,7 @@ import typing as t
 
 from . import cluster_identity, documents
 from .cluster_identity import NO_TRAITS, ClusterIdentity, Traits
-from .file_rows import Name, from_row, to_row
+from .file_rows import Name, read_row, write_row
 from .group_state import Commits, GroupReading
 from .snapshot import SnapshotEntry, entry_from, entry_row, first_twice
 
@@ -82,7 +82,7 @@ def to_json(removed: Removed) -> str:
     """The text of a file of removed groups."""
     return documents.dumps(
         KIND,
-        {**cluster_identity.to_row(removed.identity), "groups": [to_row(group) for group in sorted(removed.groups)]},
+        {**cluster_identity.to_row(removed.identity), "groups": [write_row(group) for group in sorted(removed.groups)]},
         (entry_row(entry) for entry in sorted(removed.entries, key=lambda entry: entry[:2])),
     )
 
@@ -93,7 +93,7 @@ def from_json(text: str, path: str) -> Removed:
     cluster_id = documents.parse(KIND, path, head.get("cluster_id"), documents.text_of)
     traits = documents.parse(KIND, path, head, cluster_identity.traits_from)
     groups = documents.parse(
-        KIND, path, head.get("groups"), lambda rows: tuple(from_row(RemovedGroup, row) for row in rows)
+        KIND, path, head.get("groups"), lambda rows: tuple(read_row(RemovedGroup, row) for row in rows)
     )
     entries = documents.parse_entries(KIND, path, rows, entry_from)
     twice = first_twice(entries)

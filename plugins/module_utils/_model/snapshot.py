@@ -11,7 +11,7 @@ import typing as t
 
 from . import cluster_identity, documents
 from .cluster_identity import NO_TRAITS, UNKNOWN_ID, ClusterIdentity, Traits
-from .file_rows import At, Name, from_row, partition_from, to_row
+from .file_rows import At, Name, partition_from, read_row, write_row
 from .group_state import CommittedOffset
 from .records import TopicPartition
 
@@ -74,11 +74,11 @@ def to_json(snapshot: Snapshot) -> str:
     head: documents.Json = {
         **cluster_identity.to_row(snapshot.identity),
         "cluster_id": snapshot.cluster_id,
-        "groups": [to_row(group) for group in sorted(snapshot.groups)],
+        "groups": [write_row(group) for group in sorted(snapshot.groups)],
         **({"left_out": list(snapshot.left_out)} if snapshot.left_out else {}),
     }
     if snapshot.open:
-        head["open_transactions"] = [to_row(each) for each in sorted(snapshot.open)]
+        head["open_transactions"] = [write_row(each) for each in sorted(snapshot.open)]
     return documents.dumps(
         KIND,
         head,
@@ -90,7 +90,7 @@ def from_json(text: str, path: str) -> Snapshot:
     """Read a snapshot file, or raise InvalidFile."""
     head, rows = documents.loads(KIND, text, path)
     groups = documents.parse(
-        KIND, path, head.get("groups"), lambda rows: tuple(from_row(SnapshotGroup, row) for row in rows)
+        KIND, path, head.get("groups"), lambda rows: tuple(read_row(SnapshotGroup, row) for row in rows)
     )
     entries = documents.parse_entries(KIND, path, rows, entry_from)
     cluster_id = head.get("cluster_id")
@@ -105,7 +105,7 @@ def from_json(text: str, path: str) -> Snapshot:
         KIND,
         path,
         head.get("open_transactions", []),
-        lambda rows: tuple(from_row(OpenTransaction, row) for row in rows),
+        lambda rows: tuple(read_row(OpenTransaction, row) for row in rows),
     )
     return Snapshot(cluster_id, groups, entries, traits, open_transactions, left_out)
 

@@ -9,7 +9,7 @@ import json
 import typing as t
 
 from . import documents
-from .file_rows import Seconds, from_row
+from .file_rows import Seconds, read_row
 from .readiness import Readiness
 
 KIND = "status"
@@ -56,7 +56,7 @@ def from_json(text: str, path: str) -> Status:
     """Read a status file, or raise InvalidFile."""
     head, rows = documents.loads(KIND, text, path)
     groups = documents.parse_entries(KIND, path, rows, _checked)
-    return documents.parse(KIND, path, head, lambda row: from_row(Status, row, groups=groups))
+    return documents.parse(KIND, path, head, lambda row: read_row(Status, row, groups=groups))
 
 
 def group_row(group: Readiness) -> _Row:

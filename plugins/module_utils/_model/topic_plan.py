@@ -10,7 +10,7 @@ import typing as t
 from . import documents
 from .acls import Acl, acl_from, acl_row
 from .cluster_identity import ClusterIdentity, Traits
-from .file_rows import At, Form, Name, from_row, one_of, to_row
+from .file_rows import At, Form, Name, one_of, read_row, write_row
 
 KIND = "topics"
 SOURCE, OVERRIDE, DEFAULT = "source", "override", "default"  # where a new value comes from
@@ -104,15 +104,15 @@ class TopicPlan:
 
 def to_json(plan: TopicPlan) -> str:
     """The text of a file of topics."""
-    return documents.dumps(KIND, to_row(plan, "topics", "acls"), map(to_row, (*plan.topics, *plan.acls)))
+    return documents.dumps(KIND, write_row(plan, "topics", "acls"), map(write_row, (*plan.topics, *plan.acls)))
 
 
 def from_json(text: str, path: str) -> TopicPlan:
     """Read a file of topics, or raise InvalidFile."""
     head, rows = documents.loads(KIND, text, path)
     entries = documents.parse_entries(
-        KIND, path, rows, lambda row: from_row(AclChange if "acl" in row else TopicChange, row)
+        KIND, path, rows, lambda row: read_row(AclChange if "acl" in row else TopicChange, row)
     )
     topics = tuple(each for each in entries if isinstance(each, TopicChange))
     acls = tuple(each for each in entries if isinstance(each, AclChange))
-    return documents.parse(KIND, path, head, lambda row: from_row(TopicPlan, row, topics=topics, acls=acls))
+    return documents.parse(KIND, path, head, lambda row: read_row(TopicPlan, row, topics=topics, acls=acls))

@@ -11,7 +11,7 @@ import typing as t
 from . import documents
 from .acls import Acl, acl_from, acl_row
 from .cluster_identity import ClusterIdentity, Traits
-from .file_rows import At, Name, from_row, to_row
+from .file_rows import At, Name, read_row, write_row
 from .topic_plan import Count
 
 KIND = "topics-receipt"
@@ -64,9 +64,9 @@ def to_json(receipt: PromotionReceipt) -> str:
     """The text of a receipt file."""
     return documents.dumps(
         KIND,
-        to_row(receipt, "topics", "acls"),
+        write_row(receipt, "topics", "acls"),
         [
-            *(to_row(each) for _name, each in sorted(receipt.topics.items())),
+            *(write_row(each) for _name, each in sorted(receipt.topics.items())),
             *({"acl": acl_row(acl), "before": existed} for acl, existed in sorted(receipt.acls.items())),
         ],
     )
@@ -82,10 +82,10 @@ def from_json(text: str, path: str) -> PromotionReceipt:
         raise documents.damaged(KIND, path, f"there are two entries for topic {twice[0]}")
     by_name = {each.topic: each for each in topics}
     acls = dict(each for each in entries if not isinstance(each, TopicReceipt))
-    return documents.parse(KIND, path, head, lambda row: from_row(PromotionReceipt, row, topics=by_name, acls=acls))
+    return documents.parse(KIND, path, head, lambda row: read_row(PromotionReceipt, row, topics=by_name, acls=acls))
 
 
 def _entry(row: t.Any) -> TopicReceipt | tuple[Acl, bool]:
     if "acl" in row:
         return acl_from(row["acl"]), documents.flag_of(row["before"])
-    return from_row(TopicReceipt, row)
+    return read_row(TopicReceipt, row)
