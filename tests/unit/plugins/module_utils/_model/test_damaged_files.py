@@ -246,6 +246,20 @@ def test_a_leader_epoch_beyond_the_protocol_is_refused_with_its_entry(epoch):
             READERS[kind](text, "file.json")
 
 
+@pytest.mark.parametrize(
+    ("kind", "was", "becomes", "told"),
+    [
+        ("topics-receipt", '"written": 1}', '"written": 0}', "entry 1: partitions: written: a topic has no partitions"),
+        ("copy", '"restored": false', '"restored": 0', "its head: topics: restored: 0 is not true or false"),
+        ("lease", '"process": 4711', '"process": 0', "its head: process: 0 is not the id of a process"),
+    ],
+)
+def test_the_error_names_the_member(kind, was, becomes, told):
+    assert was in FILES[kind]
+    with pytest.raises(InvalidFile, match=told):
+        READERS[kind](FILES[kind].replace(was, becomes, 1), "file.json")
+
+
 def test_a_member_that_is_there_twice_is_refused():
     text = FILES["receipt"].replace('"offset": 12', '"offset": 12, "offset": 0', 1)
     with pytest.raises(InvalidFile, match='"offset" is there twice'):
