@@ -105,10 +105,7 @@ class Receipt:
     def noting(self, found: Traits) -> Receipt:
         """The same receipt with the topics that it is about as they are now, as far as that is known."""
         topics = {entry.partition.topic for entry in self.entries} | {entry.partition.topic for entry in self.renewing}
-        known = {**self.traits.topic_ids, **found.topic_ids}
-        return dataclasses.replace(
-            self, traits=Traits(found.brokers, {name: its for name, its in known.items() if name in topics})
-        )
+        return dataclasses.replace(self, traits=self.traits.as_found(found, topics))
 
     def by_key(self) -> dict[Key, ReceiptEntry]:
         """The entries by group and partition."""

@@ -42,10 +42,7 @@ class Removed:
     def noting(self, found: Traits) -> Removed:
         """The same with the topics that it is about as they are now, as far as that is known."""
         topics = {entry.partition.topic for entry in self.entries}
-        known = {**self.traits.topic_ids, **found.topic_ids}
-        return dataclasses.replace(
-            self, traits=Traits(found.brokers, {name: its for name, its in known.items() if name in topics})
-        )
+        return dataclasses.replace(self, traits=self.traits.as_found(found, topics))
 
     def gone(self) -> dict[str, Commits]:
         """What the groups had committed that are removed and were not made again."""
