@@ -416,7 +416,7 @@ import os
 import typing as t
 
 from ..module_utils._migration._backlog import copy_backlog as use_case
-from ..module_utils._migration._backlog import removal, restoring
+from ..module_utils._migration._backlog import removal
 from ..module_utils._migration._backlog.planning import CopyOptions
 from ..module_utils._model import backlog as file
 from ..module_utils._model import offset_formats, plan, receipt
@@ -456,8 +456,8 @@ def _present(module: Module) -> dict[str, t.Any]:
             receipt.from_json(given, params["receipt"]) if given is not None else None,
         )
         written = None if module.check_mode else save
-        if params["restore_retention"] and restoring.is_enough(earlier):
-            outcome = restoring.restore(earlier, destination, written)
+        if params["restore_retention"] and earlier.is_enough:
+            outcome = use_case.restore_settings(earlier, destination, written)
         else:
             text = files.read_required(params["snapshot"], "snapshot", "kafka_group_offsets")
             taken, say = offset_formats.read_snapshot(text, params["snapshot"]), reporter(params["progress_file"])

@@ -374,7 +374,7 @@ failure:
 import dataclasses
 import typing as t
 
-from ..module_utils._migration._backlog import copy_verification
+from ..module_utils._migration._backlog import copy_steps
 from ..module_utils._migration._committing import commit, pending
 from ..module_utils._migration._verification import claimed_offsets, incremental
 from ..module_utils._migration._verification import verify as use_case
@@ -570,7 +570,7 @@ def _records(
     )
     if params["copy"]:
         copied = backlog.from_json(files.read_required(params["copy"], "copy", "kafka_backlog_copy"), params["copy"])
-        found.problems[:0] = of_copy(copy_verification.copy_differences(copied, source, destination, spark, say))
+        found.problems[:0] = of_copy(copy_steps.copy_differences(copied, source, destination, spark, say))
     digests = [each.digest for each in planned] if planned else [None]
     return found._replace(notes=[*notes, *found.notes]), [
         dataclasses.replace(each, plan=digest) for each, digest in zip(reports, digests, strict=True)

@@ -29,7 +29,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_prog
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.claiming import claim
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.claiming import Claimed, claim
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.jobs import Job
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.copy_job import copy
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import Range, scan_frame
@@ -111,7 +111,7 @@ def _jobs(destination: Connection, asked: dict[str, t.Any]) -> list[Job]:
         for part in asked["partitions"]
     ]
     run, groups = Run(uuid.uuid4().hex[:12], "here", os.getpid(), 0), tuple(progress_groups(to, ranges))
-    claim(destination, to, groups, ranges, run, lambda kept: {where: Progress(0) for where in kept})
+    claim(destination, to, groups, ranges, run, lambda kept: Claimed((), {where: Progress(0) for where in kept}, True))
     numbered: dict[int, list[BacklogRange]] = {}
     for each in ranges:
         numbered.setdefault(transactional_number(each.destination), []).append(each)

@@ -14,7 +14,7 @@ import typing as t
 from pathlib import Path
 from unittest import mock
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import obstacles
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import preconditions
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import record_copy, transactions
 from ansible_collections.streamshift.kafka.plugins.modules import (
     kafka_backlog_copy,
@@ -117,7 +117,7 @@ def _main(module: str, options: Result, spark: bool, variables: dict[str, str], 
         if not spark:
             stack.enter_context(sparkless())
             stack.enter_context(
-                mock.patch.object(obstacles, "obstacle", lambda _options: None)
+                mock.patch.object(preconditions, "obstacle", lambda _options: None)
             )  # asks Java for seconds
             stack.enter_context(mock.patch.multiple(record_copy, **_SMALL))
             stack.enter_context(mock.patch.object(transactions, "_SETTINGS", timeout))

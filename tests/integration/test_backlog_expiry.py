@@ -12,7 +12,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_c
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import broker_number
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.coordinators import coordinators
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.groups import read_groups
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import expiry
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import copy_state
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
@@ -45,7 +45,7 @@ def test_what_is_renewed_is_kept_and_the_rest_goes(own_cluster):
     (commits,) = progress_commits(backlog.ranges, progress, 1)
     commit_for(connection, name, dict(commits), KEPT_SECONDS)
     end = time.monotonic() + 10 * KEPT_SECONDS
-    with expiry.renewed(backlog, connection, KEPT_SECONDS, MINE):
+    with copy_state.renewed(backlog, connection, KEPT_SECONDS, MINE):
         while len(left := read_groups(connection, [name])[name].offsets) == 2:
             assert time.monotonic() < end, "the broker deletes nothing"
             time.sleep(0.2)

@@ -67,7 +67,7 @@ def copy(source, destination, orders, topic, tmp_path):
 
 
 def test_who_runs_it_is_killed(destination, copy, topic, mark):
-    copy.backlog(via=dies_copying("copy_steps.carry_out"))
+    copy.backlog(via=dies_copying("copy_steps.CopyRun.make_topics"))
     assert copy.copy_file.exists()
     copy.backlog(via=dies_copying("copy_steps.open_session"))
     assert partitions_of(destination, topic) == [0, 1, 2, 3]
@@ -99,7 +99,7 @@ def test_progress_is_removed_when_groups_are_past_the_backlog(destination, copy,
             group,
             {(topic, partition): end for partition, (_start, end) in log_bounds(destination, topic).items()},
         )
-    copy.backlog(via=dies_copying("copy_steps.remove_progress"))
+    copy.backlog(via=dies_copying("copy_backlog.remove_progress"))
     assert all(each.restored for each in copy.known().topics)
     assert copy.backlog()["changed"] is False
     assert progress not in list_groups(destination)

@@ -71,9 +71,9 @@ class Contest:
     def claim(self, number: int, before_claiming: t.Callable[[int], None] = lambda _number: None) -> t.Any:
         """What one run claims, or why it does not."""
 
-        def decide(kept: claiming.KnownProgress) -> claiming.ClaimedProgress:
+        def decide(kept: claiming.KnownProgress) -> claiming.Claimed:
             before_claiming(number)
-            return {where: progress or Progress(0) for where, progress in kept.items()}
+            return claiming.Claimed((), {where: progress or Progress(0) for where, progress in kept.items()}, True)
 
         groups = [f"{self.name}-progress-0"]
         try:
@@ -87,7 +87,7 @@ class Contest:
         return {progress_from_commits(0, [CommittedOffset(*each)]).run for each in commits}
 
     def is_won_by(self, winner: int, said: list[t.Any]) -> None:
-        assert isinstance(said[winner], dict), said
+        assert isinstance(said[winner], claiming.Claimed), said
         assert "another run copies the same records" in said[1 - winner] and f"host-{winner}" in said[1 - winner]
         assert self.owners() == {self.runs[winner]}
 
@@ -131,8 +131,8 @@ def test_a_later_run_that_has_begun_to_copy_does_not_end_both(destination, topic
     """Its workers take all transactional ids but one back from a run that is claiming, and end because of that one."""
     monkeypatch.setattr(claiming, "_PATIENCE_SECONDS", 1.0)
     contest = Contest(destination, topic, (STARTED, STARTED + 1))
-    assert isinstance(contest.claim(1), dict)
+    assert isinstance(contest.claim(1), claiming.Claimed)
     workers = iter([contest.ids[1:]])
     said = contest.claim(0, lambda _number: claiming.fence(contest.connections[1], next(workers, [])))
-    assert isinstance(said, dict), said
+    assert isinstance(said, claiming.Claimed), said
     assert contest.owners() == {contest.runs[0]}

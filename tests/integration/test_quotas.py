@@ -65,9 +65,8 @@ def copy(source, destination, topic, records):
     its, where = connection_from(destination.connection, "destination cluster"), TopicPartition(topic, 0)
     ranges = [BacklogRange(where, 0, records, where, 0, (0, records // 2))]
     run, groups = Run("a", "b", 1, 1), tuple(progress_groups(topic, ranges))
-    claiming.claim(
-        its, topic, groups, ranges, run, lambda known: {at: kept or Progress(0) for at, kept in known.items()}
-    )
+    claimed = claiming.Claimed((), {where: Progress(0)}, True)
+    claiming.claim(its, topic, groups, ranges, run, lambda _known: claimed)
     job = Job(topic, transactional_number(where), tuple(ranges), run, groups, {}, {topic: 1_000_000})
     record_copy.copy_jobs(connection_from(source.connection, "source cluster"), its, [job])
     return positions.partition_bounds(its, [where])[where].high_watermark

@@ -27,7 +27,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import Progress, Run
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import record_copy, transactions
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.claiming import claim
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.claiming import Claimed, claim
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import Producer
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.jobs import Job
 from tests.support.forks import context
@@ -182,7 +182,9 @@ def _copy(source: Connection, destination: Connection, jobs: list[Job], step: St
     starts = {each.destination: each.start for each in ranges}
     claim(
         destination, jobs[0].name, jobs[0].groups, ranges, run,
-        lambda kept: {where: progress or Progress(starts[where]) for where, progress in kept.items()},
+        lambda kept: Claimed(
+            (), {where: progress or Progress(starts[where]) for where, progress in kept.items()}, True
+        ),
     )  # fmt: skip
     stumbler = type("Stumbler", (Producer,), {name: stumbling(name) for name in CALLS})
     with mock.patch.multiple(record_copy, **SMALL), mock.patch.object(transactions, "Producer", stumbler):

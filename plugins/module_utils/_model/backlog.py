@@ -14,11 +14,26 @@ import typing as t
 
 from . import documents
 from .cluster_identity import ClusterIdentity, Traits
+from .file_rows import At, Form, read_row, write_row
 from .new_topics import NewTopic
 from .records import TopicPartition
 
 KIND = "copy"
 _NAME = r"streamshift-copy-[0-9a-f]{16}"  # see planning._name()
+
+
+def _copy_name(value: t.Any) -> str:
+    """Groups are deleted whose names begin with it, so that it must be one that a copy gives itself."""
+    name = documents.text_of(value)
+    if not re.fullmatch(_NAME, name):
+        raise ValueError(f"{name!r} is not the name of a copy")
+    return name
+
+
+_PAIRS = Form(
+    lambda row: {documents.offset_of(source): documents.offset_of(destination) for source, destination in row},
+    lambda places: [list(pair) for pair in sorted(places.items())],
+)
 
 
 class Done(t.NamedTuple):
@@ -35,7 +50,7 @@ class Done(t.NamedTuple):
     next: int | None
     without_timestamp: int
     expired: int
-    places: dict[int, int]
+    places: t.Annotated[dict[int, int], _PAIRS]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -46,11 +61,11 @@ class BacklogRange:
     done is None until all is copied.
     """
 
-    source: TopicPartition
+    source: t.Annotated[TopicPartition, At()]
     start: int
     end: int
     destination: TopicPartition
-    begin: int
+    begin: t.Annotated[int, At("destination", "begin")]
     boundaries: tuple[int, ...] = ()
     done: Done | None = None
 
@@ -99,9 +114,9 @@ class Backlog:
     name begins the names of its progress groups and transactional ids.
     """
 
-    name: str
-    source_id: str
-    destination_id: str
+    name: t.Annotated[str, Form(_copy_name)]
+    source_id: t.Annotated[str, At("source", "cluster_id")]
+    destination_id: t.Annotated[str, At("destination", "cluster_id")]
     snapshot: str
     topics: tuple[BacklogTopic, ...]
     ranges: tuple[BacklogRange, ...]
@@ -123,130 +138,28 @@ class Backlog:
         """Is every range copied?"""
         return all(each.done is not None for each in self.ranges)
 
+    def with_topics(self, topics: t.Iterable[BacklogTopic]) -> Backlog:
+        """The same copy with these topics in place of those of their names."""
+        known = {topic.name: topic for topic in self.topics} | {topic.name: topic for topic in topics}
+        return dataclasses.replace(self, topics=tuple(known.values()))
+
 
 def to_json(backlog: Backlog) -> str:
     """The text of a copy file."""
-    head = {
-        "name": backlog.name,
-        "source": {"cluster_id": backlog.source_id},
-        "destination": {"cluster_id": backlog.destination_id},
-        "snapshot": backlog.snapshot,
-        "topics": [_topic_row(topic) for topic in sorted(backlog.topics, key=lambda topic: topic.name)],
-    }
-    return documents.dumps(KIND, head, (_row(each) for each in sorted(backlog.ranges, key=lambda it: it.source)))
+    ordered = dataclasses.replace(backlog, topics=tuple(sorted(backlog.topics, key=lambda topic: topic.name)))
+    ranges = sorted(backlog.ranges, key=lambda each: each.source)
+    return documents.dumps(KIND, write_row(ordered, "ranges"), map(write_row, ranges))
 
 
 def from_json(text: str, path: str) -> Backlog:
     """Read a copy file, or raise InvalidFile."""
     head, rows = documents.loads(KIND, text, path)
-    names = ("name", "source", "destination", "snapshot", "topics")
-    return documents.parse(
-        KIND,
-        path,
-        {name: head.get(name) for name in names},
-        lambda it: Backlog(
-            _copy_name(it["name"]),
-            documents.text_of(it["source"]["cluster_id"]),
-            documents.text_of(it["destination"]["cluster_id"]),
-            documents.text_of(it["snapshot"]),
-            tuple(documents.parse(KIND, path, row, _topic) for row in it["topics"]),
-            documents.parse_entries(KIND, path, rows, _range),
-        ),
-    )
-
-
-def _copy_name(value: t.Any) -> str:
-    """Groups are deleted whose names begin with it, so that it must be one that a copy gives itself."""
-    name = documents.text_of(value)
-    if not re.fullmatch(_NAME, name):
-        raise ValueError(f"name {name!r} is not the name of a copy")
-    return name
-
-
-def _topic_row(topic: BacklogTopic) -> documents.Json:
-    return {
-        "name": topic.name,
-        "source": topic.source,
-        "created": topic.created and {**topic.created._asdict(), "configs": _sorted(topic.created.configs)},
-        "suspended": {name: held._asdict() for name, held in sorted(topic.suspended.items())},
-        "restored": topic.restored,
-        "topic_id": topic.topic_id,
-        "source_topic_id": topic.source_topic_id,
-    }
-
-
-def _topic(row: t.Any) -> BacklogTopic:
-    return BacklogTopic(
-        documents.text_of(row["name"]),
-        documents.text_of(row["source"]),
-        None if row["created"] is None else _created(row["created"]),
-        {documents.text_of(name): _suspended(its) for name, its in row["suspended"].items()},
-        documents.flag_of(row["restored"]),
-        _optional_text(row["topic_id"]),
-        _optional_text(row["source_topic_id"]),
-    )
-
-
-def _created(row: t.Any) -> NewTopic:
-    configs = {documents.text_of(name): documents.text_of(value) for name, value in row["configs"].items()}
-    return NewTopic(documents.offset_of(row["partitions"]), documents.offset_of(row["replication_factor"]), configs)
-
-
-def _suspended(row: t.Any) -> Suspended:
-    before = row["before"]
-    return Suspended(None if before is None else documents.text_of(before), documents.text_of(row["during"]))
-
-
-def _row(each: BacklogRange) -> documents.Json:
-    done = each.done
-    return {
-        **each.source._asdict(),
-        "start": each.start,
-        "end": each.end,
-        "destination": {**each.destination._asdict(), "begin": each.begin},
-        "boundaries": list(each.boundaries),
-        "done": done and {**done._asdict(), "places": [list(pair) for pair in sorted(done.places.items())]},
-    }
+    ranges = documents.parse_entries(KIND, path, rows, _range)
+    return documents.parse(KIND, path, head, lambda row: read_row(Backlog, row, ranges=ranges))
 
 
 def _range(row: t.Any) -> BacklogRange:
-    destination = row["destination"]
-    made = BacklogRange(
-        _partition(row),
-        documents.offset_of(row["start"]),
-        documents.offset_of(row["end"]),
-        _partition(destination),
-        documents.offset_of(destination["begin"]),
-        tuple(map(documents.offset_of, row["boundaries"])),
-        None if row["done"] is None else _done(row["done"]),
-    )
+    made = read_row(BacklogRange, row)
     if made.start > made.end:
         raise ValueError(f"start {made.start} is after end {made.end}")
     return made
-
-
-def _done(row: t.Any) -> Done:
-    return Done(
-        documents.offset_of(row["records"]),
-        documents.offset_of(row["bytes"]),
-        _optional(row["next"]),
-        documents.offset_of(row["without_timestamp"]),
-        documents.offset_of(row["expired"]),
-        {documents.offset_of(source): documents.offset_of(destination) for source, destination in row["places"]},
-    )
-
-
-def _partition(row: t.Any) -> TopicPartition:
-    return TopicPartition(documents.name_of(row["topic"]), documents.partition_of(row["partition"]))
-
-
-def _optional(value: t.Any) -> int | None:
-    return None if value is None else documents.offset_of(value)
-
-
-def _optional_text(value: t.Any) -> str | None:
-    return None if value is None else documents.text_of(value)
-
-
-def _sorted(values: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    return dict(sorted(values.items()))

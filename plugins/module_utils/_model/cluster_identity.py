@@ -55,6 +55,11 @@ class Traits(t.NamedTuple):
         more = {name: (None,) * (count - len(self.logs.get(name, ()))) for name, count in counts.items()}
         return self._replace(logs={name: (*self.logs.get(name, ()), *its) for name, its in more.items()})
 
+    def as_found(self, found: Traits, topics: t.Container[str]) -> Traits:
+        """The same with these topics alone, and as they are now, as far as that is known."""
+        known = {**self.topic_ids, **found.topic_ids}
+        return Traits(found.brokers, {name: topic_id for name, topic_id in known.items() if name in topics})
+
     def recreated(self, found: Traits) -> dict[str, str]:
         """The topics that were deleted and created again since this was noted, and how that shows. found: as they are now."""
         return {

@@ -8,6 +8,7 @@ import dataclasses
 import typing as t
 
 from . import documents
+from .file_rows import At, read_row, write_row
 from .records import TopicPartition
 
 KIND = "connect-receipt"
@@ -16,7 +17,7 @@ KIND = "connect-receipt"
 class ConnectEntry(t.NamedTuple):
     """Offsets of the last record copied, None for none: before the first write, written (None after a rollback), read back."""
 
-    partition: TopicPartition
+    partition: t.Annotated[TopicPartition, At()]
     before: int | None
     written: int | None
     after: int | None
@@ -26,7 +27,7 @@ class ConnectEntry(t.NamedTuple):
 class ConnectReceipt:
     """store: where the connector's offsets are, as the store calls itself. source_alias: the connector's for the source."""
 
-    cluster_id: str
+    cluster_id: t.Annotated[str, At("destination", "cluster_id")]
     store: str
     connector: str
     source_alias: str
@@ -44,39 +45,11 @@ class ConnectReceipt:
 
 def to_json(receipt: ConnectReceipt) -> str:
     """The text of a receipt file."""
-    return documents.dumps(
-        KIND,
-        {
-            "destination": {"cluster_id": receipt.cluster_id},
-            "store": receipt.store,
-            "connector": receipt.connector,
-            "source_alias": receipt.source_alias,
-        },
-        (
-            {**entry.partition._asdict(), "before": entry.before, "written": entry.written, "after": entry.after}
-            for entry in sorted(receipt.entries)
-        ),
-    )
+    return documents.dumps(KIND, write_row(receipt, "entries"), map(write_row, sorted(receipt.entries)))
 
 
 def from_json(text: str, path: str) -> ConnectReceipt:
     """Read a receipt file, or raise InvalidFile."""
     head, rows = documents.loads(KIND, text, path)
-    names = ("destination", "store", "connector", "source_alias")
-    cluster_id, store, connector, alias = documents.parse(
-        KIND,
-        path,
-        {name: head.get(name) for name in names},
-        lambda it: (
-            documents.text_of(it["destination"]["cluster_id"]),
-            *(documents.text_of(it[name]) for name in names[1:]),
-        ),
-    )
-    entries = documents.parse_entries(KIND, path, rows, _entry)
-    return ConnectReceipt(cluster_id, store, connector, alias, entries)
-
-
-def _entry(row: t.Any) -> ConnectEntry:
-    offsets = (None if row[name] is None else documents.offset_of(row[name]) for name in ("before", "written", "after"))
-    partition = TopicPartition(documents.name_of(row["topic"]), documents.partition_of(row["partition"]))
-    return ConnectEntry(partition, *offsets)
+    entries = documents.parse_entries(KIND, path, rows, lambda row: read_row(ConnectEntry, row))
+    return documents.parse(KIND, path, head, lambda row: read_row(ConnectReceipt, row, entries=entries))

@@ -8,9 +8,17 @@ import dataclasses
 import typing as t
 
 from . import documents
+from .file_rows import Form, Seconds, read_row, write_row
 
 KIND = "lease"
 FILE = "lease.json"
+
+
+def _process_of(value: t.Any) -> int:
+    """The id of a process, or ValueError; 0 and less stand for groups of processes."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 1 << 31:
+        raise ValueError(f"{value!r} is not the id of a process")
+    return value
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -24,9 +32,9 @@ class Lease:
 
     host: str
     namespace: str | None
-    process: int
+    process: t.Annotated[int, Form(_process_of)]
     ticks: int | None
-    started: float | None
+    started: Seconds | None
 
     @property
     def run(self) -> str:
@@ -36,28 +44,10 @@ class Lease:
 
 def to_json(lease: Lease) -> str:
     """The text of a lease file."""
-    return documents.dumps(KIND, dataclasses.asdict(lease), ())
+    return documents.dumps(KIND, write_row(lease), ())
 
 
 def from_json(text: str, path: str) -> Lease:
     """Read a lease file, or raise InvalidFile."""
     head, _rows = documents.loads(KIND, text, path)
-    return documents.parse(
-        KIND,
-        path,
-        head,
-        lambda it: Lease(
-            documents.text_of(it["host"]),
-            None if it["namespace"] is None else documents.text_of(it["namespace"]),
-            _process_of(it["process"]),
-            None if it["ticks"] is None else documents.offset_of(it["ticks"]),
-            None if it["started"] is None else documents.unix_time_of(it["started"]),
-        ),
-    )
-
-
-def _process_of(value: t.Any) -> int:
-    """The id of a process, or ValueError; 0 and less stand for groups of processes."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 1 << 31:
-        raise ValueError(f"{value!r} is not the id of a process")
-    return value
+    return documents.parse(KIND, path, head, lambda row: read_row(Lease, row))

@@ -10,6 +10,7 @@ import typing as t
 
 from . import cluster_identity, documents
 from .cluster_identity import NO_TRAITS, ClusterIdentity, Traits
+from .file_rows import partition_from
 from .group_state import CommittedOffset
 from .records import TopicPartition
 from .snapshot import SnapshotEntry, entry_from, entry_row, first_twice
@@ -104,10 +105,7 @@ class Receipt:
     def noting(self, found: Traits) -> Receipt:
         """The same receipt with the topics that it is about as they are now, as far as that is known."""
         topics = {entry.partition.topic for entry in self.entries} | {entry.partition.topic for entry in self.renewing}
-        known = {**self.traits.topic_ids, **found.topic_ids}
-        return dataclasses.replace(
-            self, traits=Traits(found.brokers, {name: its for name, its in known.items() if name in topics})
-        )
+        return dataclasses.replace(self, traits=self.traits.as_found(found, topics))
 
     def by_key(self) -> dict[Key, ReceiptEntry]:
         """The entries by group and partition."""
@@ -183,5 +181,4 @@ def _time(value: t.Any) -> int:
 
 
 def _origin(row: t.Any) -> Origin:
-    partition = TopicPartition(documents.name_of(row["topic"]), documents.partition_of(row["partition"]))
-    return Origin(documents.name_of(row["group"]), partition)
+    return Origin(documents.name_of(row["group"]), partition_from(row))

@@ -10,6 +10,7 @@ import typing as t
 
 from . import cluster_identity, documents
 from .cluster_identity import NO_TRAITS, ClusterIdentity, Traits
+from .file_rows import Name, read_row, write_row
 from .group_state import Commits, GroupReading
 from .snapshot import SnapshotEntry, entry_from, entry_row, first_twice
 
@@ -19,7 +20,7 @@ KIND = "removed"
 class RemovedGroup(t.NamedTuple):
     """A group, the type that it had, and whether it was made again since."""
 
-    name: str
+    name: Name
     type: str
     restored: bool
 
@@ -41,10 +42,7 @@ class Removed:
     def noting(self, found: Traits) -> Removed:
         """The same with the topics that it is about as they are now, as far as that is known."""
         topics = {entry.partition.topic for entry in self.entries}
-        known = {**self.traits.topic_ids, **found.topic_ids}
-        return dataclasses.replace(
-            self, traits=Traits(found.brokers, {name: its for name, its in known.items() if name in topics})
-        )
+        return dataclasses.replace(self, traits=self.traits.as_found(found, topics))
 
     def gone(self) -> dict[str, Commits]:
         """What the groups had committed that are removed and were not made again."""
@@ -81,7 +79,7 @@ def to_json(removed: Removed) -> str:
     """The text of a file of removed groups."""
     return documents.dumps(
         KIND,
-        {**cluster_identity.to_row(removed.identity), "groups": [group._asdict() for group in sorted(removed.groups)]},
+        {**cluster_identity.to_row(removed.identity), "groups": [write_row(group) for group in sorted(removed.groups)]},
         (entry_row(entry) for entry in sorted(removed.entries, key=lambda entry: entry[:2])),
     )
 
@@ -91,7 +89,9 @@ def from_json(text: str, path: str) -> Removed:
     head, rows = documents.loads(KIND, text, path)
     cluster_id = documents.parse(KIND, path, head.get("cluster_id"), documents.text_of)
     traits = documents.parse(KIND, path, head, cluster_identity.traits_from)
-    groups = documents.parse(KIND, path, head.get("groups"), lambda each: tuple(map(_group, each)))
+    groups = documents.parse(
+        KIND, path, head.get("groups"), lambda rows: tuple(read_row(RemovedGroup, row) for row in rows)
+    )
     entries = documents.parse_entries(KIND, path, rows, entry_from)
     twice = first_twice(entries)
     if twice:
@@ -104,9 +104,3 @@ def from_json(text: str, path: str) -> Removed:
     if strange is not None:
         raise documents.damaged(KIND, path, f"group {strange} has an entry and is not among the groups")
     return Removed(cluster_id, groups, entries, traits)
-
-
-def _group(row: t.Any) -> RemovedGroup:
-    return RemovedGroup(
-        documents.name_of(row["name"]), documents.text_of(row["type"]), documents.flag_of(row["restored"])
-    )

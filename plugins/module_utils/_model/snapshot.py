@@ -11,6 +11,7 @@ import typing as t
 
 from . import cluster_identity, documents
 from .cluster_identity import NO_TRAITS, UNKNOWN_ID, ClusterIdentity, Traits
+from .file_rows import At, Name, partition_from, read_row, write_row
 from .group_state import CommittedOffset
 from .records import TopicPartition
 
@@ -22,7 +23,7 @@ _JSON = re.compile(r'\s*(\{\s*"|\Z)')
 class SnapshotGroup(t.NamedTuple):
     """A group and its type, as Kafka calls it: classic, consumer, streams; unknown on old brokers."""
 
-    name: str
+    name: Name
     type: str
 
 
@@ -37,8 +38,8 @@ class SnapshotEntry(t.NamedTuple):
 class OpenTransaction(t.NamedTuple):
     """A transaction that commits an offset for this group and partition was open. told: what brokers tell of it."""
 
-    group: str
-    partition: TopicPartition
+    group: Name
+    partition: t.Annotated[TopicPartition, At()]
     told: str
 
 
@@ -70,17 +71,14 @@ class Snapshot:
 
 def to_json(snapshot: Snapshot) -> str:
     """The text of a snapshot file."""
-    groups = [{"name": group.name, "type": group.type} for group in sorted(snapshot.groups)]
     head: documents.Json = {
         **cluster_identity.to_row(snapshot.identity),
         "cluster_id": snapshot.cluster_id,
-        "groups": groups,
+        "groups": [write_row(group) for group in sorted(snapshot.groups)],
         **({"left_out": list(snapshot.left_out)} if snapshot.left_out else {}),
     }
     if snapshot.open:
-        head["open_transactions"] = [
-            {"group": each.group, **each.partition._asdict(), "told": each.told} for each in sorted(snapshot.open)
-        ]
+        head["open_transactions"] = [write_row(each) for each in sorted(snapshot.open)]
     return documents.dumps(
         KIND,
         head,
@@ -91,7 +89,9 @@ def to_json(snapshot: Snapshot) -> str:
 def from_json(text: str, path: str) -> Snapshot:
     """Read a snapshot file, or raise InvalidFile."""
     head, rows = documents.loads(KIND, text, path)
-    groups = documents.parse(KIND, path, head.get("groups"), _groups)
+    groups = documents.parse(
+        KIND, path, head.get("groups"), lambda rows: tuple(read_row(SnapshotGroup, row) for row in rows)
+    )
     entries = documents.parse_entries(KIND, path, rows, entry_from)
     cluster_id = head.get("cluster_id")
     if cluster_id is not None:
@@ -101,7 +101,12 @@ def from_json(text: str, path: str) -> Snapshot:
     twice = first_twice(entries)
     if twice:
         raise documents.damaged(KIND, path, f"group {twice.group} has two entries for {twice.partition}")
-    open_transactions = documents.parse(KIND, path, head.get("open_transactions", []), _open)
+    open_transactions = documents.parse(
+        KIND,
+        path,
+        head.get("open_transactions", []),
+        lambda rows: tuple(read_row(OpenTransaction, row) for row in rows),
+    )
     return Snapshot(cluster_id, groups, entries, traits, open_transactions, left_out)
 
 
@@ -118,21 +123,6 @@ def first_twice(entries: t.Iterable[SnapshotEntry]) -> SnapshotEntry | None:
             return entry
         seen.add(entry[:2])
     return None
-
-
-def _groups(rows: t.Any) -> tuple[SnapshotGroup, ...]:
-    return tuple(SnapshotGroup(documents.name_of(row["name"]), documents.text_of(row["type"])) for row in rows)
-
-
-def _open(rows: t.Any) -> tuple[OpenTransaction, ...]:
-    return tuple(
-        OpenTransaction(
-            documents.name_of(row["group"]),
-            TopicPartition(documents.name_of(row["topic"]), documents.partition_of(row["partition"])),
-            documents.text_of(row["told"]),
-        )
-        for row in rows
-    )
 
 
 def _lines(rows: t.Any) -> tuple[str, ...]:
@@ -157,7 +147,7 @@ def entry_from(row: t.Any) -> SnapshotEntry:
     """The reverse of entry_row(); raises ValueError, KeyError, TypeError or AttributeError for what is not one."""
     return SnapshotEntry(
         documents.name_of(row["group"]),
-        TopicPartition(documents.name_of(row["topic"]), documents.partition_of(row["partition"])),
+        partition_from(row),
         CommittedOffset(
             documents.offset_of(row["offset"]),
             documents.metadata_of(row["metadata"]),

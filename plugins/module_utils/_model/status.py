@@ -9,6 +9,7 @@ import json
 import typing as t
 
 from . import documents
+from .file_rows import Seconds, read_row
 from .readiness import Readiness
 
 KIND = "status"
@@ -24,11 +25,11 @@ class Status:
     """
 
     phase: str
-    started: float
-    ended: float
+    started: Seconds
+    ended: Seconds
     changed: int
     failure: str | None
-    last_good: float | None
+    last_good: Seconds | None
     groups: tuple[_Row, ...] = ()
 
     @property
@@ -55,20 +56,7 @@ def from_json(text: str, path: str) -> Status:
     """Read a status file, or raise InvalidFile."""
     head, rows = documents.loads(KIND, text, path)
     groups = documents.parse_entries(KIND, path, rows, _checked)
-    return documents.parse(
-        KIND,
-        path,
-        head,
-        lambda it: Status(
-            documents.text_of(it["phase"]),
-            documents.unix_time_of(it["started"]),
-            documents.unix_time_of(it["ended"]),
-            documents.offset_of(it["changed"]),
-            None if it["failure"] is None else documents.text_of(it["failure"]),
-            None if it["last_good"] is None else documents.unix_time_of(it["last_good"]),
-            groups,
-        ),
-    )
+    return documents.parse(KIND, path, head, lambda row: read_row(Status, row, groups=groups))
 
 
 def group_row(group: Readiness) -> _Row:

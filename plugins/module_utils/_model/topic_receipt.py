@@ -11,7 +11,8 @@ import typing as t
 from . import documents
 from .acls import Acl, acl_from, acl_row
 from .cluster_identity import ClusterIdentity, Traits
-from .topic_plan import count_of, optional_text
+from .file_rows import At, Name, read_row, write_row
+from .topic_plan import Count
 
 KIND = "topics-receipt"
 
@@ -31,11 +32,11 @@ class TopicReceipt:
     what it is made with or grows to, None where a promotion does neither; before: how many it had.
     """
 
-    topic: str
+    topic: Name
     created: bool = False
     topic_id: str | None = None
-    before: int | None = None
-    partitions: int | None = None
+    before: t.Annotated[Count | None, At("partitions", "before")] = None
+    partitions: t.Annotated[Count | None, At("partitions", "written")] = None
     settings: dict[str, Setting] = dataclasses.field(default_factory=dict)
 
     @property
@@ -48,7 +49,7 @@ class TopicReceipt:
 class PromotionReceipt:
     """acls: whether each was there before the first write; a promotion has made the opposite of it."""
 
-    cluster_id: str
+    cluster_id: t.Annotated[str, At("destination", "cluster_id")]
     topics: dict[str, TopicReceipt] = dataclasses.field(default_factory=dict)
     acls: dict[Acl, bool] = dataclasses.field(default_factory=dict)
 
@@ -63,9 +64,9 @@ def to_json(receipt: PromotionReceipt) -> str:
     """The text of a receipt file."""
     return documents.dumps(
         KIND,
-        {"destination": {"cluster_id": receipt.cluster_id}},
+        write_row(receipt, "topics", "acls"),
         [
-            *(_row(each) for _name, each in sorted(receipt.topics.items())),
+            *(write_row(each) for _name, each in sorted(receipt.topics.items())),
             *({"acl": acl_row(acl), "before": existed} for acl, existed in sorted(receipt.acls.items())),
         ],
     )
@@ -74,40 +75,17 @@ def to_json(receipt: PromotionReceipt) -> str:
 def from_json(text: str, path: str) -> PromotionReceipt:
     """Read a receipt file, or raise InvalidFile."""
     head, rows = documents.loads(KIND, text, path)
-    cluster_id = documents.parse(KIND, path, head.get("destination"), lambda row: documents.text_of(row["cluster_id"]))
     entries = documents.parse_entries(KIND, path, rows, _entry)
     topics = [each for each in entries if isinstance(each, TopicReceipt)]
     twice = [name for name, count in collections.Counter(each.topic for each in topics).items() if count > 1]
     if twice:
         raise documents.damaged(KIND, path, f"there are two entries for topic {twice[0]}")
-    return PromotionReceipt(
-        cluster_id,
-        {each.topic: each for each in topics},
-        dict(each for each in entries if not isinstance(each, TopicReceipt)),
-    )
-
-
-def _row(entry: TopicReceipt) -> documents.Json:
-    return {
-        "topic": entry.topic,
-        "created": entry.created,
-        "topic_id": entry.topic_id,
-        "partitions": {"before": entry.before, "written": entry.partitions},
-        "settings": {name: each._asdict() for name, each in sorted(entry.settings.items())},
-    }
+    by_name = {each.topic: each for each in topics}
+    acls = dict(each for each in entries if not isinstance(each, TopicReceipt))
+    return documents.parse(KIND, path, head, lambda row: read_row(PromotionReceipt, row, topics=by_name, acls=acls))
 
 
 def _entry(row: t.Any) -> TopicReceipt | tuple[Acl, bool]:
     if "acl" in row:
         return acl_from(row["acl"]), documents.flag_of(row["before"])
-    return TopicReceipt(
-        documents.name_of(row["topic"]),
-        documents.flag_of(row["created"]),
-        optional_text(row["topic_id"]),
-        count_of(row["partitions"]["before"]),
-        count_of(row["partitions"]["written"]),
-        {
-            documents.text_of(name): Setting(optional_text(each["before"]), optional_text(each["written"]))
-            for name, each in row["settings"].items()
-        },
-    )
+    return read_row(TopicReceipt, row)

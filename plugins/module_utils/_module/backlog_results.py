@@ -7,14 +7,13 @@ from __future__ import annotations
 import itertools
 import typing as t
 
-from .._migration._backlog import destination_topics
 from .._migration._backlog.copy_backlog import CopyOutcome
 from .._migration._backlog.entries import RangeSummary
 from .._migration._backlog.removal import Removal
-from .._model.backlog import Backlog
+from .._model.backlog import Backlog, BacklogTopic
 from .._model.plan import Plan
 from .._model.policies import ReturnEntries
-from .._model.progress import first_of
+from .._model.progress import counted, first_of
 from . import results
 
 _GROUPS = 3  # that a line names
@@ -33,7 +32,7 @@ def backlog_result(outcome: CopyOutcome, previous: Plan | None, return_entries: 
         rows = [{**row, "offset": None} for row in rows]
     return {
         "ranges": [_row(each) for each in outcome.ranges],
-        "topics": destination_topics.lines(backlog.topics),
+        "topics": _topic_lines(backlog.topics),
         "suspended": sorted(topic.name for topic in backlog.topics if topic.suspended and not topic.restored),
         "entries": rows,
         "summary": _summary(outcome),
@@ -87,7 +86,7 @@ def _summary(outcome: CopyOutcome) -> list[str]:
             )
         if its[1:]:
             lines.append(f"{topic:<{width}}  {'all':>9}  {'':>12}  {'':>12}  {_amounts(its, is_done)}")
-    lines += [f"  {line}" for line in destination_topics.lines(outcome.backlog.topics)]
+    lines += [f"  {line}" for line in _topic_lines(outcome.backlog.topics)]
     was_done = outcome.before is not None and outcome.before.is_done
     return [*lines, "An earlier run has copied this. Nothing is copied now."] if was_done else lines
 
@@ -118,4 +117,24 @@ def _lines(backlog: Backlog | None) -> list[str]:
         f"{each.source}: {each.start} to {each.end} -> {each.destination}" + ("" if each.done is None else ", copied")
         for each in backlog.ranges
     ]
-    return [*ranges, *destination_topics.lines(backlog.topics)]
+    return [*ranges, *_topic_lines(backlog.topics)]
+
+
+def _topic_lines(planned: t.Iterable[BacklogTopic]) -> list[str]:
+    """What is done with each topic, for people."""
+    said = []
+    for topic in sorted(planned, key=lambda topic: topic.name):
+        if topic.created is not None:
+            partitions, factor, _configs = topic.created
+            made = counted(partitions, "partition")
+            said.append(f"{topic.name}: made by this copy, with {made} and replication factor {factor}")
+        if topic.restored:
+            said.append(f"{topic.name}: {', '.join(sorted(topic.suspended))} are what they were before the copy")
+        elif topic.suspended:
+            held = ", ".join(
+                f"{name}={each.during} instead of {'the default' if each.before is None else each.before}"
+                for name, each in sorted(topic.suspended.items())
+                if each.during != each.before
+            )
+            said.append(f"{topic.name}: until every group is past the backlog, {held}")
+    return said

@@ -20,7 +20,26 @@ from .keepers import Keepers
 from .transactions import Transactions
 
 KnownProgress: t.TypeAlias = "dict[TopicPartition, Progress | None]"
-ClaimedProgress = dict[TopicPartition, Progress]
+
+
+class Claimed(t.NamedTuple):
+    """What a run claims. progress: what is known of each partition from now on. ranges: the copy's, with the begins that hold.
+
+    is_first: no run had claimed any of it before.
+    """
+
+    ranges: tuple[BacklogRange, ...]
+    progress: dict[TopicPartition, Progress]
+    is_first: bool
+
+
+class Lost(t.NamedTuple):
+    """Nothing is claimed, because the progress of these partitions is gone. ends: where their logs end."""
+
+    ends: dict[TopicPartition, int]
+
+
+Decide = t.Callable[[KnownProgress], Claimed | Lost]
 
 _TRIES = 5  # a run that is slow to take the ids over may fence another one more than once
 _SETTLED_SECONDS = 3.0  # between taking a transactional id over and claiming its partitions lie a few round trips
@@ -33,13 +52,14 @@ def claim(
     groups: t.Sequence[str],
     ranges: t.Sequence[BacklogRange],
     run: Run,
-    decide: t.Callable[[KnownProgress], ClaimedProgress],
-) -> ClaimedProgress:
-    """Fence whoever copies the same, and commit what is to be known of each partition from now on, as this run's. -> that.
+    decide: Decide,
+) -> Claimed | Lost:
+    """Fence whoever copies the same, and commit what is to be known of each partition from now on, as this run's.
 
     ranges: all of the copy, also those without anything to copy, of which another run may see it otherwise. decide: what is
-    claimed, from what was kept; it is called when nobody else writes to the destination under this name any more, and may
-    raise. Raises as Transactions does, and Locked where yet another run has come between.
+    claimed, from what was kept, or that nothing is, which is the result then; it is called when nobody else writes to the
+    destination under this name any more, and may raise. Raises as Transactions does, and Locked where yet another run has
+    come between.
 
     Two runs that claim at the same moment may fence each other, each on some transactional ids. Then each finds claims of both,
     and the one that was started later tries again, until the other one gives up. If it has ended, the other one tries
@@ -69,9 +89,9 @@ def _claimed(
     groups: t.Sequence[str],
     ranges: t.Sequence[BacklogRange],
     run: Run,
-    decide: t.Callable[[KnownProgress], ClaimedProgress],
+    decide: Decide,
     keepers: Keepers,
-) -> ClaimedProgress:
+) -> Claimed | Lost:
     numbered: dict[int, list[BacklogRange]] = {}
     for each in ranges:
         numbered.setdefault(transactional_number(each.destination), []).append(each)
@@ -84,13 +104,16 @@ def _claimed(
                 strict=True,
             )
         )
-        claims = decide(keepers.progress(copied))
+        decision = decide(keepers.progress(copied))
+        if isinstance(decision, Lost):
+            return decision
+        progress = decision.progress
         for each in copied:
-            claims[each.destination].run, claims[each.destination].end = run, each.end
-        list(pool.map(lambda at: _commit(opened[at], len(groups), numbered[at], claims), numbered))
+            progress[each.destination].run, progress[each.destination].end = run, each.end
+        list(pool.map(lambda at: _commit(opened[at], len(groups), numbered[at], progress), numbered))
     # A commit is answered before everybody sees what it holds; and a third run may have come between.
     check_owned(destination, groups[0], run, keepers.progress(copied))
-    return claims
+    return decision
 
 
 def _goes_on(destination: Connection, group: str, run: Run, ranges: t.Sequence[BacklogRange]) -> bool:
@@ -127,11 +150,13 @@ def fence(destination: Connection, ids: t.Sequence[str]) -> None:
         list(pool.map(lambda each: Transactions(destination, each, keepers, {}), ids))
 
 
-def _commit(transactions: Transactions, groups: int, ranges: t.Sequence[BacklogRange], claims: ClaimedProgress) -> None:
-    its = [each for each in ranges if each.copies]
-    if its:
+def _commit(
+    transactions: Transactions, groups: int, ranges: t.Sequence[BacklogRange], progress: dict[TopicPartition, Progress]
+) -> None:
+    copied = [each for each in ranges if each.copies]
+    if copied:
         try:
             transactions.begin()
-            transactions.commit(progress_commits(its, claims, groups))
+            transactions.commit(progress_commits(copied, progress, groups))
         except KafkaException as exc:
             raise transactions.failure(exc) from exc

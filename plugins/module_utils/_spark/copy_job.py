@@ -6,22 +6,19 @@ from __future__ import annotations
 
 import gc
 import heapq
+import json
 import typing as t
 
 from .._model.connection import Connection
-from .._model.errors import Locked, MigrationError, Refused
 from .._records.jobs import Job
 from .._records.record_copy import copy_jobs
-from .failures import WorkerFailed, packed_error, unpacked
+from .on_workers import on_workers
 from .scan_job import parallel_tasks
-from .shipping import apart, portable
+from .shipping import portable
 
 if t.TYPE_CHECKING:
-    import pyarrow
-
     from .spark_library import SparkSession
 
-_SCHEMA = "records bigint, bytes bigint, ended string"
 # What the beginning of a partition costs, told in records.
 _BEGINNING = 50
 
@@ -29,32 +26,16 @@ _BEGINNING = 50
 def copy(spark: SparkSession, source: Connection, destination: Connection, jobs: t.Sequence[Job]) -> tuple[int, int]:
     """Copy what is left of all jobs. -> how many records and bytes were copied, without what failed attempts have.
 
-    Spark tries a task that has failed again, which goes on where it has ended; open_session() gives errors their shape. What
-    ends the whole run is no failure of the task, so that Spark does not try that again: Locked where another run has taken
-    the copy over, Refused where its progress or a topic is another one.
+    A task that Spark tries again goes on where it has ended. Raises as on_workers(): Locked where another run has taken the
+    copy over, Refused where its progress or a topic is another one.
     """
     portable_source, portable_destination = portable(source), portable(destination)
-    shares = dealt_jobs(jobs, parallel_tasks(spark))
-    all_shares = apart(spark, shares)
 
-    def copy_shares(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
-        import pyarrow as pa
+    def copy_share(share: t.Sequence[Job]) -> t.Iterator[str]:
+        yield json.dumps(_copied(portable_source, portable_destination, share))
 
-        for batch in batches:
-            for number in batch.column(0).to_pylist():
-                records, size, ended = _copied(portable_source, portable_destination, all_shares.value[number])
-                columns = [
-                    pa.array([records], pa.int64()),
-                    pa.array([size], pa.int64()),
-                    pa.array([ended], pa.string()),
-                ]
-                yield pa.RecordBatch.from_arrays(columns, ["records", "bytes", "ended"])
-
-    rows = spark.range(0, len(shares), 1, max(1, len(shares))).mapInArrow(copy_shares, _SCHEMA).collect()
-    ends = [unpacked(row["ended"]) for row in rows if row["ended"] is not None]
-    if ends:
-        raise next((each for each in ends if isinstance(each, Locked)), ends[0])
-    return sum(row["records"] for row in rows), sum(row["bytes"] for row in rows)
+    copied = [json.loads(line) for line in on_workers(spark, dealt_jobs(jobs, parallel_tasks(spark)), copy_share)]
+    return sum(records for records, _size in copied), sum(size for _records, size in copied)
 
 
 def dealt_jobs(jobs: t.Iterable[Job], tasks: int) -> list[list[Job]]:
@@ -70,15 +51,11 @@ def dealt_jobs(jobs: t.Iterable[Job], tasks: int) -> list[list[Job]]:
     return shares
 
 
-def _copied(source: Connection, destination: Connection, jobs: t.Sequence[Job]) -> tuple[int, int, str | None]:
+def _copied(source: Connection, destination: Connection, jobs: t.Sequence[Job]) -> tuple[int, int]:
     collects = gc.isenabled()
     gc.disable()  # a twentieth of the time goes into looking for cycles among messages, and they have none
     try:
-        return *copy_jobs(source, destination, jobs), None
-    except (Locked, Refused) as exc:
-        return 0, 0, packed_error(exc)
-    except MigrationError as exc:
-        raise WorkerFailed(exc) from None
+        return copy_jobs(source, destination, jobs)
     finally:
         if collects:
             gc.enable()

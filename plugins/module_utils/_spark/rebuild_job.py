@@ -4,25 +4,23 @@
 
 from __future__ import annotations
 
+import json
 import typing as t
 
 from .._model.backlog import BacklogRange
 from .._model.connection import Connection
 from .._model.copy_progress import Progress, all_metadata, progress_from_commits
-from .._model.errors import MigrationError, Refused
 from .._model.group_state import CommittedOffset
 from .._model.records import TopicPartition
 from .._records.copied_so_far import open_readers, range_differences, rebuilt
-from .failures import WorkerFailed, packed_error, unpacked
+from .on_workers import on_workers
 from .scan_job import parallel_tasks
-from .shipping import apart, portable
+from .shipping import portable
 
 if t.TYPE_CHECKING:
-    import pyarrow
-
     from .spark_library import SparkSession
 
-_SCHEMA = "number bigint, position bigint, kept array<string>, refused string"
+_T = t.TypeVar("_T")
 
 
 def rebuild(
@@ -36,31 +34,19 @@ def rebuild(
     Raises Refused where anything but the copy stands in a log from its begin on.
     """
     portable_source, portable_destination = portable(source), portable(destination)
-    tasks = min(len(lost), parallel_tasks(spark))
-    sent = apart(spark, lost)
 
-    def rebuild_some(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
-        import pyarrow as pa
-
-        for batch in batches:
-            for task in batch.column(0).to_pylist():
-                for number, position, kept, refused in _rebuilt(
-                    portable_source, portable_destination, sent.value, range(task, len(sent.value), tasks)
-                ):
-                    columns = [
-                        pa.array([number], pa.int64()),
-                        pa.array([position], pa.int64()),
-                        pa.array([kept], pa.list_(pa.string())),
-                        pa.array([refused], pa.string()),
-                    ]
-                    yield pa.RecordBatch.from_arrays(columns, ["number", "position", "kept", "refused"])
+    def rebuild_share(share: t.Sequence[tuple[int, tuple[BacklogRange, int]]]) -> t.Iterator[str]:
+        ranges = [each for _number, each in share]
+        for (number, (each, _end)), progress in zip(
+            share, rebuilt(portable_source, portable_destination, ranges), strict=True
+        ):
+            yield json.dumps([number, progress.position, all_metadata(progress, each.boundaries)])
 
     found: dict[TopicPartition, tuple[int, Progress]] = {}
-    for row in spark.range(0, tasks, 1, tasks).mapInArrow(rebuild_some, _SCHEMA).collect():
-        if row["refused"] is not None:
-            raise unpacked(row["refused"])
-        each, end = lost[row["number"]]
-        commits = [None if text is None else CommittedOffset(row["position"], text) for text in row["kept"]]
+    for line in on_workers(spark, _dealt(spark, list(enumerate(lost))), rebuild_share):
+        number, position, kept = json.loads(line)
+        each, end = lost[number]
+        commits = [None if text is None else CommittedOffset(position, text) for text in kept]
         found[each.destination] = end, progress_from_commits(each.start, commits)
     return found
 
@@ -78,39 +64,16 @@ def compare(
 ) -> list[str]:
     """What of these ranges is not at the destination once and in order; see range_differences()."""
     portable_source, portable_destination = portable(source), portable(destination)
-    tasks = min(len(wanted), parallel_tasks(spark))
-    sent = apart(spark, wanted)
 
-    def compare_some(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
-        import pyarrow as pa
+    def compare_share(share: t.Sequence[Compared]) -> t.Iterator[str]:
+        with open_readers(portable_source, portable_destination) as readers:
+            for each in share:
+                yield from range_differences(*readers, each.range, each.start, each.end)
 
-        for batch in batches:
-            for task in batch.column(0).to_pylist():
-                try:
-                    with open_readers(portable_source, portable_destination) as readers:
-                        found = [
-                            line
-                            for each in sent.value[task::tasks]
-                            for line in range_differences(*readers, each.range, each.start, each.end)
-                        ]
-                except MigrationError as exc:
-                    raise WorkerFailed(exc) from None
-                yield pa.RecordBatch.from_arrays([pa.array(found, pa.string())], ["said"])
-
-    rows = spark.range(0, tasks, 1, max(1, tasks)).mapInArrow(compare_some, "said string").collect()
-    return sorted(row["said"] for row in rows)
+    return sorted(on_workers(spark, _dealt(spark, wanted), compare_share))
 
 
-def _rebuilt(
-    source: Connection,
-    destination: Connection,
-    lost: t.Sequence[tuple[BacklogRange, int]],
-    numbers: t.Sequence[int],
-) -> t.Iterator[tuple[int, int, list[str | None], str | None]]:
-    try:
-        for number, progress in zip(numbers, rebuilt(source, destination, [lost[at] for at in numbers]), strict=True):
-            yield number, progress.position, all_metadata(progress, lost[number][0].boundaries), None
-    except Refused as exc:
-        yield numbers[0], 0, [], packed_error(exc)
-    except MigrationError as exc:
-        raise WorkerFailed(exc) from None
+def _dealt(spark: SparkSession, items: t.Sequence[_T]) -> list[t.Sequence[_T]]:
+    """As many shares as tasks run at a time, and none of them empty."""
+    tasks = min(len(items), parallel_tasks(spark))
+    return [items[number::tasks] for number in range(tasks)]

@@ -219,7 +219,7 @@ documents |= {
                     ),
                     max_size=2,
                 ),
-                values,
+                topic_id=values,
             ),
             max_size=3,
         ).map(tuple),

@@ -1,33 +1,29 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""Use case: what groups have not consumed is at the destination, once, and a plan says where they stand there."""
+"""Use case: what groups have not consumed is at the destination, once, and a plan says where they go on there."""
 
 from __future__ import annotations
 
 import dataclasses
 import typing as t
 
-from ..._control import clusters
+from ..._control import clusters, commits, topics
 from ..._model.background import at_once
 from ..._model.backlog import Backlog
 from ..._model.connection import Connection
+from ..._model.copy_progress import all_groups
 from ..._model.mapping import Mapping
 from ..._model.notes import Note, NoteKind
-from ..._model.option_names import option_name
 from ..._model.plan import Plan, PlanEntry
-from ..._model.policies import OnLostProgress
-from ..._model.progress import Say, counted, first_of
+from ..._model.progress import Say
 from ..._model.receipt import Receipt
-from ..._model.records import TopicPartition
 from ..._model.snapshot import Snapshot
-from ..._model.verdicts import Verdict
 from ..expected import with_expected
-from . import copy_steps, entries, identity, obstacles, planning, takeover, unconsumed
-from .copy_steps import Save
+from . import entries, planning, preconditions, suspended_settings, takeover, unconsumed
+from .copy_steps import CopyRun
 from .entries import RangeSummary
 from .planning import CopyOptions
-
-_NAMED = 5  # partitions in a note
+from .suspended_settings import Save
 
 
 class Earlier(t.NamedTuple):
@@ -36,6 +32,11 @@ class Earlier(t.NamedTuple):
     backlog: Backlog | None
     plan: Plan | None
     receipt: Receipt | None
+
+    @property
+    def is_enough(self) -> bool:
+        """Is everything copied and planned, so that the source has nothing more to tell?"""
+        return self.backlog is not None and self.backlog.is_done and self.plan is not None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -71,47 +72,98 @@ def copy_backlog(
 
     save: writes the copy file; None predicts only.
     """
-    before, notes = earlier.backlog, list[Note]()
+    before = earlier.backlog
     if before is not None and earlier.plan is not None:
-        identity.check_plan(before, earlier.plan, destination)
+        preconditions.check_plan(before, earlier.plan, destination)
+    # 1. Plan what is copied and up to where, or see that the plan of an earlier run still holds. Nothing is written.
     wanted = planning.entries_of(snapshot, mapping, source)
     if before is None:
         backlog, bounds = planning.plan(snapshot, wanted, source, destination, options)
-        if save is not None:
-            save(backlog)
+        notes = list[Note]()
     else:
         backlog = before
-        bounds, grown = planning.check_known(before, snapshot, wanted, source, destination, options)
-        notes += grown
-    sizes = obstacles.sizes(backlog, source, bounds)
-    if save is not None and not backlog.is_done:
-        size = sum(filter(None, sizes.values()))
-        backlog, told = copy_steps.carry_out(backlog, source, destination, options, save, say, before is None, size)
-        notes += told
-    elif before is not None and not backlog.is_done:
-        lost = takeover.check_takeover(backlog, destination)
-        if lost and options.on_lost_progress == OnLostProgress.FAIL:
-            raise takeover.lost_progress(backlog, destination, lost)
+        bounds, notes = planning.check_known(before, snapshot, wanted, source, destination, options)
+    sizes = preconditions.sizes(backlog, source, bounds)
+    will_copy = save is None and not backlog.is_done
+    if will_copy:
+        notes += _predicted(backlog, source, destination, options, is_known=before is not None)
+    elif save is not None and not backlog.is_done:
+        run = CopyRun(source, destination, options, save, say, fresh=before is None)
+        # 2. Save the plan before anything else is written, because every later run has to copy up to the same ends.
+        save(backlog)
+        # 3. Make the topics, and suspend settings that would lose or change copied records.
+        backlog, prepared = run.make_topics(backlog)
+        if any(each.copies for each in backlog.ranges):
+            # 4. Claim the copy: every other run of it ends, and its progress names this one.
+            backlog, lost = run.claim(backlog, prepared.made)
+            # 5. Copy: each transaction holds records, progress and boundaries.
+            notes += run.copy_records(backlog, lost, prepared.largest, size=sum(filter(None, sizes.values())))
+        # 6. Note what has become of every range.
+        backlog = run.finished(backlog)
+    # 7. Plan where each group goes on.
     planned = entries.copy_entries(backlog, wanted, options.on_uncommitted)
     plan = None
     if backlog.is_done:
         made = _plan(backlog, planned, source, destination)
         plan = with_expected(made, destination, earlier.plan, earlier.receipt)
-        backlog, kept = _settle_topics(backlog, planned, destination, options, save)
+        # 8. Bring the topics' settings to where the groups' progress allows them to be.
+        backlog, kept = _settled(backlog, planned, destination, options, save)
         notes += kept
-    will_copy = save is None and not backlog.is_done
-    if will_copy:
-        notes += _zero_times(unconsumed.zero_times(source, backlog.ranges))
     ranges = entries.summaries(backlog, wanted, sizes, bounds, options.on_uncommitted)
+    notes += entries.copy_notes(backlog, ranges, planned)
+    return CopyOutcome(before, backlog, ranges, planned, plan, backlog != before or will_copy, notes)
+
+
+def restore_settings(earlier: Earlier, destination: Connection, save: Save | None) -> CopyOutcome:
+    """Give back what is still suspended; it is enough. Asks nobody but the destination. save: as of copy_backlog().
+
+    A topic that is gone, that was made anew, or that another copy has written to is left alone and named. What is planned for a
+    topic that no longer holds what was copied is left out of the entries.
+    """
+    backlog, plan = earlier.backlog, earlier.plan
+    if backlog is None or plan is None:
+        raise ValueError("not everything is copied and planned")
+    preconditions.check_plan(backlog, plan, destination)
+    preconditions.check_copy_cluster(backlog, destination)
+    ids = topics.topic_ids(destination, [topic.name for topic in backlog.topics])
+    ours = {topic.name for topic in backlog.topics if preconditions.is_same(topic, ids)}
+    free = ours | {topic.name for topic in backlog.topics if topic.restored}
+    restored, kept = suspended_settings.bring_settings(backlog, destination, free, save)
+    others = {topic.name for topic in backlog.topics} - ours
+    truncated = preconditions.truncated(backlog, destination, ours)
     return CopyOutcome(
-        before,
         backlog,
-        ranges,
-        planned,
+        restored,
+        [RangeSummary(each, (), 0, 0, None, None) for each in backlog.ranges],
+        [entry for entry in plan.entries if entry.partition.topic not in others | truncated.keys()],
         plan,
-        backlog != before or will_copy,
-        notes + _lost(ranges) + _uncommitted(ranges, planned) + _notes(backlog),
+        restored != backlog,
+        [
+            *kept,
+            *(
+                Note(
+                    NoteKind.TOPIC_RECREATED,
+                    f"The topic {name} is gone, or was deleted and created again: its settings are left alone, and its "
+                    "planned offsets are worth nothing.",
+                )
+                for name in sorted(others)
+            ),
+            *(
+                Note(NoteKind.TOPIC_RECREATED, f"The planned offsets of this topic are worth nothing: {why}")
+                for _name, why in sorted(truncated.items())
+            ),
+        ],
     )
+
+
+def _predicted(
+    backlog: Backlog, source: Connection, destination: Connection, options: CopyOptions, is_known: bool
+) -> list[Note]:
+    """What a run would note of records. Raises Refused as it would. is_known: an earlier run may have copied some."""
+    if is_known:
+        lost = takeover.check_takeover(backlog, destination)
+        takeover.check_lost(backlog, destination, lost, options.on_lost_progress)
+    return unconsumed.zero_times(source, backlog.ranges)
 
 
 def _plan(backlog: Backlog, planned: list[PlanEntry], source: Connection, destination: Connection) -> Plan:
@@ -130,7 +182,7 @@ def _plan(backlog: Backlog, planned: list[PlanEntry], source: Connection, destin
     )
 
 
-def _settle_topics(
+def _settled(
     backlog: Backlog, planned: list[PlanEntry], destination: Connection, options: CopyOptions, save: Save | None
 ) -> tuple[Backlog, list[Note]]:
     """Restore the settings of topics that all groups are past, or suspend them again; remove the progress after the last one.
@@ -138,75 +190,20 @@ def _settle_topics(
     -> the copy as it is, or would be, afterwards.
     """
     stands = entries.standing_of_groups(backlog, planned, destination)
-    identity.check_done(backlog, destination, stands.past)
+    preconditions.check_done(backlog, destination, stands.past)
     everything = {topic.name for topic in backlog.topics}
-    if not options.restore_retention:  # after a rollback
-        backlog = copy_steps.hold_again(backlog, destination, stands.ahead, save)
-    names = everything if options.restore_retention else stands.past
-    restored, notes = copy_steps.restore_topics(backlog, destination, names, predict=save is None)
-    if save is not None and restored != backlog:
-        save(restored)
+    restored = {topic.name for topic in backlog.topics if topic.restored}
+    free = everything if options.restore_retention else stands.past | (restored - stands.ahead)
+    backlog, notes = suspended_settings.bring_settings(backlog, destination, free, save)
     if save is not None and stands.past == everything:
-        notes = [*notes, *copy_steps.remove_progress(backlog, destination)]
-    return restored, notes
+        notes += remove_progress(backlog, destination)
+    return backlog, notes
 
 
-def _lost(ranges: t.Iterable[RangeSummary]) -> list[Note]:
-    """What groups have not consumed and nobody can copy any more."""
-    lost = [each for each in ranges if each.lost]
-    named = [f"{each.range.source} ({each.lost} offsets of {', '.join(each.groups)})" for each in lost]
-    said = first_of(named, _NAMED, "more partitions")
-    text = f"Unconsumed records have left the source's logs, and are lost: {said}."
-    return [Note(NoteKind.RECORDS_EXPIRED, text)] if lost else []
+def remove_progress(backlog: Backlog, destination: Connection) -> list[Note]:
+    """Remove the progress groups of a copy, when every group is past what was copied. -> what could not be removed.
 
-
-def _uncommitted(ranges: t.Iterable[RangeSummary], planned: t.Iterable[PlanEntry]) -> list[Note]:
-    """Where records are, and a group of the topic has committed nothing."""
-    holding = {
-        each.range.destination: each.range.source for each in ranges if each.left or each.range.start < each.range.end
-    }
-    alone = [
-        f"{entry.group} {holding[entry.partition]}"
-        for entry in planned
-        if entry.verdict is Verdict.UNCOMMITTED and entry.partition in holding
-    ]
-    if not alone:
-        return []
-    return [
-        Note(
-            NoteKind.UNCOMMITTED,
-            f"Not planned, because they have no committed offset at the source ({option_name('on_uncommitted')}: ignore): "
-            f"{first_of(alone, _NAMED)}. "
-            "Partitions without any committed offset are not copied. On the others, these groups start according to "
-            "their auto.offset.reset.",
-        )
-    ]
-
-
-def _zero_times(counts: t.Mapping[TopicPartition, int]) -> list[Note]:
-    """What the copy will not keep."""
-    named = [f"{where} (up to {counted(count, 'record')})" for where, count in sorted(counts.items())]
-    text = (
-        "Records with the timestamp 0 cannot be written so, and would have 1 (ms) at the destination: "
-        f"{first_of(named, _NAMED, 'more partitions')}."
-    )
-    return [Note(NoteKind.TIMESTAMP_CHANGED, text)] if named else []
-
-
-def _notes(backlog: Backlog) -> list[Note]:
-    """What a copy could not do as it should."""
-    done = [(each, each.done) for each in backlog.ranges if each.done is not None]
-    notes = [
-        Note(
-            NoteKind.RECORDS_EXPIRED,
-            f"{each.source}: {its.expired} offsets expired at the source after the copy was planned, before they were "
-            "copied.",
-        )
-        for each, its in done
-        if its.expired
-    ]
-    stamped = sum(its.without_timestamp for _each, its in done)
-    if stamped:
-        text = f"{stamped} records have the timestamp 0, which cannot be written, and have 1 (ms) at the destination."
-        notes.append(Note(NoteKind.TIMESTAMP_CHANGED, text))
-    return notes
+    Not before: a run that finds none, and records at the destination, cannot go on.
+    """
+    failed = commits.delete_groups(destination, all_groups(backlog))
+    return [Note(NoteKind.PROGRESS_STAYS, f"{group}: {why}") for group, why in sorted(failed.items())]

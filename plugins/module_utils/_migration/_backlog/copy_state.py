@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""How far the copy of a backlog is, as its progress groups tell: for its end, and for people while it runs."""
+"""How far a copy is, as its progress groups tell: for its end, and for people while it runs; and how these are kept.
+
+Brokers forget commits that are not renewed: offsets.retention.minutes counts from a partition's last commit, for groups
+without members: https://kafka.apache.org/documentation/#brokerconfigs_offsets.retention.minutes
+"""
 
 from __future__ import annotations
 
@@ -10,17 +14,25 @@ import functools
 import time
 import typing as t
 
-from ..._control import groups
+from ..._control import commits, groups
+from ..._control.configs import broker_number
 from ..._model.background import every
-from ..._model.backlog import Backlog
+from ..._model.backlog import Backlog, BacklogRange
 from ..._model.connection import Connection
-from ..._model.copy_progress import Progress, all_groups, progress_of
+from ..._model.copy_progress import Progress, Run, all_groups, progress_from_commits, progress_of
 from ..._model.errors import MigrationError
+from ..._model.group_state import CommittedOffset
+from ..._model.notes import Note, NoteKind
 from ..._model.progress import Say, silent
 from ..._model.records import TopicPartition
 
 _LOOK_SECONDS = 2.0
 _MOST_TOPICS = 5  # that a look shows, beside all of them together
+# The part of the retention after which progress is committed again.
+RENEWED = 0.25
+_PAUSES = (0.0, 1.0, 2.0, 4.0, 8.0, 16.0)  # seconds before each try
+_DAY = 86_400.0
+_ASSUMED_RATE = 20e6  # bytes a second, where no limit is set: less than one task copies
 
 
 class Amount(t.NamedTuple):
@@ -66,6 +78,45 @@ def telling_progress(backlog: Backlog, destination: Connection, say: Say) -> t.I
                 say(line)
 
     with every(_LOOK_SECONDS, look):
+        yield
+
+
+def seconds_kept(
+    destination: Connection, size: int, bytes_per_second: float | None, say: Say
+) -> tuple[float, list[Note]]:
+    """How many seconds brokers keep progress that is not renewed, and a note where the copy may take longer.
+
+    size: about how many bytes there are to copy. say: told that, too, at once, and also where nobody can know.
+    """
+    minutes = broker_number(destination, "offsets.retention.minutes")
+    seconds = _DAY if minutes is None else minutes * 60.0
+    estimate = size / (bytes_per_second or _ASSUMED_RATE)
+    if estimate <= seconds and minutes is not None:
+        return seconds, []
+    origin = "offsets.retention.minutes"
+    if minutes is None:
+        origin = f"assumed, because this user may not read {origin}"
+    line = (
+        f"The brokers delete progress that is {seconds / 3600:g} h old ({origin}), and the copy may take "
+        f"{estimate / 3600:.1f} h: it renews its progress while it runs. "
+        "If it is killed, run it again before that time is over."
+    )
+    say(line)
+    return seconds, [Note(NoteKind.PROGRESS_EXPIRES, line)] if estimate > seconds else []
+
+
+@contextlib.contextmanager
+def renewed(backlog: Backlog, destination: Connection, retention: float, run: Run) -> t.Iterator[None]:
+    """Until the block ends, keep the progress of ranges that this run has copied, which no worker commits any more.
+
+    Nobody else writes that: it can only be what it is. Workers renew what they have not finished.
+    """
+
+    def renew() -> None:
+        with contextlib.suppress(MigrationError):  # tried again; who finds no progress in the end says so
+            _renew(backlog, destination, run)
+
+    with every(retention * RENEWED, renew):
         yield
 
 
@@ -118,3 +169,32 @@ def _duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def _renew(backlog: Backlog, destination: Connection, run: Run) -> None:
+    """Nothing fences this commit, so that what is committed is read again before every try: another run may have claimed it."""
+    names = all_groups(backlog)
+    ranges = {each.destination: each for each in backlog.ranges}
+    for pause in _PAUSES:
+        time.sleep(pause)
+        readings = groups.read_groups(destination, names, stable=False)
+        ended = {
+            where
+            for where, commit in readings[names[0]].offsets.items()
+            if where in ranges and _is_copied(ranges[where], commit, run)
+        }
+        wanted = {
+            name: {where: commit for where, commit in reading.offsets.items() if where in ended}
+            for name, reading in readings.items()
+        }
+        if not any(commits.commit_offsets(destination, wanted, deadline=0).values()):
+            return
+
+
+def _is_copied(each: BacklogRange, commit: CommittedOffset, run: Run) -> bool:
+    """Does the first progress group say that this run has the range, and that all of it is copied?"""
+    try:
+        progress = progress_from_commits(each.start, [commit])
+    except ValueError:  # none of a copy; a worker or the end of the copy says so
+        return False
+    return progress.run is not None and progress.run.id == run.id and progress.position >= each.end

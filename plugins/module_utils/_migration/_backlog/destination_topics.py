@@ -1,12 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""The topics that a backlog is copied to: kept from losing or changing copied records.
-
-See own_topics.py for those that are missing; here is what is suspended meanwhile.
-
-Settings: https://kafka.apache.org/documentation/#topicconfigs. Records that are older than the retention are deleted within
-seconds of being copied, whatever their number, and what a broker stamps anew or compacts is no longer what was copied.
-"""
+"""The topics that a backlog is copied to: plans and makes those that are missing, and has the settings of all suspended."""
 
 from __future__ import annotations
 
@@ -14,31 +8,20 @@ import dataclasses
 import typing as t
 
 from ..._control import storage, topics
-from ..._control.configs import TopicConfigs, alter_topic_configs, topic_configs
+from ..._control.configs import TopicConfigs, topic_configs
+from ..._control.creation import Creation
 from ..._control.storage import TopicLayout
 from ..._model.backlog import BacklogTopic, Suspended
 from ..._model.connection import Connection
 from ..._model.errors import NotFound, Refused
 from ..._model.failure_kinds import FailureKind
-from ..._model.new_topics import BROKERS_OWN_SETTINGS, IN_SYNC, following_settings, topic_like
+from ..._model.new_topics import BROKERS_OWN_SETTINGS, IN_SYNC, NewTopic, following_settings, topic_like
 from ..._model.option_names import option_name
-from ..._model.progress import counted
-from . import obstacles, own_topics
+from .. import topic_making
+from . import preconditions, suspended_settings
+from .suspended_settings import LARGEST, with_limits
 
-_FOR_EVER = "9223372036854775807"
-# While records are copied, and until every group is past them.
-_SUSPENDED = {
-    "cleanup.policy": "delete",
-    "message.timestamp.after.max.ms": _FOR_EVER,
-    "message.timestamp.before.max.ms": _FOR_EVER,
-    "message.timestamp.difference.max.ms": _FOR_EVER,
-    "message.timestamp.type": "CreateTime",
-    "retention.bytes": "-1",
-    "retention.ms": "-1",
-}
-# Those that every version knows, so that a topic can be made with them.
-_EVERYWHERE = ("cleanup.policy", "message.timestamp.type", "retention.bytes", "retention.ms")
-_LARGEST = "max.message.bytes"
+Save = t.Callable[[tuple[BacklogTopic, ...]], None]
 
 
 class TopicPair(t.NamedTuple):
@@ -86,7 +69,7 @@ def plan_topics(source: Connection, destination: Connection, pairs: t.Sequence[T
     existing = topic_configs(destination, known)
     _check_replicas(destination, {name: existing[name] for name in known})
     written = {pair.destination for pair in pairs if pair.copies}
-    obstacles.check_formats(destination, {name: existing[name] for name in written & existing.keys()})
+    preconditions.check_formats(destination, {name: existing[name] for name in written & existing.keys()})
     brokers = storage.broker_count(destination)
     layouts = storage.topic_layouts(source, [pair.source for pair in pairs if pair.destination not in known])
     planned = []
@@ -97,15 +80,15 @@ def plan_topics(source: Connection, destination: Connection, pairs: t.Sequence[T
             planned.append(BacklogTopic(pair.destination, pair.source, None, suspended))
         else:
             planned.append(_missing(pair, layouts[pair.source], brokers, its.own))
-    accepted, limits = own_topics.as_brokers_take_them(destination, planned)
-    obstacles.check_formats(destination, {name: limits[name] for name in written & limits.keys()})
-    return [_with_limits(topic, limits.get(topic.name)) for topic in accepted]
+    accepted, limits = _as_brokers_take_them(destination, planned)
+    preconditions.check_formats(destination, {name: limits[name] for name in written & limits.keys()})
+    return [with_limits(topic, limits.get(topic.name)) for topic in accepted]
 
 
 def prepare(
     destination: Connection,
     planned: t.Sequence[BacklogTopic],
-    save: own_topics.Save,
+    save: Save,
 ) -> Prepared:
     """Make what is missing, and hold back what has to be.
 
@@ -122,89 +105,84 @@ def prepare(
                 remedy="plan again in another directory",
                 kind=FailureKind.TOPIC_RECREATED,
             )
-    made, unclaimed = own_topics.make_missing(destination, planned, known, save)
+    made, unclaimed = _make_missing(destination, planned, known, save)
     configs = topic_configs(destination, names)
-    limited = [_with_limits(topic, configs[topic.name]) for topic in planned]
+    limited = [with_limits(topic, configs[topic.name]) for topic in planned]
     noted = tuple(
         dataclasses.replace(topic, topic_id=made[topic.name])
         if topic.name in made
         else dataclasses.replace(
-            _noted_again(topic, configs[topic.name]), created=None if topic.name in unclaimed else topic.created
+            suspended_settings.noted_again(topic, configs[topic.name]),
+            created=None if topic.name in unclaimed else topic.created,
         )
         for topic in limited
     )
     if noted != tuple(planned):
         save(noted)
-    changes = {
-        topic.name: {
-            name: held.during
-            for name, held in topic.suspended.items()
-            if configs[topic.name].effective.get(name) != held.during
-        }
-        for topic in noted
-    }
-    alter_topic_configs(destination, {name: its for name, its in changes.items() if its})
+    changes = {topic.name: suspended_settings.changes(topic, configs[topic.name], suspended=True) for topic in noted}
+    suspended_settings.alter(destination, changes)
     largest = {
-        topic.name: int(changes[topic.name].get(_LARGEST) or configs[topic.name].effective[_LARGEST]) for topic in noted
+        topic.name: int(changes[topic.name].get(LARGEST) or configs[topic.name].effective[LARGEST]) for topic in noted
     }
     return Prepared(noted, largest, frozenset(made))
 
 
-def noted_again(destination: Connection, held: t.Sequence[BacklogTopic]) -> list[BacklogTopic]:
-    """The topics with what is to be restored later, where somebody has changed settings since that was noted."""
-    configs = topic_configs(destination, [topic.name for topic in held])
-    return [_noted_again(topic, configs[topic.name]) for topic in held]
+def _as_brokers_take_them(
+    destination: Connection, planned: t.Sequence[BacklogTopic]
+) -> tuple[list[BacklogTopic], dict[str, TopicConfigs]]:
+    """The topics as the brokers would make those that are missing, and the settings that these would have, if brokers tell.
 
-
-def suspend_settings(destination: Connection, topics: t.Iterable[BacklogTopic]) -> None:
-    """Suspend what has to be suspended."""
-    during = {topic.name: {name: each.during for name, each in topic.suspended.items()} for topic in topics}
-    alter_topic_configs(destination, during)
-
-
-def changes_back(destination: Connection, held: t.Iterable[BacklogTopic]) -> dict[str, dict[str, str | None]]:
-    """For each topic the settings that still are what the copy has set, and what they were before.
-
-    Topics without such settings are not in it.
-
-    What somebody has set since then is not touched.
+    Raises Refused or NotAuthorized where the brokers would not. A topic that is made wants no more replicas in sync than it
+    has, because nothing could be copied to it.
     """
-    suspended = [topic for topic in held if topic.suspended and not topic.restored]
-    configs = topic_configs(destination, [topic.name for topic in suspended])
-    changes = {
-        topic.name: {
-            name: each.before
-            for name, each in topic.suspended.items()
-            if each.before != each.during and configs[topic.name].own.get(name) == each.during
-        }
-        for topic in suspended
-    }
-    return {name: its for name, its in changes.items() if its}
+    wanted = _to_create(planned)
+    objections = topic_making.ChangeObjections()
+    trial = topic_making.try_topics(destination, wanted, objections)
+    objections.check(
+        destination,
+        f"create the topic yourself, map it to another one by {option_name('topic_map')}, or exclude it from the selection",
+    )
+    for name, its in topic_making.unwritable(wanted, trial).items():
+        configs = wanted[name].configs | {IN_SYNC: str(its.replicas)}
+        wanted[name] = wanted[name]._replace(configs=configs)
+    return [dataclasses.replace(topic, created=wanted.get(topic.name)) for topic in planned], trial.configs
 
 
-def give_back(destination: Connection, changes: t.Mapping[str, t.Mapping[str, str | None]]) -> None:
-    """Make the changes that changes_back() tells."""
-    alter_topic_configs(destination, changes)
+def _make_missing(
+    destination: Connection, planned: t.Sequence[BacklogTopic], known: t.Collection[str], save: Save
+) -> tuple[dict[str, str | None], set[str]]:
+    """Make the topics that are missing. -> the ids of those that this call has made, and the names of those that it has not.
+
+    A topic that is there although the copy was to make it takes the records if it looks as planned. But nobody knows who has
+    made it, so it is not deleted when the copy is given up. known: the topics that were there.
+    save: writes down what was made.
+    """
+    made: dict[str, str | None] = {}
+
+    def note(creation: Creation) -> None:
+        made.update(creation.made)
+        save(tuple(dataclasses.replace(each, topic_id=made.get(each.name, each.topic_id)) for each in planned))
+
+    missing = _to_create(topic for topic in planned if topic.name not in known)
+    others = topic_making.make_topics(destination, missing, note)
+    unsure = [
+        topic for topic in planned if topic.name in known and topic.created is not None and topic.topic_id is None
+    ]
+    ids = topics.topic_ids(destination, [topic.name for topic in unsure])
+    others += preconditions.not_made(destination, unsure, ids)
+    if others:
+        raise Refused(
+            "this copy was to create the topic, and somebody else has created the topic with other partitions or settings",
+            cluster=str(destination),
+            topic=others[0],
+            remedy="delete it and run again; or give the copy up, and plan again in another directory",
+            kind=FailureKind.TOPIC_RECREATED,
+        )
+    return made, {*(missing.keys() - made.keys()), *(name for name, its in ids.items() if its is not None)}
 
 
-def lines(planned: t.Iterable[BacklogTopic]) -> list[str]:
-    """What is done with each topic, for people."""
-    said = []
-    for topic in sorted(planned, key=lambda topic: topic.name):
-        if topic.created is not None:
-            partitions, factor, _configs = topic.created
-            made = counted(partitions, "partition")
-            said.append(f"{topic.name}: made by this copy, with {made} and replication factor {factor}")
-        if topic.restored:
-            said.append(f"{topic.name}: {', '.join(sorted(topic.suspended))} are what they were before the copy")
-        elif topic.suspended:
-            held = ", ".join(
-                f"{name}={each.during} instead of {'the default' if each.before is None else each.before}"
-                for name, each in sorted(topic.suspended.items())
-                if each.during != each.before
-            )
-            said.append(f"{topic.name}: until every group is past the backlog, {held}")
-    return said
+def _to_create(planned: t.Iterable[BacklogTopic]) -> dict[str, NewTopic]:
+    return {topic.name: topic.created for topic in planned if topic.created is not None}
 
 
 def _existing(
@@ -219,47 +197,16 @@ def _existing(
             remedy=f"set its cleanup.policy to delete, or name another topic in {option_name('topic_map')}",
             kind=FailureKind.TOPIC_UNSUITABLE,
         )
-    during = {name: _SUSPENDED[name] for name in _EVERYWHERE}
-    if int(existing.effective[_LARGEST]) < int(source.effective[_LARGEST]):
-        during[_LARGEST] = source.effective[_LARGEST]
-    held = {name: Suspended(existing.own.get(name), value) for name, value in during.items()}
-    changed = {name: each for name, each in held.items() if existing.effective.get(name) != each.during}
-    return changed | _limits(existing)
+    return suspended_settings.to_suspend(source, existing)
 
 
 def _missing(pair: TopicPair, layout: TopicLayout, brokers: int, own: t.Mapping[str, str]) -> BacklogTopic:
     """A topic that is made like the source's, and held back from its beginning."""
     settings = following_settings(own, BROKERS_OWN_SETTINGS)
-    during = {name: _SUSPENDED[name] for name in _EVERYWHERE} if pair.copies else {}
-    suspended = {name: Suspended(settings.get(name), value) for name, value in during.items()}
+    suspended = suspended_settings.from_the_beginning(settings) if pair.copies else {}
+    during = {name: its.during for name, its in suspended.items()}
     created = topic_like(layout.partitions, layout.replicas, settings | during, brokers)
     return BacklogTopic(pair.destination, pair.source, created, suspended)
-
-
-def _with_limits(topic: BacklogTopic, configs: TopicConfigs | None) -> BacklogTopic:
-    """The limits of a topic that is made are its brokers', as far as they tell; what stood there is written down once."""
-    if topic.created is None or configs is None or not topic.suspended:
-        return topic
-    return dataclasses.replace(topic, suspended=_limits(configs) | topic.suspended)
-
-
-def _noted_again(topic: BacklogTopic, configs: TopicConfigs) -> BacklogTopic:
-    """A setting that is not what the copy has set is somebody's."""
-    own = {name: configs.own.get(name) for name in topic.suspended}
-    suspended = {
-        name: held if own[name] == held.during else Suspended(own[name], held.during)
-        for name, held in topic.suspended.items()
-    }
-    return dataclasses.replace(topic, suspended=suspended)
-
-
-def _limits(configs: TopicConfigs) -> dict[str, Suspended]:
-    """The limits of timestamps that these brokers know and that records may exceed."""
-    return {
-        name: Suspended(configs.own.get(name), value)
-        for name, value in _SUSPENDED.items()
-        if name not in _EVERYWHERE and configs.effective.get(name, value) != value
-    }
 
 
 def _is_compacted(configs: TopicConfigs) -> bool:

@@ -14,12 +14,17 @@ from ..._model.backlog import Backlog, BacklogRange
 from ..._model.connection import Connection
 from ..._model.group_state import commits_of
 from ..._model.match_on import FINGERPRINTED, PARTS
+from ..._model.notes import Note, NoteKind
+from ..._model.option_names import option_name
 from ..._model.plan import PlanEntry
 from ..._model.policies import OnUncommitted
+from ..._model.progress import first_of
 from ..._model.records import TopicPartition
 from ..._model.verdicts import Reason, Verdict
 from ..drafts import Draft, decided
 from .unconsumed import standing
+
+_NAMED = 5  # partitions in a note
 
 
 class RangeSummary(t.NamedTuple):
@@ -81,16 +86,12 @@ class CopiedTopics(t.NamedTuple):
 
 def standing_of_groups(backlog: Backlog, planned: t.Sequence[PlanEntry], destination: Connection) -> CopiedTopics:
     """Where the groups stand now, before or after what was copied."""
-    commits = commits_of(groups.read_groups(destination, sorted({entry.group for entry in planned})))
-    ends = {each.destination: each.place(each.end) for each in backlog.ranges}
     waiting, ahead = set(), set()
-    for entry in planned:
-        if entry.offset is not None:
-            committed = commits.get(entry.key)
-            if committed is None or committed.offset < ends[entry.partition]:
-                waiting.add(entry.partition.topic)
-            if entry.offset < ends[entry.partition] and (committed is None or committed.offset < entry.offset):
-                ahead.add(entry.partition.topic)
+    for entry, start, committed, end in _standings(backlog, planned, destination):
+        if committed is None or committed < end:
+            waiting.add(entry.partition.topic)
+        if start < end and (committed is None or committed < start):
+            ahead.add(entry.partition.topic)
     return CopiedTopics({topic.name for topic in backlog.topics} - waiting, ahead)
 
 
@@ -98,14 +99,26 @@ def committed_within(
     backlog: Backlog, planned: t.Collection[PlanEntry], destination: Connection
 ) -> t.Iterator[tuple[PlanEntry, int]]:
     """The entries whose groups stand among the copied records now, with the offset that they have committed."""
+    for entry, start, committed, end in _standings(backlog, planned, destination):
+        if committed is not None and start <= committed < end:
+            yield entry, committed
+
+
+def _standings(
+    backlog: Backlog, planned: t.Collection[PlanEntry], destination: Connection
+) -> t.Iterator[tuple[PlanEntry, int, int | None, int]]:
+    """Of each entry with an offset: that offset, what its group has committed now, and where the copied records end."""
     commits = commits_of(groups.read_groups(destination, sorted({entry.group for entry in planned})))
     ends = {each.destination: each.place(each.end) for each in backlog.ranges}
     for entry in planned:
-        committed, end = commits.get(entry.key), ends.get(entry.partition)
-        if entry.offset is None or committed is None or end is None:
-            continue
-        if entry.offset <= committed.offset < end:
-            yield entry, committed.offset
+        if entry.offset is not None and entry.partition in ends:
+            committed = commits.get(entry.key)
+            yield entry, entry.offset, None if committed is None else committed.offset, ends[entry.partition]
+
+
+def copy_notes(backlog: Backlog, ranges: t.Collection[RangeSummary], planned: t.Iterable[PlanEntry]) -> list[Note]:
+    """What is lost, left alone, or was copied otherwise than it should be."""
+    return _lost(ranges) + _uncommitted(ranges, planned) + _as_copied(backlog)
 
 
 def _entry(draft: Draft, its: BacklogRange, on_uncommitted: OnUncommitted) -> PlanEntry:
@@ -125,3 +138,54 @@ def _entry(draft: Draft, its: BacklogRange, on_uncommitted: OnUncommitted) -> Pl
     lost = max(0, its.start - offset)
     proof = OwnCopy(its.begin, place, end)
     return decided(draft, Decision.exact(proof, place, reason, detail, matched_by=parts, lost=lost))
+
+
+def _lost(ranges: t.Iterable[RangeSummary]) -> list[Note]:
+    """What groups have not consumed and nobody can copy any more."""
+    lost = [each for each in ranges if each.lost]
+    named = [f"{each.range.source} ({each.lost} offsets of {', '.join(each.groups)})" for each in lost]
+    said = first_of(named, _NAMED, "more partitions")
+    text = f"Unconsumed records have left the source's logs, and are lost: {said}."
+    return [Note(NoteKind.RECORDS_EXPIRED, text)] if lost else []
+
+
+def _uncommitted(ranges: t.Iterable[RangeSummary], planned: t.Iterable[PlanEntry]) -> list[Note]:
+    """Where records are, and a group of the topic has committed nothing."""
+    holding = {
+        each.range.destination: each.range.source for each in ranges if each.left or each.range.start < each.range.end
+    }
+    alone = [
+        f"{entry.group} {holding[entry.partition]}"
+        for entry in planned
+        if entry.verdict is Verdict.UNCOMMITTED and entry.partition in holding
+    ]
+    if not alone:
+        return []
+    return [
+        Note(
+            NoteKind.UNCOMMITTED,
+            f"Not planned, because they have no committed offset at the source ({option_name('on_uncommitted')}: ignore): "
+            f"{first_of(alone, _NAMED)}. "
+            "Partitions without any committed offset are not copied. On the others, these groups start according to "
+            "their auto.offset.reset.",
+        )
+    ]
+
+
+def _as_copied(backlog: Backlog) -> list[Note]:
+    """What a copy could not do as it should."""
+    done = [(each, each.done) for each in backlog.ranges if each.done is not None]
+    notes = [
+        Note(
+            NoteKind.RECORDS_EXPIRED,
+            f"{each.source}: {its.expired} offsets expired at the source after the copy was planned, before they were "
+            "copied.",
+        )
+        for each, its in done
+        if its.expired
+    ]
+    stamped = sum(its.without_timestamp for _each, its in done)
+    if stamped:
+        text = f"{stamped} records have the timestamp 0, which cannot be written, and have 1 (ms) at the destination."
+        notes.append(Note(NoteKind.TIMESTAMP_CHANGED, text))
+    return notes

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""Whether anybody but a copy uses its topics: has written records to those that it has made, or has committed offsets."""
+"""Whether anybody but a copy uses its topics: another copy, groups with committed offsets, whoever has written records."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..._control import groups, positions, storage, topics
 from ..._control.positions import Bounds
 from ..._model.backlog import Backlog
 from ..._model.connection import Connection
-from ..._model.copy_progress import PREFIX, all_groups
+from ..._model.copy_progress import PREFIX, all_groups, is_first_group, progress_from_commits
 from ..._model.errors import NotAuthorized, Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.group_state import GroupReading
@@ -22,10 +22,53 @@ from ..._records.record_counts import RecordCount, count_records
 from .copy_state import read_progress
 
 _NAMED = 5  # groups in a note
+_OTHER_COPY = "let that copy end and its groups consume, or give it up and delete that group; then run again"
 
 
 def _keep() -> str:
     return f"run without {option_name('remove_topics')}, which keeps the topics; or delete them yourself"
+
+
+def check_copies(backlog: Backlog, destination: Connection) -> None:
+    """Raise Refused where another copy has begun to write one of the partitions, and has not ended."""
+    wanted = {each.destination for each in backlog.ranges}
+    for name, reading in _other_copies(backlog, destination):
+        for where in sorted(wanted & set(reading.offsets)):
+            try:
+                progress = progress_from_commits(0, [reading.offsets[where]])
+            except ValueError:
+                progress = None
+            if progress is None or progress.position < progress.end:
+                raise Refused(
+                    "another copy is under way to this partition" + (f": {progress.run}" if progress else ""),
+                    cluster=str(destination),
+                    group=name,
+                    remedy=_OTHER_COPY,
+                    **where._asdict(),
+                    kind=FailureKind.COPY_ELSEWHERE,
+                )
+
+
+def other_copies(backlog: Backlog, destination: Connection) -> dict[str, str]:
+    """The topics that another copy writes to, too, with its progress group.
+
+    That copy has found their settings suspended, so that it has noted nothing to restore. Its progress is there until each of
+    its groups has consumed what it has copied.
+    """
+    ours = {topic.name for topic in backlog.topics}
+    return {
+        where.topic: name
+        for name, reading in _other_copies(backlog, destination)
+        for where in reading.offsets
+        if where.topic in ours
+    }
+
+
+def _other_copies(backlog: Backlog, destination: Connection) -> list[tuple[str, GroupReading]]:
+    """The first progress group of every other copy to this cluster, by name."""
+    names = [each.group for each in groups.list_groups(destination, surely=False)]
+    others = [name for name in names if is_first_group(name) and name not in all_groups(backlog)]
+    return sorted(groups.read_groups(destination, others, stable=False).items())
 
 
 def check_groups(backlog: Backlog, names: t.Collection[str], destination: Connection) -> list[Note]:
@@ -92,15 +135,20 @@ def check_waiting(backlog: Backlog, names: t.Collection[str], destination: Conne
         for where in sorted(begins.keys() & reading.offsets.keys()):
             committed = reading.offsets[where].offset
             if begins[where] <= committed < ends[where]:
-                raise Refused(
-                    f"the group has committed offset {committed}, and has yet to consume records that were copied",
-                    cluster=str(destination),
-                    group=name,
-                    why="with its settings the topic gets the retention back by which brokers may delete them",
-                    remedy="let the group consume them, or roll it back, or delete its offsets of the topic",
-                    **where._asdict(),
-                    kind=FailureKind.COPY_IN_USE,
-                )
+                raise has_to_consume(destination, name, where, committed, "or delete its offsets of the topic")
+
+
+def has_to_consume(destination: Connection, group: str, where: TopicPartition, committed: int, instead: str) -> Refused:
+    """The error for a group that has yet to consume what was copied. instead: what else can be done."""
+    return Refused(
+        f"the group has committed offset {committed}, and has yet to consume records that were copied",
+        cluster=str(destination),
+        group=group,
+        why="with its settings the topic gets the retention back by which brokers may delete them",
+        remedy=f"let the group consume them, or roll it back; {instead}",
+        **where._asdict(),
+        kind=FailureKind.COPY_IN_USE,
+    )
 
 
 def _other_groups(

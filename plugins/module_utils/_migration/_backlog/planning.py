@@ -25,7 +25,7 @@ from .. import drafts
 from ..drafts import Draft
 from ..file_clusters import check_cluster
 from ..take_snapshot import check_snapshot_cluster
-from . import identity, obstacles, takeover, unconsumed
+from . import others, preconditions, unconsumed
 from .destination_topics import TopicPair, plan_topics
 
 
@@ -101,19 +101,19 @@ def plan(
         source_id,
         destination_id,
         snapshot.digest(),
-        identity.with_ids(made, source, destination),
+        preconditions.with_ids(made, source, destination),
         tuple(found),
     )
-    obstacles.check_acls(planned, source, destination, {draft.group for draft in wanted})
+    preconditions.check_acls(planned, source, destination, {draft.group for draft in wanted})
     # Before anything that the copy itself may have written stands in its way.
-    obstacles.check_unknown(planned, destination)
-    takeover.check_others(planned, destination)
+    preconditions.check_unknown(planned, destination)
+    others.check_copies(planned, destination)
     existing = {topic.name for topic in made if topic.created is None}
     ends = unconsumed.ends(destination, found, existing, options.append)
     begun = tuple(dataclasses.replace(each, begin=ends[each.destination]) for each in planned.ranges)
     backlog = dataclasses.replace(planned, ranges=begun)
-    obstacles.check_room(backlog, source, destination, bounds)
-    obstacles.check_spark(backlog, options.spark)
+    preconditions.check_room(backlog, source, destination, bounds)
+    preconditions.check_spark(backlog, options.spark)
     return backlog, bounds
 
 
@@ -133,7 +133,7 @@ def check_known(
     remedy = "correct the addresses if they are wrong, or use another copy file (another directory)"
     check_cluster("copy file", known.source_identity, source, remedy)
     check_cluster("copy file", known.destination_identity, destination, remedy)
-    identity.check_topics(known, source, destination)
+    preconditions.check_topics(known, source, destination)
     ranges_of = {each.source: each for each in known.ranges}
     if snapshot.digest() != known.snapshot:
         raise Refused(
@@ -147,7 +147,7 @@ def check_known(
     _check_planned(wanted, ranges_of, bounds, source, options.on_uncommitted)
     if not known.is_done:
         for each in known.ranges:
-            identity.check_source_log(source, each, bounds[each.source])
+            preconditions.check_source_log(source, each, bounds[each.source])
     return bounds, _growth(known, bounds, source, options.live)
 
 

@@ -7,19 +7,19 @@ from __future__ import annotations
 import functools
 import typing as t
 
-from ..._control import commits, deletion, groups, permissions, topics
+from ..._control import commits, deletion, groups, topics
 from ..._model.backlog import Backlog, BacklogTopic
 from ..._model.connection import Connection
 from ..._model.copy_progress import Run, all_groups, transactional_id, transactional_ids, transactional_number
-from ..._model.errors import BrokerError, Locked, NotAuthorized, Refused
+from ..._model.errors import BrokerError, Locked, Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import option_name
 from ..._model.plan import Plan
 from ..._model.progress import Say, counted
 from ..._model.records import TopicPartition
-from ..._records.claiming import ClaimedProgress, KnownProgress, claim, fence
-from . import destination_topics, identity, others, running, takeover
+from ..._records.claiming import Claimed, KnownProgress, claim, fence
+from . import others, preconditions, suspended_settings, takeover
 from .copy_state import read_progress
 from .entries import committed_within
 
@@ -47,19 +47,27 @@ def remove_copy(
 ) -> Removal:
     """Clear what a copy has left at the destination. May be killed at any moment, and called again then.
 
-    plan: of a copy that is done. wait: see running.check_idle(). predict: only tell. Asks nobody but the destination.
+    plan: of a copy that is done. wait: see takeover.check_idle(). predict: only tell. Asks nobody but the destination.
     Raises, before anything is removed, NotAuthorized for missing ACLs, Locked where a run is under way or begins meanwhile,
     and Refused for topics of which somebody else needs, or has written, something. What is fenced by then stays fenced.
     """
-    identity.check_copy_cluster(backlog, destination)
+    preconditions.check_copy_cluster(backlog, destination)
     if plan is not None:
-        identity.check_plan(backlog, plan, destination)
+        preconditions.check_plan(backlog, plan, destination)
     ours, notes = _still_ours(backlog, destination)
     made = _made(ours, destination) if remove_topics else []
     staying = [topic for topic in ours if topic not in made]
     names, deleted = all_groups(backlog), [topic.name for topic in made]
-    _check_acls(backlog, destination, names, staying, made)
-    running.check_idle(backlog, destination, wait)
+    preconditions.require_acls(
+        destination,
+        reads_groups=names,
+        deletes_groups=names,
+        commits_groups=names if made else (),
+        transactional_ids=transactional_ids(backlog),
+        alters_topics=[topic.name for topic in staying if topic.suspended],
+        deletes_topics=deleted,
+    )
+    takeover.check_idle(backlog, destination, wait)
     _check_consumers(backlog, plan, destination, staying)
     others.check_groups(backlog, deleted, destination)
     claimed: dict[TopicPartition, Run | None] = {}
@@ -78,14 +86,14 @@ def remove_copy(
             )
         _check_consumers(backlog, plan, destination, staying)
         notes += others.check_groups(backlog, deleted, destination)
-    settings = destination_topics.changes_back(destination, staying)
+    settings = suspended_settings.changes_back(destination, staying)
     left = tuple(name for name, its in groups.read_groups(destination, names, stable=False).items() if its.exists)
     if not predict:
         if deleted:
             _check_claim(backlog, destination, claimed)
             fence(destination, transactional_ids(backlog))
             _check_claim(backlog, destination, claimed)  # of a run that has begun just before it was fenced
-        destination_topics.give_back(destination, settings)
+        suspended_settings.alter(destination, settings)
         deletion.delete_topics(destination, {topic.name: topic.topic_id for topic in made if topic.topic_id})
         _delete_groups(destination, names)
     return Removal(left, tuple(sorted(settings)), tuple(sorted(deleted)), notes)
@@ -108,28 +116,23 @@ def _claimed(backlog: Backlog, deleted: t.Collection[str], destination: Connecti
     return _named(backlog, destination)
 
 
-def _as_they_are(destination: Connection, group: str, kept: KnownProgress) -> ClaimedProgress:
-    claims = {where: progress for where, progress in kept.items() if progress is not None}
-    if len(claims) < len(kept):
+def _as_they_are(destination: Connection, group: str, kept: KnownProgress) -> Claimed:
+    progress = {where: its for where, its in kept.items() if its is not None}
+    if len(progress) < len(kept):
         raise Locked(
             "somebody else removes the progress of the copy, too",
             cluster=str(destination),
             group=group,
             remedy="run again",
         )
-    return claims
+    return Claimed((), progress, False)
 
 
 def _check_claim(backlog: Backlog, destination: Connection, claimed: dict[TopicPartition, Run | None]) -> None:
     """Raise Locked where a run of the copy has begun since it was claimed."""
     for where, run in _named(backlog, destination).items():
         if run != claimed[where]:
-            raise Locked(
-                "a run of this copy has begun while records were read" + (f": {run}" if run else ""),
-                cluster=str(destination),
-                group=all_groups(backlog)[0],
-                remedy="stop that run, or let it end; then run again",
-            )
+            raise takeover.run_going_on(backlog, destination, "has begun while records were read", run)
 
 
 def _named(backlog: Backlog, destination: Connection) -> dict[TopicPartition, Run | None]:
@@ -146,11 +149,11 @@ def _still_ours(backlog: Backlog, destination: Connection) -> tuple[list[Backlog
         if topic.name not in found:
             if topic.created is None or topic.topic_id is not None:  # else it was never made
                 others_are.append(f"The topic {topic.name} does not exist any more.")
-        elif not identity.is_same(topic, found):
+        elif not preconditions.is_same(topic, found):
             others_are.append(f"The topic {topic.name} was deleted and created again, and is left alone.")
         else:
             ours.append(topic)
-    others_made = identity.not_made(destination, ours, found)
+    others_made = preconditions.not_made(destination, ours, found)
     others_are += [f"The topic {name} was created by somebody else, and is left alone." for name in others_made]
     notes = [Note(NoteKind.TOPIC_RECREATED, line) for line in others_are]
     return [topic for topic in ours if topic.name not in others_made], notes
@@ -171,38 +174,14 @@ def _made(ours: t.Iterable[BacklogTopic], destination: Connection) -> list[Backl
     return made
 
 
-def _check_acls(
-    backlog: Backlog,
-    destination: Connection,
-    names: t.Sequence[str],
-    staying: t.Iterable[BacklogTopic],
-    made: t.Collection[BacklogTopic],
-) -> None:
-    lacking = permissions.missing_acls(
-        destination,
-        reads_groups=names,
-        deletes_groups=names,
-        commits_groups=names if made else (),
-        transactional_ids=transactional_ids(backlog),
-        alters_topics=[topic.name for topic in staying if topic.suspended],
-        deletes_topics=[topic.name for topic in made],
-    )
-    if lacking:
-        raise NotAuthorized(
-            f"missing ACL {', '.join(lacking)}",
-            cluster=str(destination),
-            remedy="grant it to the user of this cluster; for names that begin with streamshift- by one prefixed ACL",
-        )
-
-
 def _check_consumers(
     backlog: Backlog, plan: Plan | None, destination: Connection, staying: t.Iterable[BacklogTopic]
 ) -> None:
     """Raise Refused where a group still consumes what was copied: the settings that come back may delete it."""
-    suspended = destination_topics.changes_back(destination, staying)
+    suspended = suspended_settings.changes_back(destination, staying)
     if not suspended:
         return
-    shared = takeover.other_copies(backlog, destination)
+    shared = others.other_copies(backlog, destination)
     for name in sorted(suspended.keys() & shared.keys()):
         raise Refused(
             "another copy has written to the topic, and its groups may have yet to consume",
@@ -218,16 +197,8 @@ def _check_consumers(
         return
     for entry, committed in committed_within(backlog, plan.entries, destination):
         if entry.partition.topic in suspended:
-            raise Refused(
-                f"the group has committed offset {committed}, and has yet to consume records that were copied",
-                cluster=str(destination),
-                group=entry.group,
-                why="with its settings the topic gets the retention back by which brokers may delete them",
-                remedy=f"let the group consume them, or roll it back; or set {option_name('restore_retention')} first, which "
-                "gives the settings back",
-                **entry.partition._asdict(),
-                kind=FailureKind.COPY_IN_USE,
-            )
+            first = f"or set {option_name('restore_retention')} first, which gives the settings back"
+            raise others.has_to_consume(destination, entry.group, entry.partition, committed, first)
 
 
 def _delete_groups(destination: Connection, names: t.Sequence[str]) -> None:

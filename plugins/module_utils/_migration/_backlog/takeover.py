@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""Take a copy over for one run: nobody else copies the same, and what is known of it still holds."""
+"""Whose a copy is: takes it over for one run, when what is known of it still holds, and tells whether a run is under way."""
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 import socket
 import time
@@ -21,32 +22,21 @@ from ..._model.copy_progress import (
     all_groups,
     begin_anew,
     host_name,
-    is_first_group,
-    progress_from_commits,
     run_of,
 )
-from ..._model.errors import Refused
+from ..._model.errors import Locked, Refused
 from ..._model.failure_kinds import FailureKind
-from ..._model.group_state import GroupReading
+from ..._model.group_state import Commits
 from ..._model.option_names import option_name
+from ..._model.policies import OnLostProgress
 from ..._model.records import TopicPartition
-from ..._records.claiming import ClaimedProgress, KnownProgress, claim
-from . import identity
+from ..._records.claiming import Claimed, KnownProgress, Lost, claim
+from ..processes import started
+from . import others, preconditions
 from .copy_state import read_progress
 
 _EMPTY = Bounds(0, 0, 0)
-_OTHER_COPY = "let that copy end and its groups consume, or give it up and delete that group; then run again"
-
-
-class Takeover(t.NamedTuple):
-    """What has become of taking a copy over.
-
-    backlog: with the begins that hold. lost: ranges without progress, and where their logs end; where there are any,
-    nothing is claimed yet.
-    """
-
-    backlog: Backlog
-    lost: dict[TopicPartition, int]
+_ROUNDING = 1.0  # seconds: both times are cut to what their clocks tell
 
 
 def new_run() -> Run:
@@ -61,54 +51,56 @@ def take_over(
     fresh: bool,
     made: t.Collection[str] = (),
     rebuilt: t.Mapping[TopicPartition, tuple[int, Progress]] | None = None,
-) -> Takeover:
-    """Claim the copy for this run: every other run of it is fenced, and ends.
+) -> Backlog | Lost:
+    """Claim the copy for this run: every other run of it is fenced, and ends. -> the copy with the begins that hold.
 
+    Lost: ranges without progress; nothing is claimed yet.
     fresh: this run has planned it, so that whatever a log has grown by meanwhile others have written, after whom it begins.
     made: topics that this run has just made. They are empty, and brokers that are still making their logs are not asked.
     rebuilt: of the ranges that an earlier call has found lost, where their logs ended, and their progress. Raises Refused
     where logs or other copies stand against it.
     """
-    found: dict[str, t.Any] = {"backlog": backlog, "lost": {}, "first": False}
-
-    def decide(kept: KnownProgress) -> ClaimedProgress:
-        empty = [where for where, progress in kept.items() if progress is None and where.topic in made]
-        bounds = dict.fromkeys(empty, _EMPTY) | positions.partition_bounds(destination, kept.keys() - set(empty))
-        found["first"] = not any(kept.values())
-        begun, lost = _judged(backlog, destination, kept, bounds, fresh and found["first"])
-        claims = {
-            each.destination: kept[each.destination] or Progress(each.start) for each in begun.ranges if each.copies
-        }
-        for where in lost:
-            if rebuilt is None or rebuilt.get(where, (None,))[0] != lost[where]:
-                found["lost"] = lost
-                raise _Lost
-            claims[where] = rebuilt[where][1]
-        found["backlog"] = begun
-        return claims
-
     names = all_groups(backlog)
     # Who is refused for it must not end the run that it is refused for.
     for each, progress in _progress(backlog, destination).items():
         if progress is not None:
             _check_end(destination, backlog, each, progress)
+    decide = functools.partial(_decided, backlog, destination, fresh, made, rebuilt or {})
+    claimed = claim(destination, backlog.name, names, backlog.ranges, run, decide)
+    if isinstance(claimed, Lost):
+        return claimed
     try:
-        claim(destination, backlog.name, names, backlog.ranges, run, decide)
-    except _Lost:
-        return Takeover(backlog, found["lost"])
-    try:
-        check_others(backlog, destination)
+        others.check_copies(backlog, destination)
     except Refused:
         # So that two that have seen each other do not stand in each other's way for ever.
-        if found["first"] and _is_still_claimed(destination, names[0], run):
+        if claimed.is_first and _is_still_claimed(destination, names[0], run):
             commits.delete_groups(destination, names)
         raise
-    return Takeover(found["backlog"], {})
+    return dataclasses.replace(backlog, ranges=claimed.ranges)
+
+
+def _decided(
+    backlog: Backlog,
+    destination: Connection,
+    fresh: bool,
+    made: t.Collection[str],
+    rebuilt: t.Mapping[TopicPartition, tuple[int, Progress]],
+    kept: KnownProgress,
+) -> Claimed | Lost:
+    """What take_over() claims, from what the progress groups hold."""
+    empty = [where for where, progress in kept.items() if progress is None and where.topic in made]
+    bounds = dict.fromkeys(empty, _EMPTY) | positions.partition_bounds(destination, kept.keys() - set(empty))
+    is_first = not any(kept.values())
+    ranges, lost = _judged(backlog, destination, kept, bounds, fresh and is_first)
+    if any(where not in rebuilt or rebuilt[where][0] != end for where, end in lost.items()):
+        return Lost(lost)
+    progress = {each.destination: kept[each.destination] or Progress(each.start) for each in ranges if each.copies}
+    return Claimed(ranges, progress | {where: rebuilt[where][1] for where in lost}, is_first)
 
 
 def check_takeover(backlog: Backlog, destination: Connection) -> dict[TopicPartition, int]:
     """What take_over() would refuse, as far as it can be known without taking anything over. -> what it would call lost."""
-    check_others(backlog, destination)
+    others.check_copies(backlog, destination)
     kept: KnownProgress = {each.destination: progress for each, progress in _progress(backlog, destination).items()}
     bounds = positions.partition_bounds(destination, list(kept))
     return _judged(backlog, destination, kept, bounds, False)[1]
@@ -120,54 +112,53 @@ def _progress(backlog: Backlog, destination: Connection) -> dict[BacklogRange, P
     return {each: known[each.source] for each in backlog.ranges if each.copies}
 
 
-def check_others(backlog: Backlog, destination: Connection) -> None:
-    """Raise Refused where another copy has begun to write one of the partitions, and has not ended."""
-    wanted = {each.destination for each in backlog.ranges}
-    for name, reading in _other_copies(backlog, destination):
-        for where in sorted(wanted & set(reading.offsets)):
-            try:
-                progress = progress_from_commits(0, [reading.offsets[where]])
-            except ValueError:
-                progress = None
-            if progress is None or progress.position < progress.end:
-                raise Refused(
-                    "another copy is under way to this partition" + (f": {progress.run}" if progress else ""),
-                    cluster=str(destination),
-                    group=name,
-                    remedy=_OTHER_COPY,
-                    **where._asdict(),
-                    kind=FailureKind.COPY_ELSEWHERE,
-                )
+def check_idle(backlog: Backlog, destination: Connection, wait: float) -> None:
+    """Raise Locked, which names the run, where somebody copies this now.
 
-
-def other_copies(backlog: Backlog, destination: Connection) -> dict[str, str]:
-    """The topics that another copy writes to, too, with its progress group.
-
-    That copy has found their settings suspended, so that it has noted nothing to restore. Its progress is there until each of
-    its groups has consumed what it has copied.
+    A run of this machine is under way while its process is found here, and is not this one, which may have claimed the copy to
+    give it up. Of any other one nobody knows that here, nor of one in another container of this name: its progress is read
+    twice, `wait` seconds apart, and must be the same.
     """
-    ours = {topic.name for topic in backlog.topics}
-    return {
-        where.topic: name
-        for name, reading in _other_copies(backlog, destination)
-        for where in reading.offsets
-        if where.topic in ours
-    }
+    first = _named(backlog, destination)
+    run = max(filter(None, map(run_of, first.values())), key=lambda each: each.started, default=None)
+    if run is None or backlog.is_done:
+        return
+    if run.host != host_name(socket.gethostname()) or run.process == os.getpid() or not is_alive(run):
+        time.sleep(wait)
+        if _named(backlog, destination) == first:
+            return
+    raise run_going_on(backlog, destination, "is under way", run)
 
 
-def _other_copies(backlog: Backlog, destination: Connection) -> list[tuple[str, GroupReading]]:
-    """The first progress group of every other copy to this cluster, by name."""
-    names = [each.group for each in groups.list_groups(destination, surely=False)]
-    others = [name for name in names if is_first_group(name) and name not in all_groups(backlog)]
-    return sorted(groups.read_groups(destination, others, stable=False).items())
+def run_going_on(backlog: Backlog, destination: Connection, what: str, run: Run | None) -> Locked:
+    """The error for another run of the copy. run: as far as it is known."""
+    return Locked(
+        f"a run of this copy {what}" + (f": {run}" if run else ""),
+        cluster=str(destination),
+        group=all_groups(backlog)[0],
+        remedy="stop that run, or let it end; then run again",
+    )
 
 
-def lost_progress(backlog: Backlog, destination: Connection, lost: t.Mapping[TopicPartition, int]) -> Refused:
-    """The error for logs that have grown, of which no progress tells by what."""
+def is_alive(run: Run) -> bool:
+    """Does the process of a run of this machine still live? Another one may have got its number since."""
+    began = started(run.process)
+    return began is not None and began <= run.started + _ROUNDING
+
+
+def check_lost(
+    backlog: Backlog,
+    destination: Connection,
+    lost: t.Mapping[TopicPartition, int],
+    on_lost_progress: OnLostProgress,
+) -> None:
+    """Raise Refused, unless the option is to rebuild, for logs that have grown, of which no progress tells by what."""
+    if not lost or on_lost_progress is OnLostProgress.REBUILD:
+        return
     where = min(lost)
     begin = next(each.begin for each in backlog.ranges if each.destination == where)
     more = f" ({len(lost) - 1} more partitions)" if len(lost) > 1 else ""
-    return Refused(
+    raise Refused(
         f"the progress of the copy is gone, and the log has grown from {begin} to {lost[where]} since it was planned{more}",
         cluster=str(destination),
         group=all_groups(backlog)[0],
@@ -181,14 +172,16 @@ def lost_progress(backlog: Backlog, destination: Connection, lost: t.Mapping[Top
     )
 
 
+def _named(backlog: Backlog, destination: Connection) -> Commits:
+    """What the first progress group holds, which names the runs."""
+    name = all_groups(backlog)[0]
+    return groups.read_groups(destination, [name], stable=False)[name].offsets
+
+
 def _is_still_claimed(destination: Connection, group: str, run: Run) -> bool:
     """Does the first progress group name this run only? Another one may have claimed partitions since."""
     named = map(run_of, groups.read_groups(destination, [group])[group].offsets.values())
     return all(its is not None and its.id == run.id for its in named)
-
-
-class _Lost(Exception):
-    """Ends a claim before anything is committed."""
 
 
 def _judged(
@@ -197,23 +190,20 @@ def _judged(
     kept: KnownProgress,
     bounds: t.Mapping[TopicPartition, Bounds],
     fresh: bool,
-) -> tuple[Backlog, dict[TopicPartition, int]]:
-    """The backlog with the begins that hold, and the ranges whose logs have grown without progress, with their ends."""
-    lost, ranges = {}, []
-    for each in backlog.ranges:
-        placed = each
-        its = bounds.get(each.destination)
-        if its is not None:
-            progress = kept[each.destination]
-            if progress is not None:
-                _check_end(destination, backlog, each, progress)
-                identity.check_log(destination, each, progress.next, its)
-            elif its.high_watermark > each.begin and fresh:
-                placed = dataclasses.replace(each, begin=its.end)
-            elif its.high_watermark > each.begin:
-                lost[each.destination] = its.high_watermark
-        ranges.append(placed)
-    return dataclasses.replace(backlog, ranges=tuple(ranges)), lost
+) -> tuple[tuple[BacklogRange, ...], dict[TopicPartition, int]]:
+    """The ranges with the begins that hold, and those whose logs have grown without progress, with their ends."""
+    lost: dict[TopicPartition, int] = {}
+    ranges = {each.destination: each for each in backlog.ranges}
+    for where, log in bounds.items():
+        planned, progress = ranges[where], kept[where]
+        if progress is not None:
+            _check_end(destination, backlog, planned, progress)
+            preconditions.check_log(destination, planned, progress.next, log)
+        elif log.high_watermark > planned.begin and fresh:
+            ranges[where] = dataclasses.replace(planned, begin=log.end)
+        elif log.high_watermark > planned.begin:
+            lost[where] = log.high_watermark
+    return tuple(ranges.values()), lost
 
 
 def _check_end(destination: Connection, backlog: Backlog, each: BacklogRange, progress: Progress) -> None:

@@ -13,10 +13,14 @@ from ..._model.backlog import BacklogRange
 from ..._model.connection import Connection
 from ..._model.errors import MigrationError, Refused
 from ..._model.failure_kinds import FailureKind
+from ..._model.notes import Note, NoteKind
 from ..._model.option_names import option_name
 from ..._model.policies import OnUncommitted
+from ..._model.progress import counted, first_of
 from ..._model.records import TopicPartition
 from ..drafts import Draft
+
+_NAMED = 5  # partitions in a note
 
 
 def quiet_bounds(
@@ -124,21 +128,25 @@ def ends(
     return {each.destination: bounds[each.destination].end if each.destination in bounds else 0 for each in found}
 
 
-def zero_times(source: Connection, found: t.Iterable[BacklogRange]) -> dict[TopicPartition, int]:
-    """The partitions with unconsumed records of timestamp 0, which nobody can write, and about how many.
+def zero_times(source: Connection, found: t.Iterable[BacklogRange]) -> list[Note]:
+    """A note of unconsumed records with the timestamp 0, which nobody can write, and about how many there are.
 
     As far as look-ups tell: of records that are not in the order of their times, some are not found.
     """
-    ranges = [each for each in found if each.copies]
+    ranges = sorted((each for each in found if each.copies), key=lambda each: each.source)
     asked = [(each.source, time) for each in ranges for time in (0, 1)]
     try:
         told = positions.lookup_all_times(source, asked)
     except MigrationError:  # brokers cannot look up every log by time, and this is a hint
-        return {}
-    counts = {}
+        return []
+    named = []
     for each in ranges:
         first, later = told[each.source, 0], told[each.source, 1]
         end = each.end if later is None else min(later, each.end)
         if first is not None and first < end and each.start < end:
-            counts[each.source] = end - max(first, each.start)
-    return counts
+            named.append(f"{each.source} (up to {counted(end - max(first, each.start), 'record')})")
+    text = (
+        "Records with the timestamp 0 cannot be written so, and would have 1 (ms) at the destination: "
+        f"{first_of(named, _NAMED, 'more partitions')}."
+    )
+    return [Note(NoteKind.TIMESTAMP_CHANGED, text)] if named else []

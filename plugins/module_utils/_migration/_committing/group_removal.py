@@ -18,7 +18,7 @@ from ..._model.receipt import Key, Receipt
 from ..._model.removed import Removed
 from ..._model.selection import Selection
 from ..file_clusters import KEEPS_ROLLBACK, check_cluster
-from . import conflicts, removable, rollback, writing
+from . import conflicts, limits, removable, rollback, writing
 from .conflicts import Target
 
 Save = t.Callable[[Removed], None]
@@ -149,6 +149,7 @@ def restore_old_groups(
     bounds = positions.partition_bounds(cluster, sorted({partition for _group, partition in wanted})) if wanted else {}
     notes = rollback.check_bounds(wanted, bounds, name)
     writing.check_write_acls(cluster, wanted, "making the groups again")
+    limits.check_targets(cluster, wanted)
     groups = sorted({group for group, _partition in wanted})
     busy = writing.busy_groups(cluster, groups, readings, options.on_active_group, options.idle_wait)
     wanted = {key: target for key, target in wanted.items() if key[0] not in busy}

@@ -171,7 +171,8 @@ def _existing(
         for setting in sorted(hidden)
     ]
     changes = settings.setting_changes(wanted, destination_state.configs.own, destination_state.configs.hidden, options)
-    return TopicChange(name, source, destination_state.partitions, after, None, changes, destination_state.topic_id)
+    its_id = destination_state.topic_id
+    return TopicChange(name, source, destination_state.partitions, after, None, changes, topic_id=its_id)
 
 
 def _grows(

@@ -78,6 +78,7 @@ STATUS = status.to_json(
                 "lag": 3,
                 "to_come": None,
                 "verdicts": {"exact": 2},
+                "absent": 0,
             },
         ),
     )
@@ -190,6 +191,12 @@ def check(kind, text):
 
 
 @pytest.mark.parametrize("kind", READERS)
+def test_what_is_read_is_written_with_the_same_members_in_the_same_order(kind):
+    again = WRITERS[kind](READERS[kind](FILES[kind], "file.json"))
+    assert json.dumps(json.loads(again)) == json.dumps(json.loads(FILES[kind]))
+
+
+@pytest.mark.parametrize("kind", READERS)
 def test_every_mutation_of_a_files_values(kind):
     draw, document = random.Random(f"values of {kind}"), json.loads(FILES[kind])
     assert check(kind, FILES[kind])
@@ -237,6 +244,20 @@ def test_a_leader_epoch_beyond_the_protocol_is_refused_with_its_entry(epoch):
         text = FILES[kind].replace('"leader_epoch": null', f'"leader_epoch": {epoch}', 1)
         with pytest.raises(InvalidFile, match=rf"entry 1: {epoch} is not a leader epoch"):
             READERS[kind](text, "file.json")
+
+
+@pytest.mark.parametrize(
+    ("kind", "was", "becomes", "told"),
+    [
+        ("topics-receipt", '"written": 1}', '"written": 0}', "entry 1: partitions: written: a topic has no partitions"),
+        ("copy", '"restored": false', '"restored": 0', "its head: topics: restored: 0 is not true or false"),
+        ("lease", '"process": 4711', '"process": 0', "its head: process: 0 is not the id of a process"),
+    ],
+)
+def test_the_error_names_the_member(kind, was, becomes, told):
+    assert was in FILES[kind]
+    with pytest.raises(InvalidFile, match=told):
+        READERS[kind](FILES[kind].replace(was, becomes, 1), "file.json")
 
 
 def test_a_member_that_is_there_twice_is_refused():

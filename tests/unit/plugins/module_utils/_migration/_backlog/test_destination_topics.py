@@ -11,7 +11,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.creatio
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.storage import TopicLayout
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topic_changes import Refusal, Trial
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import topic_making
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import destination_topics, obstacles
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import (
+    destination_topics,
+    preconditions,
+    suspended_settings,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogTopic, Suspended
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, Refused
@@ -52,7 +56,7 @@ def prepare(monkeypatch):
         patch(topic_making, "create_topics", create_topics)
         for module in (destination_topics, topic_making.configs):
             patch(module, "topic_configs", lambda *_args: {"orders": TopicConfigs(effective, own)})
-        patch(destination_topics, "alter_topic_configs", lambda *_args: None)
+        patch(suspended_settings, "alter_topic_configs", lambda *_args: None)
         return destination_topics.prepare(NOWHERE, [PLANNED], [].append if saved is None else saved.append)
 
     return prepare
@@ -163,7 +167,7 @@ def test_settings_that_belong_to_the_source_s_brokers_do_not_follow(plan):
     ],
 )
 def test_a_topic_in_a_format_without_transactions_is_refused_in_the_plan(plan, monkeypatch, shown, keeps, refused):
-    monkeypatch.setattr(obstacles.topics, "keeps_message_formats", lambda _connection: keeps)
+    monkeypatch.setattr(preconditions.topics, "keeps_message_formats", lambda _connection: keeps)
     shows = {} if shown is None else {"message.format.version": shown}
     trial = Trial({}, {"orders": TopicConfigs({"min.insync.replicas": "1"} | shows, {})}, {})
     if refused:

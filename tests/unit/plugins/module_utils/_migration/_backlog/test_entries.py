@@ -8,7 +8,7 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import storage
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import obstacles
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import preconditions
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.entries import (
     copy_entries,
     summaries,
@@ -86,6 +86,6 @@ def test_disks_that_are_too_small_are_told(monkeypatch, free, refused):
     planned = backlog(None)  # half of the log
     if refused:
         with pytest.raises(BrokerError, match="about 4 MB are to be copied, and 3 MB are free"):
-            obstacles.check_room(planned, CLUSTER, CLUSTER, BOUNDS)
+            preconditions.check_room(planned, CLUSTER, CLUSTER, BOUNDS)
     else:
-        obstacles.check_room(planned, CLUSTER, CLUSTER, BOUNDS)
+        preconditions.check_room(planned, CLUSTER, CLUSTER, BOUNDS)

@@ -14,7 +14,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._back
     copy_backlog,
     others,
     removal,
-    restoring,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.copy_backlog import Earlier
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import (
@@ -66,12 +65,12 @@ class Cluster:
         patch = monkeypatch.setattr
         known_by_id(monkeypatch, lambda _connection: "there")
         patch(removal.topics, "topic_ids", lambda _connection, names: {n: self.ids[n] for n in names if n in self.ids})
-        patch(removal.permissions, "missing_acls", lambda *_args, **_needs: [])
-        patch(removal.running, "check_idle", lambda *_args: None)
+        patch(removal.preconditions.permissions, "missing_acls", lambda *_args, **_needs: [])
+        patch(removal.takeover, "check_idle", lambda *_args: None)
         patch(removal, "fence", lambda *_args: self.done.append("fence"))
         patch(removal, "claim", lambda *_args: self.done.append("claim"))
-        patch(removal.destination_topics, "changes_back", lambda _connection, topics: self.back)
-        patch(removal.destination_topics, "give_back", lambda _connection, changes: self.done.append(changes))
+        patch(removal.suspended_settings, "changes_back", lambda _connection, topics: self.back)
+        patch(removal.suspended_settings, "alter", lambda _connection, changes: self.done.append(changes))
         patch(removal.deletion, "delete_topics", lambda _connection, topics: self.done.append(topics))
         patch(removal.commits, "delete_groups", lambda _connection, names: self.done.append(names) or {})
         patch(others.groups, "list_groups", lambda *_args, **_how: self.listed())
@@ -238,7 +237,7 @@ class TestATopicThatTheCopyWasToMake:
         def existing(partitions, **own):
             configs = TopicConfigs({}, {name.replace("_", "."): value for name, value in own.items()})
             patch = monkeypatch.setattr
-            making = removal.identity.topic_making
+            making = removal.preconditions.topic_making
             patch(making.configs, "topic_configs", lambda _connection, names: dict.fromkeys(names, configs))
             patch(removal.topics, "partition_counts", lambda _connection, names: dict.fromkeys(names, partitions))
 
@@ -268,7 +267,7 @@ class TestThePlanOfAnotherCopy:
         earlier = Earlier(BACKLOG, Plan(*ids, ()), None)
         for use_case in (
             lambda: cluster.remove(plan=earlier.plan),
-            lambda: restoring.restore(earlier, NOWHERE, None),
+            lambda: copy_backlog.restore_settings(earlier, NOWHERE, None),
             lambda: copy_backlog.copy_backlog(None, None, NOWHERE, None, None, earlier, None, silent),
         ):
             with pytest.raises(Refused, match="the plan is not the one of this copy"):

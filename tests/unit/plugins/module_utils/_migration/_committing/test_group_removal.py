@@ -65,6 +65,7 @@ class Cluster:
         self.done: list[str] = []
         self.steps_to_live: int | None = None
         self.removed: Removed | None = None
+        self.metadata_limit = 4096
 
     def step(self, name: str) -> None:
         if self.steps_to_live is not None:
@@ -116,6 +117,7 @@ def cluster(monkeypatch):
     its = Cluster()
     for room in ("groups", "commits", "permissions"):
         monkeypatch.setattr(use_case.writing, room, its)
+    monkeypatch.setattr(use_case.limits, "metadata_limit", lambda _connection: its.metadata_limit)
     known_by_id(monkeypatch, lambda _connection: "id")
     bounds = types.SimpleNamespace(
         partition_bounds=lambda _connection, all_of: dict.fromkeys(all_of, Bounds(0, 99, 99))
@@ -283,6 +285,16 @@ def test_only_selected_groups_come_back_and_a_second_time_nothing_is_done(cluste
     cluster.done.clear()
     again = restore_old_groups(cluster.removed, chosen, HERE, NOW, cluster.save)
     assert (again.groups, again.removed, cluster.done) == ([], cluster.removed, [])
+
+
+def test_what_the_brokers_would_not_take_any_more_is_refused_before_any_group_is_made_again(cluster):
+    remove_old_groups(PLAN, None, None, HERE, NOW, cluster.save)
+    cluster.done, cluster.metadata_limit = [], 3
+    with pytest.raises(
+        Refused, match="group billing, topic orders, partition 0: the metadata of 4 characters is too long"
+    ):
+        restore_old_groups(cluster.removed, None, HERE, NOW, cluster.save)
+    assert cluster.done == []
 
 
 def test_a_group_that_exists_again_is_moved_only_when_that_is_allowed(cluster):

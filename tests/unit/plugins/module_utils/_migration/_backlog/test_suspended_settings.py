@@ -10,9 +10,9 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import TopicConfigs
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import (
-    copy_steps,
     destination_topics,
-    takeover,
+    others,
+    suspended_settings,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import (
     Backlog,
@@ -59,12 +59,13 @@ class Cluster:
         self.offsets = {"streamshift-copy-0123456789abcdef-progress-0": "orders"}  # topics by group
         self.fails = False
         patch = monkeypatch.setattr
-        patch(destination_topics, "topic_configs", lambda _connection, names: {it: self.configs(it) for it in names})
-        patch(destination_topics, "alter_topic_configs", self.alter)
+        for module in (destination_topics, suspended_settings):
+            patch(module, "topic_configs", lambda _connection, names: {it: self.configs(it) for it in names})
+        patch(suspended_settings, "alter_topic_configs", self.alter)
         patch(
-            takeover.groups, "list_groups", lambda *_args, **_how: [GroupListing(it, "", "", "") for it in self.offsets]
+            others.groups, "list_groups", lambda *_args, **_how: [GroupListing(it, "", "", "") for it in self.offsets]
         )
-        patch(takeover.groups, "read_groups", lambda _connection, names, stable: {it: self.reading(it) for it in names})
+        patch(others.groups, "read_groups", lambda _connection, names, stable: {it: self.reading(it) for it in names})
 
     def configs(self, name):
         return TopicConfigs({"retention.ms": "604800000", "max.message.bytes": "1000"} | self.own[name], self.own[name])
@@ -93,17 +94,17 @@ def restored(backlog):
 class TestAnotherCopyIntoTheTopic:
     """It has found retention suspended, and notes nothing of that."""
 
-    @pytest.mark.parametrize("predict", [False, True])
-    def test_its_groups_keep_the_settings_of_the_first(self, cluster, predict):
+    @pytest.mark.parametrize("save", [[].append, None])
+    def test_its_groups_keep_the_settings_of_the_first(self, cluster, save):
         cluster.offsets[OTHER] = "orders"
-        after, (note,) = copy_steps.restore_topics(BACKLOG, NOWHERE, {"orders", "bills"}, predict)
+        after, (note,) = suspended_settings.bring_settings(BACKLOG, NOWHERE, {"orders", "bills"}, save)
         assert restored(after) == {"orders": False, "bills": True}
         assert cluster.own["orders"] == {"retention.ms": "-1"}
         assert note.kind is NoteKind.SETTINGS_SUSPENDED and OTHER in note.text
         assert note.text.startswith("The topic orders keeps its suspended settings, because another copy")
 
     def test_when_it_has_ended_they_come_back(self, cluster):
-        after, notes = copy_steps.restore_topics(BACKLOG, NOWHERE, {"orders", "bills"}, False)
+        after, notes = suspended_settings.bring_settings(BACKLOG, NOWHERE, {"orders", "bills"}, [].append)
         assert restored(after) == {"orders": True, "bills": True} and notes == []
         assert cluster.own["orders"] == {"retention.ms": "600000"}
 
@@ -124,29 +125,29 @@ class TestHeldAgain:
         saved = []
         cluster.fails = True
         with pytest.raises(ZeroDivisionError):
-            copy_steps.hold_again(self.RESTORED, NOWHERE, {"orders"}, saved.append)
+            suspended_settings.bring_settings(self.RESTORED, NOWHERE, {"bills"}, saved.append)
         assert saved in ([], [self.RESTORED])
         cluster.fails = False
-        held = copy_steps.hold_again(self.RESTORED, NOWHERE, {"orders"}, saved.append)
+        held, _notes = suspended_settings.bring_settings(self.RESTORED, NOWHERE, {"bills"}, saved.append)
         assert restored(held) == {"orders": False, "bills": True} and saved[-1] == held
         assert cluster.own == {"orders": {"retention.ms": "-1"}, "bills": {"retention.ms": "600000"}}
 
     def test_what_somebody_has_set_since_comes_back(self, cluster):
         cluster.own["orders"] = {"retention.ms": "777"}
         saved = []
-        predicted = copy_steps.hold_again(self.RESTORED, NOWHERE, {"orders"}, None)
+        predicted, _notes = suspended_settings.bring_settings(self.RESTORED, NOWHERE, {"bills"}, None)
         assert cluster.own["orders"] == {"retention.ms": "777"}
-        held = copy_steps.hold_again(self.RESTORED, NOWHERE, {"orders"}, saved.append)
+        held, _notes = suspended_settings.bring_settings(self.RESTORED, NOWHERE, {"bills"}, saved.append)
         assert held == predicted and cluster.own["orders"] == {"retention.ms": "-1"}
         noted = [each.topics[0].suspended["retention.ms"].before for each in saved]
         assert noted == ["777", "777"]  # first before anything is changed
-        copy_steps.restore_topics(held, NOWHERE, {"orders"}, False)
+        suspended_settings.bring_settings(held, NOWHERE, {"orders", "bills"}, saved.append)
         assert cluster.own["orders"] == {"retention.ms": "777"}
 
 
 def test_a_setting_that_somebody_has_changed_is_not_restored(cluster):
     cluster.own["orders"] = {"retention.ms": "777"}
-    after, _notes = copy_steps.restore_topics(BACKLOG, NOWHERE, {"orders", "bills"}, False)
+    after, _notes = suspended_settings.bring_settings(BACKLOG, NOWHERE, {"orders", "bills"}, [].append)
     assert restored(after) == {"orders": True, "bills": True}
     assert cluster.own == {"orders": {"retention.ms": "777"}, "bills": {"retention.ms": "600000"}}
 

@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What must hold for a copy: topics and logs are those that it knows, and neither ACLs, files, formats, disks nor Spark lack.
+
+A topic that was deleted and created again has the same name and another id, and one that was truncated ends before what
+was copied. Nothing that is known of the copy holds there.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from ..._control import groups, permissions, positions, storage, topics
+from ..._control.configs import TopicConfigs
+from ..._control.positions import Bounds
+from ..._model.backlog import Backlog, BacklogRange, BacklogTopic
+from ..._model.connection import Connection
+from ..._model.copy_progress import all_groups, begin_anew, run_of, transactional_ids
+from ..._model.errors import BrokerError, InvalidInput, NotAuthorized, Refused
+from ..._model.failure_kinds import FailureKind
+from ..._model.option_names import option_name
+from ..._model.plan import Plan
+from ..._model.records import TopicPartition
+from ..._model.spark import SparkOptions
+from ..._spark.session import obstacle
+from .. import topic_making
+from ..file_clusters import check_cluster
+
+_FORMAT = "message.format.version"
+_WITH_TRANSACTIONS = (0, 11)  # the first message format that has transactions and headers: KIP-98
+
+
+def with_ids(
+    planned: t.Sequence[BacklogTopic], source: Connection, destination: Connection
+) -> tuple[BacklogTopic, ...]:
+    """The topics with the ids that they have now, where none is known yet."""
+    destination_ids = topics.topic_ids(destination, [topic.name for topic in planned if topic.topic_id is None])
+    source_ids = topics.topic_ids(source, [topic.source for topic in planned if topic.source_topic_id is None])
+    return tuple(
+        dataclasses.replace(
+            topic,
+            topic_id=topic.topic_id or destination_ids.get(topic.name),
+            source_topic_id=topic.source_topic_id or source_ids.get(topic.source),
+        )
+        for topic in planned
+    )
+
+
+def check_copy_cluster(backlog: Backlog, destination: Connection) -> None:
+    """Raise Refused for another cluster than the one that the copy was planned for."""
+    remedy = "correct the destination, or the path of the copy file"
+    check_cluster("copy file", backlog.destination_identity, destination, remedy)
+
+
+def is_same(topic: BacklogTopic, ids: t.Mapping[str, str | None]) -> bool:
+    """Is the topic there, and the one that the copy knows, as far as it has noted an id? ids: of topics.topic_ids()."""
+    return topic.name in ids and topic.topic_id in (None, ids[topic.name])
+
+
+def check_topics(backlog: Backlog, source: Connection, destination: Connection) -> None:
+    """Raise Refused where a topic of the destination is another one or gone; of the source too, until all is copied."""
+    known = [topic for topic in backlog.topics if topic.topic_id is not None]
+    found = topics.topic_ids(destination, [topic.name for topic in known])
+    for topic in known:
+        if topic.name not in found:
+            what = "that the copy has created does not exist any more"
+            if topic.created is None:
+                what = "existed when the copy was planned, but does not exist now"
+            raise _other_topic(destination, f"the topic {what}", topic=topic.name)
+        _check_id(destination, topic.name, topic.topic_id, found[topic.name])
+    if not backlog.is_done:
+        origins = {topic.source: topic.source_topic_id for topic in backlog.topics if topic.source_topic_id is not None}
+        for name, its in topics.topic_ids(source, origins).items():
+            _check_id(source, name, origins[name], its)
+
+
+def not_made(destination: Connection, existing: t.Iterable[BacklogTopic], ids: t.Mapping[str, str | None]) -> list[str]:
+    """Those of these topics, which are there, that the copy was to make and that are other ones, as far as that can be known.
+
+    A run may be killed between making a topic and noting its id. Its topic then has the partitions and settings that
+    were planned. ids: of topics.topic_ids(); None before 2.8, where no id is ever noted.
+    """
+    unsure = {
+        topic.name: topic.created
+        for topic in existing
+        if topic.created is not None and topic.topic_id is None and ids.get(topic.name) is not None
+    }
+    return topic_making.unlike_planned(destination, unsure)
+
+
+def check_plan(backlog: Backlog, plan: Plan, connection: Connection) -> None:
+    """Raise Refused for the plan of another copy, before it is overwritten, deleted or relied on."""
+    pairs = (backlog.source_identity, plan.source_identity), (backlog.destination_identity, plan.destination_identity)
+    if plan.snapshot != backlog.snapshot or any(ours.difference(its) is not None for ours, its in pairs):
+        raise Refused(
+            f"the plan is not the one of this copy: it was made from snapshot {plan.snapshot} for clusters "
+            f"{plan.source_id} and "
+            f"{plan.destination_id}, and the copy from {backlog.snapshot} for {backlog.source_id} and {backlog.destination_id}",
+            cluster=str(connection),
+            remedy="correct the path of the copy file (copy), or of the plan file (plan)",
+            kind=FailureKind.COPY_OUTDATED,
+        )
+
+
+def check_log(
+    connection: Connection, each: BacklogRange, next_: int | None, bounds: Bounds, keeps: bool = True
+) -> None:
+    """Raise Refused where the destination's log does not hold what was copied to it.
+
+    next_: the offset after the last copied record, None where there is none. keeps: whether its records must all be
+    there still.
+    """
+    if next_ is None:
+        return
+    if bounds.high_watermark < next_:
+        what = f"the log ends at {bounds.high_watermark}, and records were copied up to {next_}"
+        raise _other_topic(connection, what, why="the topic was recreated or truncated", **each.destination._asdict())
+    if keeps and bounds.log_start > each.begin:
+        what = f"the log begins at {bounds.log_start}, and records were copied from {each.begin} on"
+        why = "copied records were deleted before every group has consumed them"
+        raise _other_topic(connection, what, why=why, **each.destination._asdict())
+
+
+def check_source_log(connection: Connection, each: BacklogRange, bounds: Bounds) -> None:
+    """Raise Refused where the source's log ends before what is to be copied."""
+    if bounds.high_watermark < each.end:
+        what = f"the log ends at {bounds.high_watermark}, and the copy was planned up to {each.end}"
+        why = "the topic was truncated, as by an unclean leader election: other records may have the same offsets now"
+        raise _other_topic(connection, what, why=why, **each.source._asdict())
+
+
+def truncated(backlog: Backlog, destination: Connection, names: t.Collection[str]) -> dict[str, str]:
+    """Those of these topics whose logs end before what was copied, with what has happened. All is copied."""
+    its = [each for each in backlog.ranges if each.done is not None and each.destination.topic in names]
+    bounds = positions.partition_bounds(destination, [each.destination for each in its])
+    found: dict[str, str] = {}
+    for each in its:
+        try:
+            check_log(destination, each, each.done and each.done.next, bounds[each.destination], keeps=False)
+        except Refused as exc:
+            found.setdefault(each.destination.topic, str(exc))
+    return found
+
+
+def check_done(backlog: Backlog, destination: Connection, consumed: t.Collection[str] = ()) -> None:
+    """Raise Refused where the logs do not hold what a finished copy has written.
+
+    consumed: topics of which groups need nothing any more; those that have their settings back lose records by their retention.
+    """
+    free = {topic.name for topic in backlog.topics if topic.restored} | set(consumed)
+    written = [each for each in backlog.ranges if each.done is not None and each.done.next is not None]
+    bounds = positions.partition_bounds(destination, [each.destination for each in written])
+    for each in written:
+        done = each.done and each.done.next
+        check_log(destination, each, done, bounds[each.destination], keeps=each.destination.topic not in free)
+
+
+def check_acls(backlog: Backlog, source: Connection, destination: Connection, members: t.Collection[str]) -> None:
+    """Raise NotAuthorized that names every ACL which is missing on a cluster. members: the destination's groups."""
+    progress, names = all_groups(backlog), [topic.name for topic in backlog.topics]
+    require_acls(source, reads_topics={topic.source for topic in backlog.topics})
+    require_acls(
+        destination,
+        reads_groups=[*members, *progress],
+        commits_groups=progress,
+        deletes_groups=progress,
+        writes_topics=names,
+        transactional_ids=transactional_ids(backlog),
+    )
+
+
+def require_acls(connection: Connection, **needs: t.Any) -> None:
+    """Raise NotAuthorized that names every missing ACL. needs: as of permissions.missing_acls()."""
+    if lacking := permissions.missing_acls(connection, **needs):
+        raise NotAuthorized(
+            f"missing ACL {', '.join(lacking)}",
+            cluster=str(connection),
+            remedy="grant it to the user of this cluster; for names that begin with streamshift- by one prefixed ACL",
+        )
+
+
+def check_formats(destination: Connection, configs: t.Mapping[str, TopicConfigs]) -> None:
+    """Raise Refused for a topic whose message format has no transactions, in which a copy writes."""
+    for name, its in sorted(configs.items()):
+        shown = its.effective.get(_FORMAT, "")
+        numbers = tuple(int(each) for each in shown.partition("-")[0].split(".")[:2] if each.isdigit())
+        if numbers and numbers < _WITH_TRANSACTIONS and topics.keeps_message_formats(destination):
+            raise Refused(
+                f"the topic is in the message format {shown} ({_FORMAT}), which has no transactions, and a copy "
+                "is written in transactions",
+                cluster=str(destination),
+                topic=name,
+                remedy=f"set its {_FORMAT} to 0.11.0 or later, or map it to another topic by {option_name('topic_map')}",
+                kind=FailureKind.TOPIC_UNSUITABLE,
+            )
+
+
+def check_unknown(backlog: Backlog, destination: Connection) -> None:
+    """Raise Refused for a copy that was begun and whose file is gone: its ends and boundaries were others."""
+    names = all_groups(backlog)
+    for name, reading in sorted(groups.read_groups(destination, names, stable=False).items()):
+        if reading.offsets:
+            runs = {str(run) for commit in reading.offsets.values() if (run := run_of(commit))}
+            raise Refused(
+                "this copy has already started, and its copy file is not here" + (f": {min(runs)}" if runs else ""),
+                cluster=str(destination),
+                group=name,
+                why="it was started with another directory, and may still run, or the file is lost",
+                remedy="if that process still runs, wait until it has ended; then use its directory, or restore the copy file. "
+                "Only if the file is lost and nothing runs, remove what was copied and this group, and start again",
+                kind=FailureKind.FILE_MISSING,
+            )
+
+
+def check_room(
+    backlog: Backlog, source: Connection, destination: Connection, bounds: t.Mapping[TopicPartition, Bounds]
+) -> None:
+    """Raise Refused where the destination's disks are too small, as far as brokers tell."""
+    room = storage.usable_bytes(destination)
+    known = [size for size in sizes(backlog, source, bounds).values() if size is not None]
+    if room is not None and sum(known) > sum(room.values()):
+        raise BrokerError(
+            f"about {sum(known) >> 20} MB are to be copied, and {sum(room.values()) >> 20} MB are free",
+            cluster=str(destination),
+            remedy="free space on the brokers' disks, or copy fewer topics",
+            kind=FailureKind.DISK_FULL,
+        )
+
+
+def check_spark(backlog: Backlog, options: SparkOptions) -> None:
+    """Raise InvalidInput where Spark cannot start, before anything is written for it."""
+    if any(each.copies for each in backlog.ranges) and (why := obstacle(options)) is not None:
+        raise InvalidInput(why.removesuffix("."), kind=FailureKind.REQUIREMENT_MISSING)
+
+
+def sizes(
+    backlog: Backlog, source: Connection, bounds: t.Mapping[TopicPartition, Bounds]
+) -> dict[TopicPartition, int | None]:
+    """About how many bytes each range has on the source's disks, by its share of the offsets; None where nobody tells.
+
+    bounds: of the source's logs.
+    """
+    found = storage.log_sizes(source, [each.source for each in backlog.ranges])
+    if found is None:
+        return {each.source: None for each in backlog.ranges}
+    result: dict[TopicPartition, int | None] = {}
+    for each in backlog.ranges:
+        its = bounds[each.source]
+        offsets = max(1, its.high_watermark - its.log_start)
+        result[each.source] = found.get(each.source, 0) * min(each.end - each.start, offsets) // offsets
+    return result
+
+
+def _check_id(connection: Connection, topic: str, expected: str | None, found: str | None) -> None:
+    if found is not None and found != expected:
+        what = (
+            f"the topic was deleted and created again since the copy was planned: its id is {found}, and was {expected}"
+        )
+        raise _other_topic(connection, what, topic=topic)
+
+
+def _other_topic(connection: Connection, what: str, **more: t.Any) -> Refused:
+    """The error for a topic that is not, or does not hold, what the copy knows of it."""
+    return Refused(what, cluster=str(connection), remedy=begin_anew(), kind=FailureKind.TOPIC_RECREATED, **more)

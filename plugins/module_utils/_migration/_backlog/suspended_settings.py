@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Which settings of a topic are suspended while records are copied to it, and brings them to where they should be.
+
+Settings: https://kafka.apache.org/documentation/#topicconfigs. Records that are older than the retention are deleted within
+seconds of being copied, whatever their number, and what a broker stamps anew or compacts is no longer what was copied.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from ..._control.configs import TopicConfigs, alter_topic_configs, topic_configs
+from ..._model.backlog import Backlog, BacklogTopic, Suspended
+from ..._model.connection import Connection
+from ..._model.notes import Note, NoteKind
+from . import others
+
+Save = t.Callable[[Backlog], None]
+LARGEST = "max.message.bytes"
+_FOR_EVER = "9223372036854775807"
+# While records are copied, and until every group is past them.
+_SUSPENDED = {
+    "cleanup.policy": "delete",
+    "message.timestamp.after.max.ms": _FOR_EVER,
+    "message.timestamp.before.max.ms": _FOR_EVER,
+    "message.timestamp.difference.max.ms": _FOR_EVER,
+    "message.timestamp.type": "CreateTime",
+    "retention.bytes": "-1",
+    "retention.ms": "-1",
+}
+# Those that every version knows, so that a topic can be made with them.
+_EVERYWHERE = ("cleanup.policy", "message.timestamp.type", "retention.bytes", "retention.ms")
+
+
+def bring_settings(
+    backlog: Backlog, destination: Connection, free: t.Collection[str], save: Save | None
+) -> tuple[Backlog, list[Note]]:
+    """Give these topics the settings back that they had before the copy, and suspend those of all others.
+
+    save: writes the copy file; None only tells. -> the copy afterwards, and which topics are left as they are, and why.
+    """
+    moved = [topic for topic in backlog.topics if topic.suspended and topic.restored != (topic.name in free)]
+    held = [topic.name for topic in moved if not topic.restored]
+    shared = others.other_copies(backlog, destination) if held else {}
+    notes = [
+        Note(
+            NoteKind.SETTINGS_SUSPENDED,
+            f"The topic {name} keeps its suspended settings, because another copy, whose progress is in "
+            f"{shared[name]}, has written to it. Run this copy again when that copy's groups have consumed its records "
+            "and it has been run again.",
+        )
+        for name in held
+        if name in shared
+    ]
+    moved = [topic for topic in moved if topic.restored or topic.name not in shared]
+    configs = topic_configs(destination, [topic.name for topic in moved])
+    noted = [noted_again(topic, configs[topic.name]) if topic.restored else topic for topic in moved]
+    after = backlog.with_topics(dataclasses.replace(topic, restored=not topic.restored) for topic in noted)
+    if save is not None and moved:
+        if (before := backlog.with_topics(noted)) != backlog:
+            save(before)  # what somebody has set since, before that is changed
+        alter(destination, {topic.name: changes(topic, configs[topic.name], topic.restored) for topic in noted})
+        save(after)
+    return after, notes
+
+
+def changes(topic: BacklogTopic, configs: TopicConfigs, suspended: bool) -> dict[str, str | None]:
+    """What is to be set so that the settings are suspended, or what they were before; None for the brokers' default.
+
+    What somebody has set since the copy suspended a setting is not touched when it comes back.
+    """
+    if suspended:
+        return {name: its.during for name, its in topic.suspended.items() if configs.effective.get(name) != its.during}
+    return {
+        name: its.before
+        for name, its in topic.suspended.items()
+        if its.before != its.during and configs.own.get(name) == its.during
+    }
+
+
+def changes_back(destination: Connection, topics: t.Iterable[BacklogTopic]) -> dict[str, dict[str, str | None]]:
+    """By topic what gives the settings back that are still suspended; without topics where there is nothing to change."""
+    suspended = [topic for topic in topics if topic.suspended and not topic.restored]
+    configs = topic_configs(destination, [topic.name for topic in suspended])
+    back = {topic.name: changes(topic, configs[topic.name], suspended=False) for topic in suspended}
+    return {name: its for name, its in back.items() if its}
+
+
+def alter(destination: Connection, wanted: t.Mapping[str, t.Mapping[str, str | None]]) -> None:
+    """Make what changes() tells, by topic."""
+    alter_topic_configs(destination, {name: its for name, its in wanted.items() if its})
+
+
+def noted_again(topic: BacklogTopic, configs: TopicConfigs) -> BacklogTopic:
+    """The topic with what is to be restored later: a setting that is not what the copy has set is somebody's."""
+    own = {name: configs.own.get(name) for name in topic.suspended}
+    suspended = {
+        name: held if own[name] == held.during else Suspended(own[name], held.during)
+        for name, held in topic.suspended.items()
+    }
+    return dataclasses.replace(topic, suspended=suspended)
+
+
+def to_suspend(source: TopicConfigs, existing: TopicConfigs) -> dict[str, Suspended]:
+    """The settings of a topic that is there by which it would lose or change records. source: of the source's topic."""
+    during = {name: _SUSPENDED[name] for name in _EVERYWHERE}
+    if int(existing.effective[LARGEST]) < int(source.effective[LARGEST]):
+        during[LARGEST] = source.effective[LARGEST]
+    held = {name: Suspended(existing.own.get(name), value) for name, value in during.items()}
+    changed = {name: each for name, each in held.items() if existing.effective.get(name) != each.during}
+    return changed | _limits(existing)
+
+
+def from_the_beginning(settings: t.Mapping[str, str]) -> dict[str, Suspended]:
+    """The settings that a topic is made with in place of some of these."""
+    return {name: Suspended(settings.get(name), _SUSPENDED[name]) for name in _EVERYWHERE}
+
+
+def with_limits(topic: BacklogTopic, configs: TopicConfigs | None) -> BacklogTopic:
+    """The limits of a topic that is made are its brokers', as far as they tell; what was noted of them before is kept."""
+    if topic.created is None or configs is None or not topic.suspended:
+        return topic
+    return dataclasses.replace(topic, suspended=_limits(configs) | topic.suspended)
+
+
+def _limits(configs: TopicConfigs) -> dict[str, Suspended]:
+    """The limits of timestamps that these brokers know and that records may exceed."""
+    return {
+        name: Suspended(configs.own.get(name), value)
+        for name, value in _SUSPENDED.items()
+        if name not in _EVERYWHERE and configs.effective.get(name, value) != value
+    }

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Work that is dealt out to Spark's tasks, each of which tells what it has done as lines of text."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._model.errors import Locked, MigrationError, Refused
+from .failures import WorkerFailed, packed_error, unpacked
+from .shipping import apart
+
+if t.TYPE_CHECKING:
+    import pyarrow
+
+    from .spark_library import SparkSession
+
+_Share = t.TypeVar("_Share")
+
+
+def on_workers(
+    spark: SparkSession, shares: t.Sequence[_Share], work: t.Callable[[_Share], t.Iterable[str]]
+) -> list[str]:
+    """Do each share of the work in a task of its own. -> the lines of all tasks.
+
+    Spark tries a task that has failed again; open_session() gives errors their shape. What ends the whole run is no failure
+    of the task, so that Spark does not try that again: Locked where another run has taken a copy over, Refused where
+    something is not as it should be. work: gets a share, and travels to the workers with all that it holds.
+    """
+    sent = apart(spark, shares)
+
+    def work_on(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
+        import pyarrow as pa
+
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                lines, ended = _worked(work, sent.value[number])
+                columns = [pa.array(lines, pa.string()), pa.array([ended] * len(lines), pa.string())]
+                yield pa.RecordBatch.from_arrays(columns, ["line", "ended"])
+
+    tasks = len(shares)
+    rows = spark.range(0, tasks, 1, max(1, tasks)).mapInArrow(work_on, "line string, ended string").collect()
+    errors = [unpacked(row["ended"]) for row in rows if row["ended"] is not None]
+    if errors:
+        raise next((each for each in errors if isinstance(each, Locked)), errors[0])
+    return [row["line"] for row in rows]
+
+
+def _worked(work: t.Callable[[_Share], t.Iterable[str]], share: _Share) -> tuple[list[str], str | None]:
+    """The lines, or a single empty one and what has ended the run."""
+    try:
+        return list(work(share)), None
+    except (Locked, Refused) as exc:
+        return [""], packed_error(exc)
+    except MigrationError as exc:
+        raise WorkerFailed(exc) from None
