@@ -27,6 +27,7 @@ Commits = dict[TopicPartition, CommittedOffset]
 
 # Of groups without members. Brokers before 2.6 list no states.
 IDLE_STATES = ("", "Empty", "Dead")
+UNKNOWN_STATE = "Unknown"  # of a group of which no broker tells whether it has members
 
 
 class GroupKind(enum.StrEnum):
@@ -110,8 +111,8 @@ class GroupReading:
 
     @property
     def has_members(self) -> bool:
-        """Is anybody in it? What is not surely without members has some, states of later brokers included."""
-        return self.exists and self.state not in ("Empty", "Dead")
+        """Is anybody in it, as far as brokers tell? What is not surely without members has some, states of later brokers included."""
+        return self.exists and self.state not in ("Empty", "Dead", UNKNOWN_STATE)
 
     @property
     def had_members(self) -> bool:

@@ -120,9 +120,9 @@ def zookeeper_port(configuration: Path) -> int:
 
 
 def stored_cluster_id(folder: Path) -> str | None:
-    """The id that the first broker has in its log folder; None before it has one."""
+    """The id that the first broker has in its log folder, "" if it stores none; None before it has written anything."""
     file = log_folder(folder, 1) / "meta.properties"
-    return _read(file).get("cluster.id") if file.exists() else None
+    return _read(file).get("cluster.id", "") if file.exists() else None
 
 
 def _read(file: Path) -> Settings:

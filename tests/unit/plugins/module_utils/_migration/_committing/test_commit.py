@@ -146,7 +146,7 @@ class Cluster:
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
     """Billing has committed before, shipping never."""
     its = Cluster(billing={P0: CommittedOffset(90), P1: CommittedOffset(10, "old")})
-    monkeypatch.setattr(use_case.limits, "metadata_limit", lambda _connection: 4096)
+    monkeypatch.setattr(use_case.limits, "broker_number", lambda _connection, _name: 4096)
     its.identities = known_by_id(monkeypatch, lambda _connection: "cloud-id")
     for room in ("groups", "commits", "permissions"):
         monkeypatch.setattr(use_case.writing, room, its)
