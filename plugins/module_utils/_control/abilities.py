@@ -12,6 +12,7 @@ import enum
 import re
 import typing as t
 
+from .._model.errors import BrokerError
 from .kafka_library import KafkaAdminClient
 
 
@@ -28,6 +29,16 @@ class Need(t.NamedTuple):
     since: str
     use: str
     without: str
+
+    def refusal(self, cluster: str, group: str | None = None) -> BrokerError:
+        """The error where nothing can be done without it."""
+        return BrokerError(
+            f"the brokers cannot {self.use}",
+            cluster=cluster,
+            group=group,
+            why=f"they do not offer {self.request} {self.version}, which Kafka has since {self.since}",
+            remedy=self.without,
+        )
 
 
 _BY_FILE = "Give the offsets as a CSV file, and write the plan as CSV for kafka-consumer-groups"
@@ -92,7 +103,7 @@ class Ability(enum.Enum):
         0,
         "1.1",
         "remove groups",
-        "Old groups of a rename, and groups that a rollback would remove, stay",
+        "Old groups of a rename, and offsets that a rollback would remove, stay until they expire (offsets.retention.minutes)",
     )
     GROUP_OPERATIONS = Need(
         "DescribeGroups",
@@ -127,8 +138,8 @@ class Ability(enum.Enum):
         7,
         "2.5",
         "find out whether a transaction that commits offsets is open",
-        "Committed offsets are read twice. If such a transaction is open, and commits later, the group reads its records again; "
-        "none is skipped",
+        "Committed offsets are read twice. If such a transaction is open, and commits later, the group reads its records "
+        "again; none is skipped",
     )
     GROUP_STATES = Need("ListGroups", 16, 4, "2.6", "list groups with their states", "Each group is described")
     TOPIC_IDS = Need(
@@ -159,7 +170,12 @@ class Ability(enum.Enum):
         "OffsetFetch", 9, 8, "3.0", "read the offsets of many groups at once", "A request is sent for each group"
     )
     MANY_COORDINATORS = Need(
-        "FindCoordinator", 10, 4, "3.0", "find the coordinators of many groups at once", "A request is sent for each group"
+        "FindCoordinator",
+        10,
+        4,
+        "3.0",
+        "find the coordinators of many groups at once",
+        "A request is sent for each group",
     )
     OPEN_TRANSACTIONS = Need(
         "ListTransactions", 66, 0, "3.0", "name open transactions", "Messages do not name the transactions"

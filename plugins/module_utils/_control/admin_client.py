@@ -269,12 +269,7 @@ def _not_offered(cluster: str, exc: errors.UnsupportedVersionError) -> BrokerErr
     need = needed(str(exc))
     if need is None:
         return BrokerError("the brokers do not offer a request that is needed", cluster=cluster, why=_text(exc))
-    return BrokerError(
-        f"the brokers cannot {need.use}",
-        cluster=cluster,
-        why=f"they do not offer {need.request} {need.version}, which Kafka has since {need.since}",
-        remedy=need.without,
-    )
+    return need.refusal(cluster)
 
 
 def _text(exc: errors.KafkaError) -> str:

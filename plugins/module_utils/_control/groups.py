@@ -224,9 +224,7 @@ def _committed(
     else:
         asked = [
             (
-                OffsetFetchRequest(
-                    group_id=group, topics=None, require_stable=stable, min_version=2, max_version=7
-                ),
+                OffsetFetchRequest(group_id=group, topics=None, require_stable=stable, min_version=2, max_version=7),
                 node,
             )
             for group, node in where.items()

@@ -8,7 +8,7 @@ import typing as t
 
 from .._model.connection import Connection
 from .._model.notes import Note, NoteKind
-from .abilities import Ability, can
+from .abilities import Ability, Need, can
 from .admin_client import attempt, exchange, raise_if_retriable
 from .coordinators import by_node, find_coordinators
 from .kafka_library import DescribeGroupsRequest, FindCoordinatorRequest, KafkaAdminClient, errors
@@ -76,14 +76,18 @@ def missing_acls(
 
 def not_told(connection: Connection, *abilities: Ability) -> list[Note]:
     """A note for each of these that the brokers do not offer, with what follows."""
-    lacking = attempt(connection, lambda client: [each.value for each in abilities if not can(client, each)])
     return [
         Note(
             NoteKind.NOT_TOLD,
             f"{connection}: the brokers cannot {need.use} ({need.request} {need.version}, Kafka {need.since}). {need.without}.",
         )
-        for need in lacking
+        for need in not_offered(connection, *abilities)
     ]
+
+
+def not_offered(connection: Connection, *abilities: Ability) -> list[Need]:
+    """Those of these that the brokers do not offer."""
+    return attempt(connection, lambda client: [each.value for each in abilities if not can(client, each)])
 
 
 def _needs(*pairs: tuple[t.Collection[str], str]) -> dict[str, set[str]]:
@@ -138,7 +142,9 @@ def _allowed_on_topics(client: KafkaAdminClient, topics: t.Sequence[str]) -> dic
 
 def _allowed_in_transactions(client: KafkaAdminClient, names: t.Collection[str]) -> dict[str, t.Collection[int]]:
     """Nothing, or whatever may be needed, for each transactional id: see missing_acls()."""
-    asked = [FindCoordinatorRequest(key=name, key_type=TRANSACTIONAL_ID_KEY, min_version=1, max_version=3) for name in names]
+    asked = [
+        FindCoordinatorRequest(key=name, key_type=TRANSACTIONAL_ID_KEY, min_version=1, max_version=3) for name in names
+    ]
     allowed: dict[str, t.Collection[int]] = {}
     for name, answer in zip(names, exchange(client, [(each, None) for each in asked]), strict=True):
         error = errors.for_code(answer.error_code)

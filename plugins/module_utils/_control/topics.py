@@ -119,8 +119,8 @@ def topic_ids(connection: Connection, names: t.Collection[str]) -> dict[str, str
 def topic_settings(connection: Connection, topics: t.Collection[str]) -> dict[str, TopicSettings]:
     """message.timestamp.type, cleanup.policy and retention.ms of each topic, the brokers' defaults included.
 
-    Empty where brokers do not offer that. Raises NotAuthorized naming the topics without ACL TOPIC DESCRIBE_CONFIGS, for a guess would not be safe,
-    and NotFound.
+    Empty where brokers do not offer that (Ability.CONFIGS). Raises NotAuthorized naming the topics without ACL TOPIC
+    DESCRIBE_CONFIGS, because a guess would not be safe, and NotFound.
     """
     names = sorted(set(topics))
     settings = ["message.timestamp.type", "cleanup.policy", "retention.ms"]

@@ -33,6 +33,7 @@ from .one_cluster import check_nothing_stays, check_rules_fit
 from .setting_differences import SettingDifference, setting_differences
 
 _TOLD = (Ability.MEMBERS, Ability.GROUP_OPERATIONS, Ability.TOPIC_OPERATIONS, Ability.CONFIGS)
+_REMOVAL = (Ability.REMOVE_GROUPS, Ability.REMOVE_OFFSETS)
 _NAMED = 3  # groups that a note names
 _GRANT = "grant it to the user"
 
@@ -93,7 +94,7 @@ def look(
     problems += _missing_at_destination(destination, wanted, commits, copies)
     notes = equal_ids(ids["source"], ids["destination"], one_cluster)
     notes += permissions.not_told(source, *_TOLD, Ability.STABLE_OFFSETS)
-    notes += permissions.not_told(destination, *_TOLD, *((Ability.REMOVE_OFFSETS,) if commits else ()))
+    notes += permissions.not_told(destination, *_TOLD, *(_REMOVAL if commits else ()))
     differing: list[SettingDifference] = []
     if not problems and not copies:
         counts = (

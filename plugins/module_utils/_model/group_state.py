@@ -111,7 +111,7 @@ class GroupReading:
 
     @property
     def has_members(self) -> bool:
-        """Is anybody in it, as far as brokers tell? What is not surely without members has some, states of later brokers included."""
+        """Is anybody in it, as far as brokers tell? States of later brokers count as with members."""
         return self.exists and self.state not in ("Empty", "Dead", UNKNOWN_STATE)
 
     @property

@@ -93,6 +93,7 @@ def with_zookeeper(folder: Path, node: int, nodes: list[Ports]) -> Settings:
     """One broker of a cluster that keeps its state in ZooKeeper, which listens on the first node's controller port."""
     return _broker(len(nodes)) | {
         "broker.id": str(node),
+        "delete.topic.enable": "true",  # the default since 1.0
         "zookeeper.connect": f"127.0.0.1:{nodes[0].controller}",
         "log.dirs": str(log_folder(folder, node)),
         "listeners": f"PLAINTEXT://127.0.0.1:{nodes[node - 1].plaintext}",

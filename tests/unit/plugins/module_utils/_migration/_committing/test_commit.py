@@ -103,6 +103,9 @@ class Cluster:
         self.after_reading()
         return found
 
+    def not_offered(self, _connection: object, *_abilities: object) -> list[object]:
+        return []
+
     def missing_acls(self, _connection: object, **needs: t.Collection[str]) -> list[str]:
         of = {"commits_groups": "GROUP READ", "deletes_groups": "GROUP DELETE", "commits_topics": "TOPIC READ"}
         wanted = [f"{of[kind]} on {name}" for kind, names in needs.items() for name in sorted(names)]
