@@ -60,6 +60,7 @@ class Ability(enum.Enum):
         "see whether groups have members",
         "Stop the consumers of the groups yourself. Only committed offsets that change are noticed",
     )
+    COORDINATORS = Need("FindCoordinator", 10, 0, "0.9", "find the coordinator of a group", _BY_FILE)
     COMMITS = Need("OffsetCommit", 8, 2, "0.9", "commit offsets", _BY_FILE)
     NO_CREATION = Need(
         "Metadata",
