@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.abilities import Ability
 from testbed.clients import Message, commit, committed, create_topic, produce
 from testbed.sandbox import free_ports, start, stop
 from tests.support.clusters import KafkaCluster
@@ -27,22 +28,42 @@ PROFILES = {file.stem: file for file in (Path(__file__).parents[1] / "data/profi
 # None of these is needed to move a group that had committed offsets at the destination before.
 NEEDLESS = (
     "DescribeAcls", "CreateAcls", "AlterConfigs", "DescribeLogDirs", "IncrementalAlterConfigs", "OffsetDelete", "DeleteGroups",
-    "DescribeCluster", "DescribeProducers", "DescribeTransactions", "ListTransactions", "InitProducerId", "OffsetForLeaderEpoch",
-    "ConsumerGroupDescribe", "DescribeTopicPartitions", "DeleteRecords", "CreatePartitions", "CreateTopics", "DeleteTopics",
+    "DescribeCluster", "DescribeProducers", "DescribeTransactions", "ListTransactions", "InitProducerId",
+    "OffsetForLeaderEpoch", "ConsumerGroupDescribe", "DescribeTopicPartitions", "DeleteRecords", "CreatePartitions",
+    "CreateTopics", "DeleteTopics",
 )  # fmt: skip
-CAPPED = {"OffsetFetch": 5, "ListOffsets": 1, "Metadata": 7, "DescribeGroups": 2, "FindCoordinator": 2, "OffsetCommit": 6}
+CAPPED = {
+    "OffsetFetch": 5,
+    "ListOffsets": 1,
+    "Metadata": 7,
+    "DescribeGroups": 2,
+    "FindCoordinator": 2,
+    "OffsetCommit": 6,
+}
+_ACLS = "GROUP_OPERATIONS", "TOPIC_OPERATIONS"
+PROFILE_NOTES = {
+    "old_proxy": (*_ACLS, "STABLE_OFFSETS", "REMOVE_GROUPS", "REMOVE_OFFSETS"),
+    "streamnative_ursa": (),
+}
+# What is hidden, and of which abilities the checks say that they are missing.
 WORKS = {
-    "nothing that is not needed": Offer(NEEDLESS),
-    "no settings": Offer(("DescribeConfigs",)),
-    "no list of groups": Offer(("ListGroups",)),
-    "no description of groups": Offer(("DescribeGroups", "ConsumerGroupDescribe")),
-    "no operations of users": Offer((), {"DescribeGroups": 2, "Metadata": 7}),
-    "no stable offsets": Offer((), {"OffsetFetch": 5}),
-    "no isolation levels": Offer((), {"ListOffsets": 1}),
-    "all of these": Offer((*NEEDLESS, "DescribeConfigs", "ListGroups"), CAPPED),
-    **{name: Offer(**{key: its[key] for key in ("hidden", "capped")})
-       for name, file in PROFILES.items() if (its := json.loads(file.read_text()))},
-}  # fmt: skip
+    "nothing that is not needed": (Offer(NEEDLESS), ("REMOVE_GROUPS", "REMOVE_OFFSETS")),
+    "no settings": (Offer(("DescribeConfigs",)), ("CONFIGS",)),
+    "no list of groups": (Offer(("ListGroups",)), ()),
+    "no description of groups": (Offer(("DescribeGroups", "ConsumerGroupDescribe")), ("MEMBERS", "GROUP_OPERATIONS")),
+    "no operations of users": (Offer((), {"DescribeGroups": 2, "Metadata": 7}), _ACLS),
+    "no stable offsets": (Offer((), {"OffsetFetch": 5}), ("STABLE_OFFSETS",)),
+    "no isolation levels": (Offer((), {"ListOffsets": 1}), ()),
+    "all of these": (
+        Offer((*NEEDLESS, "DescribeConfigs", "ListGroups"), CAPPED),
+        (*_ACLS, "CONFIGS", "STABLE_OFFSETS", "REMOVE_GROUPS", "REMOVE_OFFSETS"),
+    ),
+    **{
+        name: (Offer(its["hidden"], its["capped"]), PROFILE_NOTES[name])
+        for name, file in PROFILES.items()
+        if (its := json.loads(file.read_text()))
+    },
+}
 REFUSED = {
     "ListOffsets": "the brokers cannot find where logs begin and end: they do not offer ListOffsets 1, .* since 0.10.1",
     "OffsetFetch": "the brokers cannot read all that a group has committed: they do not offer OffsetFetch 2, .* since 0.10.2",
@@ -100,9 +121,12 @@ def migration(clusters, records, topic, tmp_path):
 
 @pytest.mark.parametrize("case", WORKS)
 def test_a_group_is_migrated_and_rolled_back(clusters, migration, records, topic, case):
-    clusters.hide(WORKS[case])
+    offer, missing = WORKS[case]
+    clusters.hide(offer)
     its = succeeds("kafka_migration_info", source=migration.source, destination=migration.destination, groups=[topic])
     assert its["problems"] == []
+    told = {each.name for each in Ability if any(f"cannot {each.value.use} (" in note for note in its["notes"])}
+    assert told == set(missing)
     planned = migration.plan(topic)
     assert {key[2]: (entry["verdict"], entry["offset"]) for key, entry in planned.items()} == {
         0: ("exact", 7),
@@ -111,9 +135,10 @@ def test_a_group_is_migrated_and_rolled_back(clusters, migration, records, topic
     migration.commit()
     migration.verify()
     assert migration.commit()["changed"] is False
+    assert not clusters.offer.asked
     clusters.hide(Offer())
     assert unconsumed(clusters.destination, topic, records) == unconsumed(clusters.source, topic, records)
-    clusters.hide(WORKS[case])
+    clusters.hide(offer)
     migration.roll_back()
     clusters.hide(Offer())
     assert committed(clusters.destination, topic) == {(records, 0): (1, ""), (records, 1): (1, "")}
@@ -122,7 +147,11 @@ def test_a_group_is_migrated_and_rolled_back(clusters, migration, records, topic
 @pytest.mark.parametrize("request_name", REFUSED)
 def test_what_cannot_be_done_without_is_named(clusters, migration, topic, request_name):
     clusters.hide(Offer((request_name,)))
-    for step in (lambda: migration.snapshot(topic, via=run), lambda: migration.translate(via=run), lambda: migration.commit(via=run)):
+    for step in (
+        lambda: migration.snapshot(topic, via=run),
+        lambda: migration.translate(via=run),
+        lambda: migration.commit(via=run),
+    ):
         result = step()
         if result.get("failed"):
             break

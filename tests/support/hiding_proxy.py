@@ -23,8 +23,9 @@ API_VERSIONS, UNSUPPORTED_VERSION = 18, 35
 
 @dataclasses.dataclass
 class Offer:
-    """What the service leaves of Kafka. hidden: requests that it does not know. capped: the highest version of others.
+    """What the service leaves of Kafka.
 
+    hidden: requests that it does not know. capped: the highest version of others, or the lowest that the broker knows.
     asked: the hidden requests that a client has sent all the same.
     """
 
@@ -36,8 +37,8 @@ class Offer:
         """An answer to ApiVersions 0, without what is not offered."""
         hidden = {ApiKey[name].value for name in self.hidden}
         capped = {ApiKey[name].value: version for name, version in {**self.capped, "ApiVersions": 0}.items()}
-        rows = [(key, low, min(high, capped.get(key, high))) for key, low, high in struct.iter_unpack(">hhh", answer[10:])]
-        left = [row for row in rows if row[0] not in hidden and row[1] <= row[2]]
+        rows = struct.iter_unpack(">hhh", answer[10:])
+        left = [(key, low, max(low, min(high, capped.get(key, high)))) for key, low, high in rows if key not in hidden]
         return answer[:6] + struct.pack(">i", len(left)) + b"".join(struct.pack(">hhh", *row) for row in left)
 
 

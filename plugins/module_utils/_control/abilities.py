@@ -30,14 +30,14 @@ class Need(t.NamedTuple):
     use: str
     without: str
 
-    def refusal(self, cluster: str, group: str | None = None) -> BrokerError:
-        """The error where nothing can be done without it."""
+    def refusal(self, cluster: str, group: str | None = None, remedy: str | None = None) -> BrokerError:
+        """The error where nothing can be done without it. remedy: instead of what `without` says."""
         return BrokerError(
             f"the brokers cannot {self.use}",
             cluster=cluster,
             group=group,
             why=f"they do not offer {self.request} {self.version}, which Kafka has since {self.since}",
-            remedy=self.without,
+            remedy=remedy or self.without,
         )
 
 
@@ -88,8 +88,8 @@ class Ability(enum.Enum):
         "and some offsets are safe that could be exact. Promoting topics, and copying a backlog, is not possible",
     )
     TRANSACTIONS = Need(
-        "InitProducerId",
-        22,
+        "AddPartitionsToTxn",
+        24,
         0,
         "0.11",
         "write in transactions, and records with headers",
@@ -97,7 +97,23 @@ class Ability(enum.Enum):
     )
     ACLS = Need("DescribeAcls", 29, 0, "0.11", "read ACLs", "Promote topics without ACLs")
     PREFIXED_ACLS = Need("CreateAcls", 30, 1, "2.0", "create prefixed ACLs", "Promote topics without ACLs")
+    TRANSACTION_COORDINATORS = Need(
+        "FindCoordinator",
+        10,
+        1,
+        "0.11",
+        "find the coordinator of a transaction",
+        "A backlog cannot be copied to these brokers",
+    )
     ADD_PARTITIONS = Need("CreatePartitions", 37, 0, "1.0", "add partitions", "Add them with kafka-topics")
+    LOG_SIZES = Need(
+        "DescribeLogDirs",
+        35,
+        0,
+        "1.0",
+        "tell how large logs are, and how much room there is",
+        "A copy does not check whether there is room for it",
+    )
     REMOVE_GROUPS = Need(
         "DeleteGroups",
         42,

@@ -7,6 +7,7 @@ from __future__ import annotations
 import typing as t
 
 from .._model.connection import Connection
+from .._model.errors import BrokerError
 from .._model.notes import Note, NoteKind
 from .abilities import Ability, Need, can
 from .admin_client import attempt, exchange, raise_if_retriable
@@ -83,6 +84,16 @@ def not_told(connection: Connection, *abilities: Ability) -> list[Note]:
         )
         for need in not_offered(connection, *abilities)
     ]
+
+
+def copy_obstacles(destination: Connection) -> list[BrokerError]:
+    """Why a backlog cannot be copied to these brokers.
+
+    Where nobody tells that a transaction is about to end, the progress of a copy may be read too early.
+    """
+    remedy = "copy the backlog to brokers of Kafka 2.5 or newer, or let a replication tool copy it"
+    needs = not_offered(destination, Ability.TRANSACTIONS, Ability.STABLE_OFFSETS)
+    return [need.refusal(str(destination), remedy=remedy) for need in needs]
 
 
 def not_offered(connection: Connection, *abilities: Ability) -> list[Need]:

@@ -92,6 +92,8 @@ def look(
         problems.append(exc)
     problems += _missing_at_source(source, selection, wanted)
     problems += _missing_at_destination(destination, wanted, commits, copies)
+    if copies:
+        problems += permissions.copy_obstacles(destination)
     notes = equal_ids(ids["source"], ids["destination"], one_cluster)
     notes += permissions.not_told(source, *_TOLD, Ability.STABLE_OFFSETS)
     notes += permissions.not_told(destination, *_TOLD, *(_REMOVAL if commits else ()))
