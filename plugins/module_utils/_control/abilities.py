@@ -85,7 +85,7 @@ class Ability(enum.Enum):
         "0.11",
         "read the settings of topics",
         "A plan takes topics for compacted at the source and for stamped by the broker at the destination, so it reads more, "
-        "and some offsets are safe that could be exact. Promoting topics, and copying a backlog, is not possible",
+        "and some offsets are safe that could be exact. No topics can be promoted, and no backlog copied from these brokers",
     )
     TRANSACTIONS = Need(
         "AddPartitionsToTxn",
@@ -93,7 +93,7 @@ class Ability(enum.Enum):
         0,
         "0.11",
         "write in transactions, and records with headers",
-        "A backlog cannot be copied to these brokers",
+        "No backlog can be copied to these brokers",
     )
     ACLS = Need("DescribeAcls", 29, 0, "0.11", "read ACLs", "Promote topics without ACLs")
     PREFIXED_ACLS = Need("CreateAcls", 30, 1, "2.0", "create prefixed ACLs", "Promote topics without ACLs")
@@ -103,7 +103,7 @@ class Ability(enum.Enum):
         1,
         "0.11",
         "find the coordinator of a transaction",
-        "A backlog cannot be copied to these brokers",
+        "No backlog can be copied to these brokers",
     )
     ADD_PARTITIONS = Need("CreatePartitions", 37, 0, "1.0", "add partitions", "Add them with kafka-topics")
     LOG_SIZES = Need(
@@ -156,7 +156,7 @@ class Ability(enum.Enum):
         "2.5",
         "find out whether a transaction that commits offsets is open",
         "Committed offsets are read twice. If such a transaction is open, and commits later, the group reads its records "
-        "again; none is skipped",
+        "again; none is skipped. No backlog can be copied to these brokers",
     )
     GROUP_STATES = Need("ListGroups", 16, 4, "2.6", "list groups with their states", "Each group is described")
     TOPIC_IDS = Need(
