@@ -60,11 +60,13 @@ def create_topic(cluster: Servers, name: str, partitions: int = 1, **settings: s
 
     Records with old timestamps vanish within seconds on a sandbox, unless retention_ms=-1.
     """
-    wanted = {name: {"num_partitions": partitions, "configs": _texts(settings)}}
+    wanted: dict[str, dict[str, t.Any]] = {name: {"num_partitions": partitions, "configs": _texts(settings)}}
     tries = itertools.count(1)
 
     def create(client: KafkaAdminClient) -> None:
         first = next(tries) == 1
+        if client._manager.broker_version < (2, 4):  # which know no default
+            wanted[name]["replication_factor"] = len(cluster.bootstrap_servers)
         try:
             client.create_topics(wanted)
         except kafka.errors.TopicAlreadyExistsError:

@@ -17,7 +17,7 @@ if str(PROGRAM) not in sys.path:
 from kafka_sandbox import Cluster, SandboxError, describe, names, start, stop, stop_all
 from sandbox_java import archive, keep_archives
 from sandbox_java import command as java_command
-from sandbox_processes import Process, alive, configured_below, end, last_words, spawn
+from sandbox_processes import Process, alive, configured_below, end, free_ports, last_words, spawn
 
 __all__ = [
     "Cluster",
@@ -28,6 +28,7 @@ __all__ = [
     "configured_below",
     "describe",
     "end",
+    "free_ports",
     "java_command",
     "keep_archives",
     "last_words",

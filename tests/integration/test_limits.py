@@ -9,7 +9,7 @@ import json
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.commit_limits import metadata_limit
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import broker_number
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan as plan_file
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
@@ -96,6 +96,6 @@ def test_brokers_count_as_expected(destination, plan, topic):
 
 
 def test_the_limit_is_read_where_the_user_may(destination, secured):
-    assert metadata_limit(connection_from(destination.connection)) == 4096
+    assert broker_number(connection_from(destination.connection), "offset.metadata.max.bytes") == 4096
     user = connection_from(secured.connection_as("migrator"))
-    assert metadata_limit(user) is None
+    assert broker_number(user, "offset.metadata.max.bytes") is None

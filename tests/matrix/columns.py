@@ -11,6 +11,16 @@ from __future__ import annotations
 import typing as t
 
 NEWEST_KAFKA = "4.4.0"
+# What people migrate away from, and where to; 1.1.1 is the oldest that can remove groups, which a rollback does.
+FROM_OLD = {
+    "2.6.3": "3.9.1",
+    "2.4.1": "4.3.0",
+    "2.1.1": "2.8.2",
+    "2.0.1": "1.1.1",
+    "1.1.1": "4.3.0",
+    "0.11.0.3": "4.3.0",
+    "0.10.2.2": "4.3.0",
+}
 
 
 class Column(t.NamedTuple):
@@ -39,6 +49,10 @@ COLUMNS = (
     Column("core-2.21-python-3.12", "3.12", "4.3.0", "4.3.0", ("ansible-core==2.21.*", "pandas==2.*")),
     Column("core-2.21-python-3.13", "3.13", "3.9.1", NEWEST_KAFKA, ("ansible-core==2.21.*",)),
     Column("newest", "3.13", NEWEST_KAFKA, NEWEST_KAFKA),
+    *(
+        Column(f"from-{version}", "3.11", version, destination, ("ansible-core==2.19.*",), spark=False)
+        for version, destination in FROM_OLD.items()
+    ),
     Column("newest-python-3.14", "3.14", NEWEST_KAFKA, NEWEST_KAFKA),
 )
 

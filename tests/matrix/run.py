@@ -86,7 +86,8 @@ def run(column: Column, python: Path, package: Path) -> tuple[dict[str, str], li
     environment.install_packages(its, column)
     environment.install_package(its, package)
     with clusters(column) as (source, destination):
-        seen = story.tell(its, source, destination, spark=column.spark)
+        headers = not column.source.startswith("0.10")
+        seen = story.tell(its, source, destination, spark=column.spark, headers=headers)
     return its.versions() | {"source": column.source, "destination": column.destination}, seen
 
 

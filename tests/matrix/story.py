@@ -23,9 +23,14 @@ EARLIER = {(ORDERS, 0): (3, "earlier")}
 KINDS = {"modules": "module", "lookup": "lookup"}
 
 
-def tell(environment: Environment, source: Servers, destination: Servers, *, spark: bool) -> list[str]:
-    """Do all of it; returns what has been seen, a clause each. StepFailed if anything is not as it should be."""
-    _prepare(source, destination)
+def tell(
+    environment: Environment, source: Servers, destination: Servers, *, spark: bool, headers: bool = True
+) -> list[str]:
+    """Do all of it; returns what has been seen, a clause each. StepFailed if anything is not as it should be.
+
+    headers: records have some, which brokers before 0.11 do not take.
+    """
+    _prepare(source, destination, headers)
     groups = [BILLING, *([ANALYTICS] if spark else [])]
     user = User(environment, source, destination, groups, spark=spark)
     before = committed(destination, BILLING)
@@ -114,12 +119,18 @@ def unconsumed_values(cluster: Servers, group: str) -> set[bytes | None]:
     return {record[3] for record in unconsumed(cluster, group, EVENTS)}
 
 
-def _prepare(source: Servers, destination: Servers) -> None:
+def _prepare(source: Servers, destination: Servers, headers: bool) -> None:
     for topic in (ORDERS, EVENTS):
         create_topic(source, topic, 2, retention_ms=-1)
         create_topic(destination, topic, {ORDERS: 2, EVENTS: 3}[topic], retention_ms=-1)
         records = [
-            Message(b"%s %d" % (topic.encode(), n), b"%d" % (n % 17), (("n", b"%d" % n),), DAY_2026 + n, n % 2)
+            Message(
+                b"%s %d" % (topic.encode(), n),
+                b"%d" % (n % 17),
+                (("n", b"%d" % n),) if headers else (),
+                DAY_2026 + n,
+                n % 2,
+            )
             for n in range(400)
         ]
         produce(source, topic, records)

@@ -12,6 +12,7 @@ from .._model.connection import Connection
 from .._model.errors import BrokerError, NotAuthorized, Refused
 from .._model.failure_kinds import FailureKind
 from .._model.option_names import option_name
+from .abilities import Ability, can
 from .admin_client import attempt, error_name, exchange, raise_if_retriable
 from .kafka_library import (
     CreateAclsRequest,
@@ -52,7 +53,9 @@ def missing_cluster_acls(connection: Connection, *operations: str) -> list[str]:
     Without ACL CLUSTER DESCRIBE, which every other implies, all of them. Source of the request: KIP-700, Kafka 2.8.
     """
 
-    def read(client: KafkaAdminClient) -> set[int]:
+    def read(client: KafkaAdminClient) -> t.Collection[int]:
+        if not can(client, Ability.CLUSTER_OPERATIONS):
+            return _OPERATIONS  # not known is not denied
         (answer,) = exchange(client, [(DescribeClusterRequest(include_cluster_authorized_operations=True), None)])
         raise_if_retriable(errors.for_code(answer.error_code))
         return set(answer.authorized_operations or ())
@@ -80,7 +83,10 @@ def create_acls(connection: Connection, acls: t.Collection[Acl]) -> None:
         )
         for acl in acls
     ]
-    _change(connection, acls, [CreateAclsRequest(creations=part) for part in _parts(rows)], "results", True)
+    # Version 0 knows no prefixed ACLs, and would create one for the prefix itself.
+    version = 1 if any(acl.pattern != "LITERAL" for acl in acls) else 0
+    requests = [CreateAclsRequest(creations=part, min_version=version) for part in _parts(rows)]
+    _change(connection, acls, requests, "results", True)
 
 
 def delete_acls(connection: Connection, acls: t.Collection[Acl]) -> None:

@@ -17,6 +17,7 @@ import typing as t
 
 from .._model.connection import Connection
 from .._model.errors import BrokerError, ConnectionFailed, MigrationError, NotAuthorized
+from .abilities import needed
 from .kafka_library import KafkaAdminClient, KafkaConnectionManager, KafkaNetClient, NetworkSelector, errors
 from .reasons import hopeless, limits, refusal
 from .security import security_options
@@ -240,7 +241,7 @@ def translated(connection: Connection, exc: errors.KafkaError) -> BrokerError | 
     if isinstance(exc, errors.SaslAuthenticationFailedError):
         return refusal(connection, [exc])
     if isinstance(exc, errors.UnsupportedVersionError):
-        return BrokerError("the broker is too old for this", cluster=cluster, why=_text(exc), remedy="use 2.8 or newer")
+        return _not_offered(cluster, exc)
     if isinstance(exc, errors.AuthorizationError):
         return NotAuthorized(
             "the broker denies it", cluster=cluster, why=_text(exc), remedy="grant the ACL to the user of this cluster"
@@ -262,6 +263,13 @@ def translated(connection: Connection, exc: errors.KafkaError) -> BrokerError | 
     # Others are the client's own.
     what = "the broker refused" if isinstance(exc, errors.BrokerResponseError) else "the request failed"
     return BrokerError(what, cluster=cluster, why=_text(exc))
+
+
+def _not_offered(cluster: str, exc: errors.UnsupportedVersionError) -> BrokerError:
+    need = needed(str(exc))
+    if need is None:
+        return BrokerError("the brokers do not offer a request that is needed", cluster=cluster, why=_text(exc))
+    return need.refusal(cluster)
 
 
 def _text(exc: errors.KafkaError) -> str:

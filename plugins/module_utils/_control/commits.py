@@ -14,6 +14,7 @@ from .._model.documents import LONGEST_TEXT
 from .._model.errors import BrokerError, ConnectionFailed, InvalidInput, MigrationError
 from .._model.group_state import Commits, CommittedOffset
 from .._model.records import TopicPartition
+from .abilities import Ability, can
 from .admin_client import DEADLINE_SECONDS, attempt, error_name, exchange, is_retriable
 from .coordinators import find_coordinators, raise_for_groups
 from .kafka_library import DeleteGroupsRequest, KafkaAdminClient, OffsetCommitRequest, OffsetDeleteRequest, errors
@@ -68,11 +69,15 @@ def commit_offsets(
 def delete_offsets(connection: Connection, wanted: t.Mapping[str, t.Collection[TopicPartition]]) -> dict[str, Errors]:
     """Remove single commits of many groups; every group is in the answer, with the partitions where that failed.
 
-    Needs ACL GROUP DELETE. A group or a commit that is not there is what was wanted.
+    Brokers that cannot do that (Ability.REMOVE_OFFSETS) remove the whole groups. Needs ACL GROUP DELETE. A group or a commit
+    that is not there is what was wanted.
     """
 
     def send(client: KafkaAdminClient, groups: t.Sequence[str]) -> dict[str, Codes]:
         where, codes = _coordinated(client, connection, {group: wanted[group] for group in groups})
+        if not can(client, Ability.REMOVE_OFFSETS):
+            deleted = _deleted(client, where)
+            return codes | {group: dict.fromkeys(wanted[group], code) for group, code in deleted.items()}
         answers = exchange(client, [(_delete_request(group, wanted[group]), node) for group, node in where.items()])
         return codes | {group: _codes(wanted[group], answer) for group, answer in zip(where, answers, strict=True)}
 
@@ -84,13 +89,16 @@ def delete_groups(connection: Connection, groups: t.Collection[str]) -> dict[str
 
     def send(client: KafkaAdminClient, names: t.Sequence[str]) -> dict[str, Codes]:
         where, codes = _coordinated(client, connection, {name: [_GROUP] for name in names})
-        answers = exchange(client, [(DeleteGroupsRequest(groups_names=[name]), node) for name, node in where.items()])
-        return codes | {
-            row.group_id: {_GROUP: _unless_gone(row.error_code)} for answer in answers for row in answer.results
-        }
+        return codes | {name: {_GROUP: code} for name, code in _deleted(client, where).items()}
 
     failed = _until_settled({group: [_GROUP] for group in sorted(set(groups))}, "DELETE", connection, send)
     return {group: each[_GROUP] for group, each in failed.items() if each}
+
+
+def _deleted(client: KafkaAdminClient, where: t.Mapping[str, int]) -> dict[str, int]:
+    """What the brokers answer to the removal of each group."""
+    answers = exchange(client, [(DeleteGroupsRequest(groups_names=[name]), node) for name, node in where.items()])
+    return {row.group_id: _unless_gone(row.error_code) for answer in answers for row in answer.results}
 
 
 def is_busy(failed: Errors) -> bool:

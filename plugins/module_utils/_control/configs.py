@@ -11,11 +11,13 @@ import typing as t
 from .._model.connection import Connection
 from .._model.errors import BrokerError
 from .._model.new_topics import is_same_value
+from .abilities import Ability, can
 from .admin_client import attempt, error_name, exchange, is_retriable, raise_if_retriable
 from .kafka_library import DescribeConfigsRequest, IncrementalAlterConfigsRequest, KafkaAdminClient, errors
 from .topics import TOPIC_RESOURCE, broker_ids, describe_configs, raise_for_topics
 
 _BROKER_RESOURCE = 4  # the resource type of DescribeConfigs
+_NO_SOURCE = -1
 OWN = 1  # DYNAMIC_TOPIC_CONFIG: the source of a setting that was made on the topic itself
 SET, DELETE = 0, 1  # operations of IncrementalAlterConfigs
 # A KRaft controller takes at most 10,000 records in one go, one for each setting. Fewer at once let the slower ones with
@@ -64,7 +66,7 @@ def broker_number(connection: Connection, name: str) -> int | None:
     def read(client: KafkaAdminClient) -> int | None:
         rows = _broker_rows(client, name)
         values = [each.value for row in rows if not row.error_code for each in row.configs if each.name == name]
-        return min(map(int, values)) if len(values) == len(rows) and all(values) else None
+        return min(map(int, values)) if rows and len(values) == len(rows) and all(values) else None
 
     return attempt(connection, read)
 
@@ -74,7 +76,7 @@ def shows_setting(connection: Connection, name: str) -> bool | None:
 
     def read(client: KafkaAdminClient) -> bool | None:
         rows = _broker_rows(client, name)
-        if any(row.error_code for row in rows):
+        if not rows or any(row.error_code for row in rows):
             return None
         return any(each.name == name for row in rows for each in row.configs)
 
@@ -82,7 +84,9 @@ def shows_setting(connection: Connection, name: str) -> bool | None:
 
 
 def _broker_rows(client: KafkaAdminClient, name: str) -> list[t.Any]:
-    """What each broker that is up answers of one of its settings."""
+    """What each broker that is up answers of one of its settings; nothing where brokers do not offer that."""
+    if not can(client, Ability.CONFIGS):
+        return []
     nodes = broker_ids(client)
     resource = DescribeConfigsRequest.DescribeConfigsResource
     asked = [
@@ -127,9 +131,14 @@ def configs_of(rows: t.Collection[t.Any]) -> TopicConfigs:
     told = [each for each in rows if each.value is not None]
     return TopicConfigs(
         effective={each.name: each.value for each in told},
-        own={each.name: each.value for each in told if each.config_source == OWN},
-        hidden=frozenset(each.name for each in rows if each.value is None and each.config_source == OWN),
+        own={each.name: each.value for each in told if _is_own(each)},
+        hidden=frozenset(each.name for each in rows if each.value is None and _is_own(each)),
     )
+
+
+def _is_own(row: t.Any) -> bool:
+    """Whether a setting was made on the topic itself. Brokers before 1.1 tell only whether it is a default."""
+    return bool(row.config_source == OWN or (row.config_source == _NO_SOURCE and not row.is_default))
 
 
 def _follows(own: t.Mapping[str, str], change: t.Mapping[str, str | None]) -> bool:

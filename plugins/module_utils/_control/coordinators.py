@@ -9,6 +9,7 @@ import typing as t
 from .._model.connection import Connection
 from .._model.errors import NotAuthorized
 from .._model.progress import first_of
+from .abilities import Ability, can
 from .admin_client import exchange, is_retriable
 from .kafka_library import FindCoordinatorRequest, KafkaAdminClient, errors
 
@@ -31,7 +32,7 @@ def coordinators(
 
 def find_coordinators(client: KafkaAdminClient, groups: t.Sequence[str]) -> dict[str, tuple[int, int]]:
     """(broker, error code) for each group; unlike the library's call it neither caches nor asks one by one."""
-    if version_of(client, FindCoordinatorRequest) >= 4:
+    if can(client, Ability.MANY_COORDINATORS):
         asked = [
             FindCoordinatorRequest(coordinator_keys=list(chunk), key_type=GROUP_KEY, min_version=4)
             for chunk in chunks(groups)
@@ -74,9 +75,3 @@ def chunks(groups: t.Sequence[str]) -> t.Iterator[t.Sequence[str]]:
     """Groups in parts that one request takes."""
     for start in range(0, len(groups), GROUPS_PER_REQUEST):
         yield groups[start : start + GROUPS_PER_REQUEST]
-
-
-def version_of(client: KafkaAdminClient, request: type[t.Any]) -> int:
-    """The highest version of a request that the client and its broker know."""
-    versions: t.Any = client._manager.broker_version_data  # known as soon as a client is connected
-    return int(versions.api_version(request))

@@ -189,6 +189,7 @@ def _creation(connection: Connection, topics: t.Mapping[str, NewTopic], validate
         ],
         timeout_ms=int(connection.request_timeout * 1000),
         validate_only=validate_only,
+        min_version=1,  # the first that knows validate_only
     )
 
 

@@ -12,10 +12,11 @@ import typing as t
 
 from .._model.connection import Connection
 from .._model.errors import GroupBusy
-from .._model.group_state import Commits, CommittedOffset, GroupListing, GroupReading, open_text
+from .._model.group_state import UNKNOWN_STATE, Commits, CommittedOffset, GroupListing, GroupReading, open_text
 from .._model.records import TopicPartition
+from .abilities import Ability, can
 from .admin_client import DEADLINE_SECONDS, attempt, exchange
-from .coordinators import by_node, chunks, coordinators, raise_for_groups, version_of
+from .coordinators import by_node, chunks, coordinators, raise_for_groups
 from .kafka_library import (
     ConsumerProtocolSubscription,
     DescribeGroupsRequest,
@@ -61,7 +62,8 @@ def read_groups(
 ) -> dict[str, GroupReading]:
     """State, type and committed offsets of these groups, hundreds in one go.
 
-    stable: while a transaction that commits offsets is open, read its group again, instead of taking the value before it. After
+    stable: while a transaction that commits offsets is open, read its group again, instead of taking the value before it, as
+    far as brokers tell of such transactions (Ability.STABLE_OFFSETS). After
     patience, in seconds (None: STABLE_SECONDS), GroupReading.open tells of it: it is no matter of the other groups.
     beside: partitions for which a group may have committed nothing. Brokers tell of transactions on these only if asked.
     A group that no broker knows comes back with exists=False. Offsets of topics that the user may not describe are
@@ -76,27 +78,31 @@ def read_groups(
         left = [group for group in wanted if group not in readings]
         if not left:
             return
-        listed = _listed(client)
+        listed = _listed(client) if can(client, Ability.GROUP_LIST) else None
         where = coordinators(client, connection, left, skip_denied)
         left = [group for group in left if group in where]
         offsets, unstable = _committed(client, connection, where, stable)
         # Only a list shows what a KIP-848, share or streams group is; only a description that a group is not there.
-        # Brokers before 2.6 list no states.
-        doubtful = [group for group in left if group not in listed or not listed[group].state]
+        doubtful = [group for group in left if not (listed and group in listed and listed[group].state)]
         described = _described(client, {group: where[group] for group in doubtful})
         settled: dict[str, GroupReading] = {}
         first = first_commits(client, {group: where[group] for group in left if beside.get(group)}, beside)
         passing: errors.KafkaError | None = None
         for group in left:
-            one = listed.get(group)
-            if one is None and (offsets[group] or unstable[group] or described[group].group_state != "Dead"):
+            shown = described[group].group_state if group in described else UNKNOWN_STATE
+            is_there = bool(offsets[group] or unstable[group]) or shown not in ("Dead", UNKNOWN_STATE)
+            one = (listed or {}).get(group)
+            if listed is None and is_there:
+                one = GroupListing(group, "", "unknown", described[group].protocol_type if described else "")
+            if one is None and is_there:
                 passing = errors.CoordinatorLoadInProgressError(f"{group} is there, but was not listed")
             elif (unstable[group] or group in first) and time.monotonic() < end:
                 passing = passing or errors.UnstableOffsetCommitError(group)
             elif one is None:
                 settled[group] = GroupReading(group, False, "", "", "", {})
             else:
-                state = one.state or described[group].group_state
+                # A group of another protocol that no list shows is described as dead: it may have members.
+                state = one.state or ("" if listed is None and shown == "Dead" else shown)
                 settled[group] = GroupReading(group, True, state, one.type, one.protocol_type, offsets[group])
         waiting = {group: unstable[group] | first.get(group, frozenset()) for group in left}
         readings.update(_with_open(client, connection, where, settled, waiting))
@@ -159,11 +165,11 @@ def subscriptions(connection: Connection, groups: t.Collection[str]) -> dict[str
     while any(row.group_state in _REBALANCING for row in found.values()) and time.monotonic() < end:
         time.sleep(0.5)
         found = attempt(connection, read)
-    return {group: _subscribed(row) for group, row in sorted(found.items())}
+    return {group: _subscribed(found.get(group)) for group in sorted(set(groups))}
 
 
 def _subscribed(row: t.Any) -> frozenset[str] | None:
-    if row.protocol_type != "consumer" or not row.members:
+    if row is None or row.protocol_type != "consumer" or not row.members:
         return None
     topics: set[str] = set()
     for member in row.members:
@@ -200,7 +206,7 @@ def _committed(
 
     Requests of our own, since the library's public call knows neither require_stable nor errors of one group.
     """
-    if version_of(client, OffsetFetchRequest) >= 8:
+    if can(client, Ability.MANY_GROUPS):
         asked = [
             (
                 OffsetFetchRequest(
@@ -218,9 +224,7 @@ def _committed(
     else:
         asked = [
             (
-                OffsetFetchRequest(
-                    group_id=group, topics=None, require_stable=stable, min_version=7 if stable else 2, max_version=7
-                ),
+                OffsetFetchRequest(group_id=group, topics=None, require_stable=stable, min_version=2, max_version=7),
                 node,
             )
             for group, node in where.items()
@@ -250,6 +254,9 @@ def _commits(group: str, row: t.Any) -> tuple[Commits, frozenset[TopicPartition]
 
 
 def _described(client: KafkaAdminClient, where: t.Mapping[str, int]) -> dict[str, t.Any]:
+    """What coordinators tell of groups; nothing where they do not offer that."""
+    if not can(client, Ability.MEMBERS):
+        return {}
     asked = [(DescribeGroupsRequest(groups=list(groups)), node) for node, groups in by_node(where).items()]
     found = {row.group_id: row for answer in exchange(client, asked) for row in answer.groups}
     for row in found.values():

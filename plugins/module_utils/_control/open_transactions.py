@@ -12,8 +12,8 @@ import datetime
 import typing as t
 
 from .._model.records import TopicPartition
+from .abilities import Ability, can
 from .admin_client import exchange
-from .coordinators import version_of
 from .kafka_library import (
     DescribeTransactionsRequest,
     KafkaAdminClient,
@@ -48,8 +48,11 @@ def first_commits(
 ) -> dict[str, frozenset[TopicPartition]]:
     """Those of these partitions for which a transaction that commits offsets is open, of each group that has any.
 
-    Asked for everything, a coordinator leaves out partitions for which nothing was committed before.
+    Asked for everything, a coordinator leaves out partitions for which nothing was committed before. None where brokers do not
+    tell.
     """
+    if not can(client, Ability.STABLE_OFFSETS):
+        return {}
     answers = exchange(client, [(_named_fetch(client, group, beside[group]), node) for group, node in where.items()])
     found = {}
     for group, answer in zip(where, answers, strict=True):
@@ -69,7 +72,7 @@ def _named_fetch(client: KafkaAdminClient, group: str, partitions: t.Iterable[To
     numbers: dict[str, list[int]] = {}
     for topic, number in sorted(partitions):
         numbers.setdefault(topic, []).append(number)
-    if version_of(client, OffsetFetchRequest) < 8:
+    if not can(client, Ability.MANY_GROUPS):
         topic_of: t.Any = OffsetFetchRequest.OffsetFetchRequestTopic
         topics = [topic_of(name=name, partition_indexes=its) for name, its in numbers.items()]
         return OffsetFetchRequest(group_id=group, topics=topics, require_stable=True, min_version=7, max_version=7)

@@ -7,6 +7,9 @@ from __future__ import annotations
 import typing as t
 
 from .._model.connection import Connection
+from .._model.errors import BrokerError
+from .._model.notes import Note, NoteKind
+from .abilities import Ability, Need, can
 from .admin_client import attempt, exchange, raise_if_retriable
 from .coordinators import by_node, find_coordinators
 from .kafka_library import DescribeGroupsRequest, FindCoordinatorRequest, KafkaAdminClient, errors
@@ -14,6 +17,7 @@ from .topics import request_metadata
 
 # Codes in authorized_operations: those of org.apache.kafka.common.acl.AclOperation.
 OPERATIONS = {"READ": 3, "WRITE": 4, "DELETE": 6, "DESCRIBE": 8, "DESCRIBE_CONFIGS": 10, "ALTER_CONFIGS": 11}
+_ALL = frozenset(OPERATIONS.values())
 TRANSACTIONAL_ID_KEY = 1  # the key type of FindCoordinator
 
 
@@ -38,7 +42,8 @@ def missing_acls(
     WRITE, READ, DESCRIBE_CONFIGS and ALTER_CONFIGS. transactional_ids: WRITE, which is taken as given where the user has
     DESCRIBE, since brokers tell no more without beginning a transaction. alters_topics, whose settings are read and changed:
     DESCRIBE_CONFIGS and ALTER_CONFIGS. deletes_topics, after their records were read: DELETE and READ.
-    Without an authorizer nothing is missing, nor for a topic that does not exist. Groups need not exist.
+    Without an authorizer nothing is missing, nor for a topic that does not exist, nor what brokers do not tell (not_told()),
+    but for what is denied altogether. Groups need not exist.
     """
     groups = _needs((reads_groups, "DESCRIBE"), (commits_groups, "READ"), (deletes_groups, "DELETE"))
     topics = _needs(
@@ -70,6 +75,32 @@ def missing_acls(
     return attempt(connection, read) if groups or topics or transactions else []
 
 
+def not_told(connection: Connection, *abilities: Ability) -> list[Note]:
+    """A note for each of these that the brokers do not offer, with what follows."""
+    return [
+        Note(
+            NoteKind.NOT_TOLD,
+            f"{connection}: the brokers cannot {need.use} ({need.request} {need.version}, Kafka {need.since}). {need.without}.",
+        )
+        for need in not_offered(connection, *abilities)
+    ]
+
+
+def copy_obstacles(destination: Connection) -> list[BrokerError]:
+    """Why a backlog cannot be copied to these brokers.
+
+    Where nobody tells that a transaction is about to end, the progress of a copy may be read too early.
+    """
+    remedy = "copy the backlog to brokers of Kafka 2.5 or newer, or let a replication tool copy it"
+    needs = not_offered(destination, Ability.TRANSACTIONS, Ability.STABLE_OFFSETS)
+    return [need.refusal(str(destination), remedy=remedy) for need in needs]
+
+
+def not_offered(connection: Connection, *abilities: Ability) -> list[Need]:
+    """Those of these that the brokers do not offer."""
+    return attempt(connection, lambda client: [each.value for each in abilities if not can(client, each)])
+
+
 def _needs(*pairs: tuple[t.Collection[str], str]) -> dict[str, set[str]]:
     needs: dict[str, set[str]] = {}
     for names, operation in pairs:
@@ -78,47 +109,56 @@ def _needs(*pairs: tuple[t.Collection[str], str]) -> dict[str, set[str]]:
     return needs
 
 
-def _allowed_on_groups(client: KafkaAdminClient, groups: t.Sequence[str]) -> dict[str, set[int]]:
+def _allowed_on_groups(client: KafkaAdminClient, groups: t.Sequence[str]) -> dict[str, t.Collection[int]]:
     """What the user may do with each group. Without DESCRIBE nothing, for every other operation implies that.
 
     Version 5 of the request tells the operations on groups of every type and on ones that do not exist; version 6 answers
     with an error, and no operations, for what it does not call a classic group.
     """
-    allowed: dict[str, set[int]] = {group: set() for group in groups}
+    allowed: dict[str, t.Collection[int]] = {group: set() for group in groups}
     found = find_coordinators(client, groups)
     for _node, code in found.values():
         raise_if_retriable(errors.for_code(code))
     where = {group: node for group, (node, code) in found.items() if not code}
+    if not can(client, Ability.MEMBERS):
+        return allowed | dict.fromkeys(where, _ALL)
     asked = [
-        (DescribeGroupsRequest(groups=names, include_authorized_operations=True, min_version=3, max_version=5), node)
+        (DescribeGroupsRequest(groups=names, include_authorized_operations=True, max_version=5), node)
         for node, names in by_node(where).items()
     ]
+    tells = can(client, Ability.GROUP_OPERATIONS)
     for answer in exchange(client, asked):
         for row in answer.groups:
-            raise_if_retriable(errors.for_code(row.error_code))
-            allowed[row.group_id] = set(row.authorized_operations or ())
+            error = errors.for_code(row.error_code)
+            raise_if_retriable(error)
+            denied = error is errors.GroupAuthorizationFailedError
+            allowed[row.group_id] = set(row.authorized_operations or ()) if tells or denied else _ALL
     return allowed
 
 
-def _allowed_on_topics(client: KafkaAdminClient, topics: t.Sequence[str]) -> dict[str, set[int]]:
+def _allowed_on_topics(client: KafkaAdminClient, topics: t.Sequence[str]) -> dict[str, t.Collection[int]]:
     """The same for topics. One that does not exist has no ACLs to miss: a broker hides that from the unauthorized."""
-    allowed = {}
+    allowed: dict[str, t.Collection[int]] = {}
+    tells = can(client, Ability.TOPIC_OPERATIONS)
     for row in request_metadata(client, topics, with_operations=True).topics if topics else ():
         error = errors.for_code(row.error_code)
         if error is errors.UnknownTopicOrPartitionError:
-            allowed[row.name] = set(OPERATIONS.values())
+            allowed[row.name] = _ALL
         else:
             raise_if_retriable(error)
-            allowed[row.name] = set(row.authorized_operations or ())
+            denied = error is errors.TopicAuthorizationFailedError
+            allowed[row.name] = set(row.authorized_operations or ()) if tells or denied else _ALL
     return allowed
 
 
-def _allowed_in_transactions(client: KafkaAdminClient, names: t.Collection[str]) -> dict[str, set[int]]:
+def _allowed_in_transactions(client: KafkaAdminClient, names: t.Collection[str]) -> dict[str, t.Collection[int]]:
     """Nothing, or whatever may be needed, for each transactional id: see missing_acls()."""
-    asked = [FindCoordinatorRequest(key=name, key_type=TRANSACTIONAL_ID_KEY, max_version=3) for name in names]
-    allowed = {}
+    asked = [
+        FindCoordinatorRequest(key=name, key_type=TRANSACTIONAL_ID_KEY, min_version=1, max_version=3) for name in names
+    ]
+    allowed: dict[str, t.Collection[int]] = {}
     for name, answer in zip(names, exchange(client, [(each, None) for each in asked]), strict=True):
         error = errors.for_code(answer.error_code)
         raise_if_retriable(error)
-        allowed[name] = set() if error is errors.TransactionalIdAuthorizationFailedError else set(OPERATIONS.values())
+        allowed[name] = set() if error is errors.TransactionalIdAuthorizationFailedError else _ALL
     return allowed

@@ -214,5 +214,5 @@ def _request(level: int, times: t.Mapping[TopicPartition, int]) -> ListOffsetsRe
     return ListOffsetsRequest(
         isolation_level=level,
         topics=[topic_of(name=name, partitions=partitions) for name, partitions in topics.items()],
-        min_version=2,  # the first that knows isolation levels
+        min_version=1,  # which knows no isolation levels: see Ability.ISOLATION
     )

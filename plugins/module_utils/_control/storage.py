@@ -8,6 +8,7 @@ import typing as t
 
 from .._model.connection import Connection
 from .._model.records import TopicPartition
+from .abilities import Ability, can
 from .admin_client import attempt, exchange, raise_if_retriable
 from .kafka_library import DescribeLogDirsRequest, KafkaAdminClient, errors
 from .topics import broker_ids, raise_for_topics, request_metadata
@@ -98,7 +99,9 @@ def usable_bytes(connection: Connection) -> dict[int, int] | None:
 
 
 def _log_dirs(client: KafkaAdminClient, partitions: t.Mapping[str, list[int]]) -> dict[int, list[t.Any]] | None:
-    """The log directories of every broker with these partitions in them, None when the user may not see them."""
+    """The log directories of every broker with these partitions in them, None if they are not told."""
+    if not can(client, Ability.LOG_SIZES):
+        return None
     topic_of = DescribeLogDirsRequest.DescribableLogDirTopic
     request = DescribeLogDirsRequest(
         topics=[topic_of(topic=topic, partitions=each) for topic, each in partitions.items()]

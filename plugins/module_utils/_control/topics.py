@@ -10,9 +10,9 @@ import typing as t
 from .._model.cluster_identity import UNKNOWN_ID
 from .._model.connection import Connection
 from .._model.errors import NotAuthorized, NotFound
+from .abilities import Ability, can
 from .admin_client import attempt, error_name, exchange, raise_if_retriable
-from .coordinators import version_of
-from .kafka_library import DescribeConfigsRequest, KafkaAdminClient, ListTransactionsRequest, MetadataRequest, errors
+from .kafka_library import DescribeConfigsRequest, KafkaAdminClient, MetadataRequest, errors
 
 TOPIC_RESOURCE = 2  # the resource type of DescribeConfigs
 TOPICS_PER_REQUEST = 1000
@@ -88,11 +88,7 @@ def keeps_message_formats(connection: Connection) -> bool:
     """
 
     def read(client: KafkaAdminClient) -> bool:
-        try:
-            version_of(client, ListTransactionsRequest)  # which came with 3.0
-        except errors.UnsupportedVersionError:
-            return True
-        return False
+        return not can(client, Ability.OPEN_TRANSACTIONS)  # which came with 3.0
 
     return attempt(connection, read)
 
@@ -123,14 +119,14 @@ def topic_ids(connection: Connection, names: t.Collection[str]) -> dict[str, str
 def topic_settings(connection: Connection, topics: t.Collection[str]) -> dict[str, TopicSettings]:
     """message.timestamp.type, cleanup.policy and retention.ms of each topic, the brokers' defaults included.
 
-    Raises NotAuthorized naming the topics without ACL TOPIC DESCRIBE_CONFIGS, for a guess would not be safe,
-    and NotFound.
+    Empty where brokers do not offer that (Ability.CONFIGS). Raises NotAuthorized naming the topics without ACL TOPIC
+    DESCRIBE_CONFIGS, because a guess would not be safe, and NotFound.
     """
     names = sorted(set(topics))
     settings = ["message.timestamp.type", "cleanup.policy", "retention.ms"]
 
     def read(client: KafkaAdminClient) -> dict[str, TopicSettings]:
-        found = describe_configs(client, connection, names, settings)
+        found = describe_configs(client, connection, names, settings) if can(client, Ability.CONFIGS) else {}
         return {name: _settings({each.name: each.value for each in rows}) for name, rows in found.items()}
 
     return attempt(connection, read) if names else {}
@@ -167,8 +163,10 @@ def request_metadata(
 ) -> t.Any:
     """The answer to a metadata request for these topics, None for all; with the user's operations on each if wanted.
 
-    node: which broker is asked, None for any.
+    node: which broker is asked, None for any. Brokers that would create a missing topic are asked for all of them instead.
     """
+    if topics and not can(client, Ability.NO_CREATION):
+        return _only(request_metadata(client, None, with_operations, node), topics)
     topic_of = MetadataRequest.MetadataRequestTopic
     request = MetadataRequest(
         topics=None if topics is None else [topic_of(name=name) for name in topics],
@@ -176,6 +174,15 @@ def request_metadata(
         include_topic_authorized_operations=with_operations,
     )
     return exchange(client, [(request, node)])[0]
+
+
+def _only(answer: t.Any, names: t.Sequence[str]) -> t.Any:
+    """The answer about all topics as one about these. Those that are not in it do not exist, or are denied."""
+    found = {topic.name: topic for topic in answer.topics}
+    topic_of = type(answer).MetadataResponseTopic
+    missing = errors.UnknownTopicOrPartitionError.errno
+    answer.topics = [found.get(name) or topic_of(name=name, error_code=missing, partitions=[]) for name in names]
+    return answer
 
 
 def broker_ids(client: KafkaAdminClient) -> list[int]:

@@ -8,6 +8,7 @@ import dataclasses
 import typing as t
 
 from .._control import positions, topics
+from .._control.topics import TopicSettings
 from .._matching.evidence import Log, LogFacts, Span
 from .._model.connection import Connection
 from .._model.match_on import EVERYTHING, MatchOn
@@ -39,8 +40,10 @@ class ClusterLogs:
         if not partitions:
             return
         settings = topics.topic_settings(self.connection, sorted({partition.topic for partition in partitions}))
+        # Where brokers tell no settings, what is assumed makes offsets safe rather than exact, and excuses nothing.
+        unknown = TopicSettings(log_append_time=not self.with_open, compacted=self.with_open, retention_ms=None)
         for partition, bounds in positions.partition_bounds(self.connection, sorted(partitions)).items():
-            its = settings[partition.topic]
+            its = settings.get(partition.topic, unknown)
             # They are read one after the other, and the log may have moved in between.
             end = max(bounds.log_start, bounds.end)
             facts = LogFacts(

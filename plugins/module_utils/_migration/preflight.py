@@ -8,6 +8,7 @@ import concurrent.futures
 import typing as t
 
 from .._control import clusters, groups, permissions
+from .._control.abilities import Ability
 from .._control.topics import cluster_id, partition_counts
 from .._model.connection import Connection
 from .._model.errors import ConnectionFailed, GroupBusy, InvalidInput, MigrationError, NotAuthorized, NotFound, Refused
@@ -31,6 +32,8 @@ from .file_clusters import KEEPS_ROLLBACK, check_cluster, equal_ids
 from .one_cluster import check_nothing_stays, check_rules_fit
 from .setting_differences import SettingDifference, setting_differences
 
+_TOLD = (Ability.MEMBERS, Ability.GROUP_OPERATIONS, Ability.TOPIC_OPERATIONS, Ability.CONFIGS)
+_REMOVAL = (Ability.REMOVE_GROUPS, Ability.REMOVE_OFFSETS)
 _NAMED = 3  # groups that a note names
 _GRANT = "grant it to the user"
 
@@ -89,7 +92,11 @@ def look(
         problems.append(exc)
     problems += _missing_at_source(source, selection, wanted)
     problems += _missing_at_destination(destination, wanted, commits, copies)
+    if copies:
+        problems += permissions.copy_obstacles(destination)
     notes = equal_ids(ids["source"], ids["destination"], one_cluster)
+    notes += permissions.not_told(source, *_TOLD, Ability.STABLE_OFFSETS)
+    notes += permissions.not_told(destination, *_TOLD, *(_REMOVAL if commits else ()))
     differing: list[SettingDifference] = []
     if not problems and not copies:
         counts = (

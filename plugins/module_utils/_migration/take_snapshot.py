@@ -8,7 +8,8 @@ import dataclasses
 import types
 import typing as t
 
-from .._control import clusters, groups
+from .._control import clusters, groups, permissions
+from .._control.abilities import Ability
 from .._control.topics import partition_counts
 from .._model.cluster_identity import ClusterIdentity, Traits
 from .._model.connection import Connection
@@ -29,6 +30,7 @@ from . import not_taken, quiet, selected_groups
 from .file_clusters import KEEPS_ROLLBACK, check_cluster
 
 _NAMED = 5  # groups that a note names
+SECOND_READING = 0.5  # seconds after the first one, at least, where brokers do not tell of open transactions
 
 
 class TakenSnapshot(t.NamedTuple):
@@ -39,7 +41,7 @@ class TakenSnapshot(t.NamedTuple):
     active: groups with members, and their state. moving: others whose commits have moved while they were watched.
     skipped: those of both that were left out for it. members: who is in the active ones, where the brokers tell. opened: the
     groups with open transactions that commit offsets, in words. streams: those of the snapshot that are Kafka Streams
-    applications.
+    applications. not_told: what brokers do not tell of transactions.
     """
 
     snapshot: Snapshot
@@ -52,6 +54,7 @@ class TakenSnapshot(t.NamedTuple):
     members: quiet.Members = types.MappingProxyType({})
     opened: t.Mapping[str, str] = types.MappingProxyType({})
     streams: tuple[str, ...] = ()
+    not_told: t.Sequence[Note] = ()
 
     def notes(self) -> list[Note]:
         """What the user should know and need not stop for."""
@@ -88,7 +91,7 @@ class TakenSnapshot(t.NamedTuple):
             clauses = "; ".join(f"{name}: {open_text(its)}" for name, its in opened.items())
             text = f"Blocked until the transactions end, because nobody knows which offsets they commit: {clauses}."
             notes.append(Note(NoteKind.GROUP_IN_USE, text))
-        return [*notes, *self._group_notes()]
+        return [*notes, *self._group_notes(), *self.not_told]
 
     def _group_notes(self) -> t.Iterator[Note]:
         """Of groups that have nothing to move, and of those whose applications keep more than committed offsets."""
@@ -142,6 +145,9 @@ def take(
     """
     selection.check()
     gone = _gone(removed, connection)
+    not_told = permissions.not_told(connection, Ability.STABLE_OFFSETS)
+    if not_told:  # then at least a commit between two readings is seen
+        idle_wait = max(idle_wait, SECOND_READING)
 
     def look(names: t.Sequence[str]) -> selected_groups.Look:
         readings, without_offsets = selected_groups.read_selected(connection, names, selection, on_blocked, gone)
@@ -171,6 +177,7 @@ def take(
         seen.members,
         quiet.with_open(seen.readings),
         tuple(sorted(name for name, each in readings.items() if each.is_streams(streams_topics))),
+        not_told,
     )
 
 

@@ -25,6 +25,8 @@ class CommittedOffset(t.NamedTuple):
 
 Commits = dict[TopicPartition, CommittedOffset]
 
+UNKNOWN_STATE = "Unknown"  # of a group of which no broker tells whether it has members
+
 
 class GroupKind(enum.StrEnum):
     """What a group is, and so whether it keeps committed offsets: those of the first two kinds do."""
@@ -107,8 +109,8 @@ class GroupReading:
 
     @property
     def has_members(self) -> bool:
-        """Is anybody in it? What is not surely without members has some, states of later brokers included."""
-        return self.exists and self.state not in ("Empty", "Dead")
+        """Is anybody in it, as far as brokers tell? States of later brokers count as with members."""
+        return self.exists and self.state not in ("Empty", "Dead", UNKNOWN_STATE)
 
     @property
     def had_members(self) -> bool:

@@ -60,7 +60,7 @@ class Wanted:
     @property
     def has_zookeeper(self) -> bool:
         """Whether the brokers keep their state in ZooKeeper."""
-        return self.version.startswith("2.")
+        return not self.version.startswith(("3.", "4."))
 
     def differing(self, cluster: Cluster) -> list[str]:
         """The arguments that an existing cluster was not made with."""

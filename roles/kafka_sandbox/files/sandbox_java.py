@@ -20,16 +20,24 @@ import tempfile
 import typing as t
 from pathlib import Path
 
-VERSIONS = ("4.4.0", "4.3.0", "3.9.1", "2.8.2")
+# What people migrate from: only their brokers are fetched.
+OLD_VERSIONS = ("2.6.3", "2.4.1", "2.1.1", "2.0.1", "1.1.1", "0.11.0.3", "0.10.2.2")
+VERSIONS = ("4.4.0", "4.3.0", "3.9.1", "2.8.2", *OLD_VERSIONS)
 DEFAULT_VERSION = "4.3.0"
-# The repository has no MirrorMaker 2 of these: one of another version copies to and from their brokers.
-WITHOUT_MIRROR_MAKER = ("4.4.0",)
+# There is no MirrorMaker 2 of these: one of another version copies to and from their brokers.
+WITHOUT_MIRROR_MAKER = ("4.4.0", *OLD_VERSIONS)
 OLDEST_JAVA = 17
 MAVEN_SECONDS = 900
 COPY_DEPENDENCIES = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 
 # Kafka 4 comes without a logging back-end, and would say nothing; a broker of 2.8 or 3.9 brings its own.
 LOGGING = ("org.slf4j", "slf4j-simple", "1.7.36")
+# What the oldest brokers leave out, or Java has dropped: ZooKeeper 3.4 dies without log4j, Kafka 0.10 without jaxb.
+FOR_OLD_ONES = (
+    ("org.slf4j", "slf4j-log4j12", "1.7.25"),
+    ("log4j", "log4j", "1.2.17"),
+    ("javax.xml.bind", "jaxb-api", "2.3.1"),
+)
 DEPENDENCY = "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version></dependency>"
 PROJECT = """\
 <project xmlns="http://maven.apache.org/POM/4.0.0">
@@ -143,6 +151,10 @@ def locked(name: str) -> t.Iterator[None]:
 
 
 def _needed(version: str) -> t.Iterator[tuple[str, str, str]]:
+    if version in OLD_VERSIONS:
+        yield "org.apache.kafka", "kafka_2.12", version
+        yield from FOR_OLD_ONES
+        return
     yield "org.apache.kafka", "kafka_2.13", version
     yield "org.apache.kafka", "kafka-tools", version
     if version not in WITHOUT_MIRROR_MAKER:

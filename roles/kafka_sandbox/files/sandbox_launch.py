@@ -139,8 +139,8 @@ def _choose_ports(wanted: Wanted) -> list[Ports]:
 def _joined(folder: Path, port: int, nodes: int) -> str | None:
     """The cluster's id as soon as the broker knows that all nodes are there."""
     answer = sandbox_processes.ask_metadata(port)
-    # Whoever answers may be a stranger that took the port first: its cluster has another id.
-    ours = answer and answer.cluster_id == sandbox_settings.stored_cluster_id(folder)
+    # Whoever answers may be a stranger that took the port first: its cluster has another id. Brokers before 2.4 store none.
+    ours = answer and sandbox_settings.stored_cluster_id(folder) in (answer.cluster_id, "")
     return answer.cluster_id if answer and ours and answer.brokers == nodes else None
 
 

@@ -24,7 +24,7 @@ PROC = Path("/proc")  # systems other than Linux have none, and are asked by ps
 LOWEST_PORT, HIGHEST_PORT = 20000, 32768
 # Kafka 4 always complains about its logging ("Reconfiguration failed"): that is no reason for anything.
 REASON = re.compile(r"^(?!.*Reconfiguration failed).*(Exception|Caused by|ERROR|FATAL|Error: )")
-METADATA, METADATA_VERSION = 3, 4  # the oldest version that 4.x still answers; 2.8 knows it too
+METADATA, METADATA_VERSION = 3, 2  # the first version with a cluster id; 0.10 and 4.x answer it
 
 
 class Process(t.NamedTuple):
@@ -119,7 +119,7 @@ def ask_metadata(port: int) -> Metadata | None:
     """
     client = b"streamshift-sandbox"
     header = struct.pack(">hhih", METADATA, METADATA_VERSION, 1, len(client)) + client
-    request = header + struct.pack(">i?", 0, False)  # no topics, create none
+    request = header + struct.pack(">i", 0)  # no topics
     try:
         with socket.create_connection(("127.0.0.1", port), timeout=2) as peer:
             peer.sendall(struct.pack(">i", len(request)) + request)
@@ -131,7 +131,7 @@ def ask_metadata(port: int) -> Metadata | None:
 
 
 def _parse_metadata(answer: bytes) -> Metadata | None:
-    at = 8  # correlation id, throttle time
+    at = 4  # correlation id
     (brokers,) = struct.unpack_from(">i", answer, at)
     at += 4
     for _number in range(brokers):

@@ -98,6 +98,7 @@ def with_zookeeper(folder: Path, node: int, nodes: list[Ports]) -> Settings:
     """One broker of a cluster that keeps its state in ZooKeeper, which listens on the first node's controller port."""
     return _broker(len(nodes)) | {
         "broker.id": str(node),
+        "delete.topic.enable": "true",  # the default since 1.0
         "zookeeper.connect": f"127.0.0.1:{nodes[0].controller}",
         "log.dirs": str(log_folder(folder, node)),
         "listeners": f"PLAINTEXT://127.0.0.1:{nodes[node - 1].plaintext}",
@@ -125,9 +126,9 @@ def zookeeper_port(configuration: Path) -> int:
 
 
 def stored_cluster_id(folder: Path) -> str | None:
-    """The id that the first broker has in its log folder; None before it has one."""
+    """The id that the first broker has in its log folder, "" if it stores none; None before it has written anything."""
     file = log_folder(folder, 1) / "meta.properties"
-    return _read(file).get("cluster.id") if file.exists() else None
+    return _read(file).get("cluster.id", "") if file.exists() else None
 
 
 def _read(file: Path) -> Settings:

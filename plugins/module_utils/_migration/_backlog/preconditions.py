@@ -157,7 +157,12 @@ def check_done(backlog: Backlog, destination: Connection, consumed: t.Collection
 
 
 def check_acls(backlog: Backlog, source: Connection, destination: Connection, members: t.Collection[str]) -> None:
-    """Raise NotAuthorized that names every ACL which is missing on a cluster. members: the destination's groups."""
+    """Raise NotAuthorized that names every ACL which is missing on a cluster, or BrokerError for brokers that are too old.
+
+    members: the destination's groups.
+    """
+    for unfit in permissions.copy_obstacles(destination):
+        raise unfit
     progress, names = all_groups(backlog), [topic.name for topic in backlog.topics]
     require_acls(source, reads_topics={topic.source for topic in backlog.topics})
     require_acls(

@@ -7,14 +7,15 @@ from __future__ import annotations
 import typing as t
 
 from ..._control import commits
-from ..._control.commit_limits import METADATA_LIMIT, metadata_limit
+from ..._control.configs import broker_number
 from ..._model.connection import Connection
 from ..._model.errors import Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.group_state import Commits, CommittedOffset
 from ..._model.receipt import Key
 
-DEFAULT_METADATA_LIMIT = 4096  # of offset.metadata.max.bytes
+METADATA_LIMIT = "offset.metadata.max.bytes"
+DEFAULT_METADATA_LIMIT = 4096
 
 
 def check_targets(destination: Connection, targets: t.Mapping[Key, CommittedOffset | None]) -> None:
@@ -31,7 +32,7 @@ def check_targets(destination: Connection, targets: t.Mapping[Key, CommittedOffs
     lengths = {key: _length(target.metadata) for key, target in sorted(targets.items()) if target and target.metadata}
     if not lengths:
         return
-    limit = metadata_limit(destination)
+    limit = broker_number(destination, METADATA_LIMIT)
     for (group, partition), length in lengths.items():
         if length > (DEFAULT_METADATA_LIMIT if limit is None else limit):
             why = f"the brokers' {METADATA_LIMIT} is {limit}"

@@ -8,6 +8,7 @@ import time
 import typing as t
 
 from ..._control import commits, groups, permissions
+from ..._control.abilities import Ability
 from ..._model.connection import Connection
 from ..._model.errors import BrokerError, GroupBusy, NotAuthorized
 from ..._model.failure_kinds import FailureKind
@@ -161,10 +162,12 @@ def raise_if(wrong: list[str], cluster: str, what: str, remedy: str) -> None:
 def check_write_acls(
     destination: Connection, targets: t.Mapping[Key, Target], what: str, deletes: t.Collection[str] = ()
 ) -> None:
-    """Raise NotAuthorized before anything is written, because what stops half-way leaves groups split.
+    """Raise NotAuthorized, or BrokerError for what brokers cannot do, before anything is written.
 
-    deletes: groups that are removed as a whole. No cluster is asked where nothing is written.
+    Because what stops half-way leaves groups split. deletes: groups that are removed as a whole. No cluster is asked where
+    nothing is written.
     """
+    _check_removal(destination, targets, deletes)
     missing = permissions.missing_acls(
         destination,
         commits_groups={group for (group, _partition), target in targets.items() if target is not None},
@@ -178,6 +181,26 @@ def check_write_acls(
             why=f"without it {what} would stop half-way",
             remedy="grant it to the user of this cluster",
         )
+
+
+def _check_removal(destination: Connection, targets: t.Mapping[Key, Target], deletes: t.Collection[str]) -> None:
+    """Raise BrokerError where brokers cannot remove this, such as single offsets of a group that keeps others."""
+    removed: dict[str, set[TopicPartition]] = {}
+    for (group, partition), target in targets.items():
+        if target is None:
+            removed.setdefault(group, set()).add(partition)
+    if not removed and not deletes:
+        return
+    asked = (Ability.REMOVE_GROUPS, *((Ability.REMOVE_OFFSETS,) if removed else ()))
+    lacking = permissions.not_offered(destination, *asked)
+    if Ability.REMOVE_GROUPS.value in lacking:
+        raise Ability.REMOVE_GROUPS.value.refusal(str(destination), min({*removed, *deletes}))
+    if lacking:
+        kept = {group for (group, _partition), target in targets.items() if target is not None}
+        readings = read_named_groups(destination, removed)
+        for group, partitions in sorted(removed.items()):
+            if group in kept or readings[group].offsets.keys() - partitions:
+                raise Ability.REMOVE_OFFSETS.value.refusal(str(destination), group)
 
 
 def remove_groups(destination: Connection, names: t.Collection[str], remedy: str) -> None:

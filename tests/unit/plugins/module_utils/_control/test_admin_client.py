@@ -86,7 +86,19 @@ def test_the_most_telling_of_several_reasons_is_told():
 @pytest.mark.parametrize(
     ("error", "kind", "said"),
     [
-        (errors.IncompatibleBrokerVersion("no DescribeConfigs"), BrokerError, "too old"),
+        (errors.IncompatibleBrokerVersion("no DescribeConfigs"), BrokerError, "do not offer a request that is needed"),
+        (
+            errors.IncompatibleBrokerVersion("Kafka broker does not support the 'OffsetDeleteRequest' Kafka protocol."),
+            BrokerError,
+            "cannot remove single committed offsets: they do not offer OffsetDelete 0, which Kafka has since 2.4",
+        ),
+        (
+            errors.IncompatibleBrokerVersion(
+                "No version of the 'OffsetFetchRequest' Kafka protocol is supported by both the client [2-7] and broker [0-1]."
+            ),
+            BrokerError,
+            "cannot read all that a group has committed: they do not offer OffsetFetch 2, which Kafka has since 0.10.2",
+        ),
         (errors.ClusterAuthorizationFailedError(), NotAuthorized, "CLUSTER_AUTHORIZATION_FAILED"),
         (errors.KafkaConnectionError("gone"), ConnectionFailed, "advertised.listeners"),
         (errors.UnknownError(), BrokerError, "the broker refused"),

@@ -103,6 +103,9 @@ class Cluster:
         self.after_reading()
         return found
 
+    def not_offered(self, _connection: object, *_abilities: object) -> list[object]:
+        return []
+
     def missing_acls(self, _connection: object, **needs: t.Collection[str]) -> list[str]:
         of = {"commits_groups": "GROUP READ", "deletes_groups": "GROUP DELETE", "commits_topics": "TOPIC READ"}
         wanted = [f"{of[kind]} on {name}" for kind, names in needs.items() for name in sorted(names)]
@@ -146,7 +149,7 @@ class Cluster:
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
     """Billing has committed before, shipping never."""
     its = Cluster(billing={P0: CommittedOffset(90), P1: CommittedOffset(10, "old")})
-    monkeypatch.setattr(use_case.limits, "metadata_limit", lambda _connection: 4096)
+    monkeypatch.setattr(use_case.limits, "broker_number", lambda _connection, _name: 4096)
     its.identities = known_by_id(monkeypatch, lambda _connection: "cloud-id")
     for room in ("groups", "commits", "permissions"):
         monkeypatch.setattr(use_case.writing, room, its)

@@ -91,6 +91,9 @@ class Cluster:
             for name in names
         }
 
+    def not_offered(self, _connection: object, *_abilities: object) -> list[object]:
+        return []
+
     def missing_acls(self, _connection: object, **_needs: t.Collection[str]) -> list[str]:
         return self.lacking
 

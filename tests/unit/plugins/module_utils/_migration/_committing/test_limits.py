@@ -16,7 +16,7 @@ CLOUD = connection_from({"bootstrap_servers": ["127.0.0.1:1"]}, "destination clu
 
 
 def check(monkeypatch, metadata, limit):
-    monkeypatch.setattr(limits, "metadata_limit", lambda _connection: limit)
+    monkeypatch.setattr(limits, "broker_number", lambda _connection, _name: limit)
     targets = {("billing", TopicPartition("orders", 0)): CommittedOffset(1, "short")}
     targets[("billing", TopicPartition("orders", 1))] = CommittedOffset(1, metadata)
     limits.check_targets(CLOUD, {**targets, ("billing", TopicPartition("orders", 2)): None})
@@ -41,5 +41,5 @@ def test_who_may_not_read_the_limit_is_told_how(monkeypatch):
 
 
 def test_no_cluster_is_asked_where_nothing_has_metadata(monkeypatch):
-    monkeypatch.setattr(limits, "metadata_limit", lambda _connection: pytest.fail("it was asked"))
+    monkeypatch.setattr(limits, "broker_number", lambda _connection, _name: pytest.fail("it was asked"))
     limits.check_targets(CLOUD, {("billing", TopicPartition("orders", 0)): CommittedOffset(1)})

@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What brokers can do since which version of Kafka, what it is needed for, and what happens without it.
+
+Sources: https://kafka.apache.org/protocol, and what brokers of each version answer to ApiVersions. Error messages, notes, and a
+table in docs/works-with.md are made of this. Services may offer less than the Kafka whose other requests they know.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+import typing as t
+
+from .._model.errors import BrokerError
+from .kafka_library import KafkaAdminClient
+
+
+class Need(t.NamedTuple):
+    """A request in this version or a later one. since: the first Kafka that answers it.
+
+    use: what it does, after "to". without: what a run does, or what you can do, where brokers do not offer it; a sentence
+    without its full stop.
+    """
+
+    request: str
+    key: int
+    version: int
+    since: str
+    use: str
+    without: str
+
+    def refusal(self, cluster: str, group: str | None = None, remedy: str | None = None) -> BrokerError:
+        """The error where nothing can be done without it. remedy: instead of what `without` says."""
+        return BrokerError(
+            f"the brokers cannot {self.use}",
+            cluster=cluster,
+            group=group,
+            why=f"they do not offer {self.request} {self.version}, which Kafka has since {self.since}",
+            remedy=remedy or self.without,
+        )
+
+
+_BY_FILE = "Give the offsets as a CSV file, and write the plan as CSV for kafka-consumer-groups"
+
+
+class Ability(enum.Enum):
+    """What is asked of brokers that not every one can do."""
+
+    LOG_ENDS = Need(
+        "ListOffsets", 2, 1, "0.10.1", "find where logs begin and end", "Nothing can be planned. Upgrade the brokers"
+    )
+    ALL_OFFSETS = Need("OffsetFetch", 9, 2, "0.10.2", "read all that a group has committed", _BY_FILE)
+    GROUP_LIST = Need("ListGroups", 16, 0, "0.9", "find groups by patterns", "Name the groups instead of patterns")
+    MEMBERS = Need(
+        "DescribeGroups",
+        15,
+        0,
+        "0.9",
+        "see whether groups have members",
+        "Stop the consumers of the groups yourself. Only committed offsets that change are noticed",
+    )
+    COORDINATORS = Need("FindCoordinator", 10, 0, "0.9", "find the coordinator of a group", _BY_FILE)
+    COMMITS = Need("OffsetCommit", 8, 2, "0.9", "commit offsets", _BY_FILE)
+    NO_CREATION = Need(
+        "Metadata",
+        3,
+        4,
+        "0.11",
+        "ask for a topic without creating it",
+        "All topics are listed, and none is asked for that is not in the list",
+    )
+    ISOLATION = Need(
+        "ListOffsets",
+        2,
+        2,
+        "0.11",
+        "find where open transactions begin",
+        "The end of a log counts as the end of what consumers read, as it is without transactions",
+    )
+    CONFIGS = Need(
+        "DescribeConfigs",
+        32,
+        0,
+        "0.11",
+        "read the settings of topics",
+        "A plan takes topics for compacted at the source and for stamped by the broker at the destination, so it reads more, "
+        "and some offsets are safe that could be exact. No topics can be promoted, and no backlog copied from these brokers",
+    )
+    TRANSACTIONS = Need(
+        "AddPartitionsToTxn",
+        24,
+        0,
+        "0.11",
+        "write in transactions, and records with headers",
+        "No backlog can be copied to these brokers",
+    )
+    ACLS = Need("DescribeAcls", 29, 0, "0.11", "read ACLs", "Promote topics without ACLs")
+    PREFIXED_ACLS = Need("CreateAcls", 30, 1, "2.0", "create prefixed ACLs", "Promote topics without ACLs")
+    TRANSACTION_COORDINATORS = Need(
+        "FindCoordinator",
+        10,
+        1,
+        "0.11",
+        "find the coordinator of a transaction",
+        "No backlog can be copied to these brokers",
+    )
+    ADD_PARTITIONS = Need("CreatePartitions", 37, 0, "1.0", "add partitions", "Add them with kafka-topics")
+    LOG_SIZES = Need(
+        "DescribeLogDirs",
+        35,
+        0,
+        "1.0",
+        "tell how large logs are, and how much room there is",
+        "A copy does not check whether there is room for it",
+    )
+    REMOVE_GROUPS = Need(
+        "DeleteGroups",
+        42,
+        0,
+        "1.1",
+        "remove groups",
+        "Old groups of a rename, and offsets that a rollback would remove, stay until they expire (offsets.retention.minutes)",
+    )
+    GROUP_OPERATIONS = Need(
+        "DescribeGroups",
+        15,
+        3,
+        "2.3",
+        "find out what the user may do with groups",
+        "ACLs on groups are not checked in advance. If one is missing, the step that needs it fails",
+    )
+    TOPIC_OPERATIONS = Need(
+        "Metadata",
+        3,
+        8,
+        "2.3",
+        "find out what the user may do with topics",
+        "ACLs on topics are not checked in advance. If one is missing, the step that needs it fails",
+    )
+    ALTER_CONFIGS = Need(
+        "IncrementalAlterConfigs", 44, 0, "2.3", "change single settings of topics", "Change them with kafka-configs"
+    )
+    REMOVE_OFFSETS = Need(
+        "OffsetDelete",
+        47,
+        0,
+        "2.4",
+        "remove single committed offsets",
+        "A rollback removes groups that had none before, and cannot remove single offsets of other groups",
+    )
+    STABLE_OFFSETS = Need(
+        "OffsetFetch",
+        9,
+        7,
+        "2.5",
+        "find out whether a transaction that commits offsets is open",
+        "Committed offsets are read twice. If such a transaction is open, and commits later, the group reads its records "
+        "again; none is skipped. No backlog can be copied to these brokers",
+    )
+    GROUP_STATES = Need("ListGroups", 16, 4, "2.6", "list groups with their states", "Each group is described")
+    TOPIC_IDS = Need(
+        "Metadata",
+        3,
+        10,
+        "2.8",
+        "tell topics that were created again",
+        "Clusters are told apart by ids, addresses and logs",
+    )
+    CLUSTER_OPERATIONS = Need(
+        "DescribeCluster",
+        60,
+        0,
+        "2.8",
+        "find out what the user may do with the cluster",
+        "ACLs on the cluster are not checked in advance. If one is missing, the step that needs it fails",
+    )
+    TOPICS_BY_ID = Need(
+        "DeleteTopics",
+        20,
+        6,
+        "2.8",
+        "delete a topic only if it is the one that was created",
+        "Topics that were created stay. Delete them with kafka-topics",
+    )
+    MANY_GROUPS = Need(
+        "OffsetFetch", 9, 8, "3.0", "read the offsets of many groups at once", "A request is sent for each group"
+    )
+    MANY_COORDINATORS = Need(
+        "FindCoordinator",
+        10,
+        4,
+        "3.0",
+        "find the coordinators of many groups at once",
+        "A request is sent for each group",
+    )
+    OPEN_TRANSACTIONS = Need(
+        "ListTransactions", 66, 0, "3.0", "name open transactions", "Messages do not name the transactions"
+    )
+
+
+def can(client: KafkaAdminClient, ability: Ability) -> bool:
+    """Whether the brokers offer it."""
+    versions: t.Any = client._manager.broker_version_data  # known as soon as a client is connected
+    _lowest, highest = versions.api_versions.get(ability.value.key, (0, -1))
+    return bool(highest >= ability.value.version)
+
+
+def needed(text: str) -> Need | None:
+    """What a request was needed for that the brokers do not offer. text: how the library says so."""
+    found = re.search(r"'(\w+)Request'(?:.*client \[(\d+)-)?", text)
+    if found is None:
+        return None
+    known = [each.value for each in Ability if each.value.request == found[1]]
+    lowest = int(found[2] or 0)
+    return next((need for need in sorted(known, key=lambda need: need.version) if need.version >= lowest), None)

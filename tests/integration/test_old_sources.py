@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Groups come from brokers that know neither stable offsets nor the operations of a user, to a cluster of today."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import time
+
+import pytest
+
+from testbed.clients import Message, commit, committed, create_topic, delete_topic, produce, produce_in_transactions
+from testbed.sandbox import start
+from tests.support.clusters import KafkaCluster
+from tests.support.consumers import unconsumed
+from tests.support.modules import Migration, refuses, succeeds
+from tests.support.replication_tool import copy
+
+VERSIONS = ("1.1.1", "0.11.0.3")
+
+
+@pytest.fixture(scope="session")
+def old_sources(shared_clusters):
+    """A cluster of each version, by version, both started at once."""
+
+    def begin(version):
+        return KafkaCluster(start(f"source-{version.replace('.', '-')}", shared_clusters, version=version, memory="300m"))
+
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        return dict(zip(VERSIONS, pool.map(begin, VERSIONS), strict=True))
+
+
+@pytest.fixture(params=VERSIONS)
+def old_source(request, old_sources):
+    """Each version in turn."""
+    return old_sources[request.param]
+
+
+@pytest.fixture
+def orders(old_source, destination, topic):
+    """A topic of three partitions with committed and aborted transactions, copied; a group of its name lags on two of them.
+
+    The group has committed for another topic, too, which was deleted since.
+    """
+    gone = f"{topic}-gone"
+    create_topic(old_source, topic, 3)
+    create_topic(old_source, gone)
+    create_topic(destination, topic, 3)
+    now = int(time.time() * 1000)
+    messages = [Message(b"%d" % n, b"k%d" % (n % 7), (("n", b"1"),), now + n, n % 3) for n in range(90)]
+    produce(old_source, topic, messages)
+    in_transactions = [[Message(b"%s %d" % (word, n), timestamp=now) for n in range(5)] for word in (b"kept", b"aborted")]
+    produce_in_transactions(old_source, topic, zip(in_transactions, (True, False), strict=True))
+    produce(old_source, topic, [Message(b"last", timestamp=now)])
+    copy(old_source, destination, topic, junk=2)
+    commit(old_source, topic, {(topic, 0): (33, "kept"), (topic, 1): 30, (gone, 0): 0})
+    delete_topic(old_source, gone)
+    return topic
+
+
+@pytest.fixture
+def migration(old_source, destination, tmp_path):
+    return Migration(tmp_path / "migration", old_source, destination)
+
+
+def test_a_group_goes_on_exactly_and_is_rolled_back(migration, old_source, destination, orders):
+    info = succeeds("kafka_migration_info", source=migration.source, destination=migration.destination, groups=[orders])
+    assert info["problems"] == []
+    assert info["note_kinds"].count("not_told") == 3, info["notes"]
+    commit(destination, orders, {(orders, 0): (7, "before")})
+    planned = migration.carried_out(orders)
+    verdicts = {partition: entry["verdict"] for (topic, partition), entry in planned.items() if topic == orders}
+    assert verdicts == {0: "exact", 1: "exact", 2: "uncommitted"}
+    assert unconsumed(destination, orders, orders) == unconsumed(old_source, orders, orders)
+    assert committed(destination, orders)[orders, 0][1] == "kept"
+    migration.roll_back()
+    assert committed(destination, orders) == {(orders, 0): (7, "before")}
+
+
+def test_the_list_shows_the_group_with_its_lag(old_source, orders):
+    (shown,) = succeeds("kafka_group_info", cluster=old_source.connection, groups=[orders])["groups"]
+    assert (shown["state"], shown["lag"]) == ("Empty", 10)
+
+
+def test_what_cannot_be_removed_is_refused_before_anything_is_written(old_source, destination, topic, tmp_path):
+    """Back to the old cluster: a rollback would have to remove an offset of a group that keeps another one."""
+    create_topic(old_source, topic, 2)
+    create_topic(destination, topic, 2)
+    produce(destination, topic, [Message(b"%d" % n, partition=n % 2) for n in range(20)])
+    copy(destination, old_source, topic)
+    commit(destination, topic, {(topic, 0): 5, (topic, 1): 6})
+    commit(old_source, topic, {(topic, 0): 1})
+    migration = Migration(tmp_path / "back", destination, old_source)
+    migration.plan(topic)
+    migration.commit()
+    assert committed(old_source, topic) == {(topic, 0): (5, ""), (topic, 1): (6, "")}
+    message = migration.roll_back(via=refuses)
+    assert f"group {topic}: the brokers cannot remove" in message
+    assert committed(old_source, topic) == {(topic, 0): (5, ""), (topic, 1): (6, "")}

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""docs/works-with.md says of each request what the code knows of it, and no request is needed in two ways."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.abilities import Ability
+
+PAGE = Path(__file__).parents[2] / "docs/works-with.md"
+
+
+def test_the_table_of_old_brokers_is_that_of_the_code():
+    needs = [ability.value for ability in Ability]
+    rows = [f"| {its.since} | {its.use} | {its.request} {its.version} | {its.without}. |" for its in needs]
+    assert "\n".join(rows) in PAGE.read_text(encoding="utf-8"), "\n".join(rows)
+
+
+def test_each_version_of_a_request_is_needed_for_one_thing():
+    found = [(ability.value.key, ability.value.version) for ability in Ability]
+    assert len(found) == len(set(found))

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A proxy before a broker, which hides requests and caps their versions, as services do that offer only part of Kafka.
+
+The broker must advertise the proxy's address. A client that asks for what is hidden is cut off.
+Format: https://kafka.apache.org/protocol#The_Messages_ApiVersions
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import socket
+import socketserver
+import struct
+import threading
+import typing as t
+
+from kafka.protocol.api_key import ApiKey
+
+API_VERSIONS, UNSUPPORTED_VERSION = 18, 35
+
+
+@dataclasses.dataclass
+class Offer:
+    """What the service leaves of Kafka.
+
+    hidden: requests that it does not know. capped: the highest version of others, or the lowest that the broker knows.
+    asked: the hidden requests that a client has sent all the same.
+    """
+
+    hidden: t.Collection[str] = ()
+    capped: t.Mapping[str, int] = dataclasses.field(default_factory=dict)
+    asked: set[str] = dataclasses.field(default_factory=set)
+
+    def left_of(self, answer: bytes) -> bytes:
+        """An answer to ApiVersions 0, without what is not offered."""
+        hidden = {ApiKey[name].value for name in self.hidden}
+        capped = {ApiKey[name].value: version for name, version in {**self.capped, "ApiVersions": 0}.items()}
+        rows = struct.iter_unpack(">hhh", answer[10:])
+        left = [(key, low, max(low, min(high, capped.get(key, high)))) for key, low, high in rows if key not in hidden]
+        return answer[:6] + struct.pack(">i", len(left)) + b"".join(struct.pack(">hhh", *row) for row in left)
+
+
+@contextlib.contextmanager
+def before(port: int, offer: Offer, listen: int) -> t.Iterator[None]:
+    """Let clients of the port `listen` reach the broker at `port`, as far as the offer goes at that moment."""
+
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            with socket.create_connection(("127.0.0.1", port)) as broker, contextlib.suppress(OSError):
+                self.versions: set[int] = set()  # correlation ids of what asks for versions
+                back = threading.Thread(target=self._answers, args=(broker,), daemon=True)
+                back.start()
+                for frame in _frames(self.request):
+                    if not self._takes(frame):
+                        break
+                    if (own := self._refusal(frame)) is not None:
+                        _send(self.request, own)
+                    else:
+                        _send(broker, frame)
+                for end in (broker, self.request):
+                    end.shutdown(socket.SHUT_RDWR)
+
+        def _takes(self, frame: bytes) -> bool:
+            name = next((each.name for each in ApiKey if each.value == struct.unpack(">h", frame[:2])[0]), "")
+            if name in offer.hidden:
+                offer.asked.add(name)
+            return name not in offer.hidden
+
+        def _refusal(self, frame: bytes) -> bytes | None:
+            """Of a question for versions that is not of version 0, so that the client asks by that."""
+            key, version, correlation = struct.unpack(">hhi", frame[:8])
+            if key != API_VERSIONS:
+                return None
+            if version == 0:
+                self.versions.add(correlation)
+                return None
+            return struct.pack(">ihihhh", correlation, UNSUPPORTED_VERSION, 1, API_VERSIONS, 0, 0)
+
+        def _answers(self, broker: socket.socket) -> None:
+            with contextlib.suppress(OSError):
+                for frame in _frames(broker):
+                    known = struct.unpack(">i", frame[:4])[0] in self.versions
+                    _send(self.request, offer.left_of(frame) if known else frame)
+                    self.versions.discard(struct.unpack(">i", frame[:4])[0])
+
+    class Server(socketserver.ThreadingTCPServer):
+        allow_reuse_address, daemon_threads = True, True
+
+    with Server(("127.0.0.1", listen), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield
+        server.shutdown()
+
+
+def _frames(end: socket.socket) -> t.Iterator[bytes]:
+    with end.makefile("rb") as stream, contextlib.suppress(OSError):
+        while len(size := stream.read(4)) == 4:
+            yield stream.read(struct.unpack(">i", size)[0])
+
+
+def _send(end: socket.socket, frame: bytes) -> None:
+    end.sendall(struct.pack(">i", len(frame)) + frame)
