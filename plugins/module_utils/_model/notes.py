@@ -46,6 +46,7 @@ class NoteKind(enum.StrEnum):
     NOT_COUNTED = "not_counted"
     TO_COME = "to_come"
     ABSENT = "absent"
+    NEW_RECORDS = "new_records"
     REPEATED = "repeated"
     RECOPIED = "recopied"
     DESTINATION_ONLY = "destination_only"

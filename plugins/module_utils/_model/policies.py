@@ -83,6 +83,13 @@ class OnAbsent(enum.StrEnum):
     WARN = "warn"
 
 
+class OnNewRecords(enum.StrEnum):
+    """A return finds records that were produced at the cluster that is left, and that the other one does not have."""
+
+    FAIL = "fail"
+    LEAVE = "leave"
+
+
 class OnLostProgress(enum.StrEnum):
     """The progress of a copy is gone, and records of it are at the destination."""
 
