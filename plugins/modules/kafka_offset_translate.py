@@ -273,13 +273,13 @@ options:
   on_new_records:
     description:
       - For a return, where the source is the cluster that the groups were migrated to. What to do if the source has
-        records that the destination does not have, because they were produced at the source since.
+        records that the destination does not have, because they were produced at the source since. Leave the option out for a
+        migration, where a replication tool copies such records.
       - V(fail) blocks the group-partition with the reason C(new_records), their number and the first one's offset, unless
         the group has consumed them and the destination has a later record that it has consumed.
       - V(leave) sets the group after everything at the destination that it has consumed. The other records stay at the
         source, and the group does not get those that it has not consumed. C(detail) says how many these are. The verdict is
         V(safe) with the reason C(new_records).
-      - Without the option, the module expects that the replication tool copies these records.
       - The module reads up to O(search_limit) offsets of each log from the group's offset on. With V(fail), it blocks a
         group-partition with more.
     type: str
