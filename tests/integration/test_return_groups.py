@@ -6,11 +6,13 @@ from __future__ import annotations
 
 import collections
 import json
+import re
 import time
 
 import pytest
-from confluent_kafka import Consumer
+from confluent_kafka import Consumer, Producer
 
+from testbed.background import Background
 from testbed.clients import Message, commit, committed, create_topic, delete_records, log_bounds, produce
 from testbed.live_tool import LiveTool
 from tests.support.consumers import member
@@ -205,3 +207,35 @@ def test_what_cannot_be_returned_is_refused_and_a_return_is_rolled_back(world):
     assert committed(world.old, world.group) == before
     done(world.controller.rollback(groups=[world.group], on_rewind="rewind"))
     assert "is rolled back" in failed(world.take_back())
+
+
+def test_who_still_writes_is_named_and_may_stop_a_migration(world):
+    world.produce(100)
+    world.copy()
+    world.consume(20)
+    producer = Producer(
+        {
+            "bootstrap.servers": ",".join(world.old.bootstrap_servers),
+            "transactional.id": f"{world.group}-shop",
+            "log_level": 0,
+        }
+    )
+    producer.init_transactions(30)
+
+    def write(over):
+        while not over.wait(0.2):
+            producer.begin_transaction()
+            producer.produce(world.old_topic, b"more", b"key", 0)
+            producer.commit_transaction(30)
+
+    writing = Background(write).start()
+    try:
+        refused = failed(world.migrate(idle_wait=3, on_still_written="fail"))
+        assert re.search(r'"kind":\s*"still_written"', refused)
+        assert f"{world.group}-shop" in refused
+        assert committed(world.new, world.new_group) == {}
+        noted = done(world.migrate(idle_wait=3))
+        assert f"still_written: Producers still write at the source: {world.old_topic}: " in noted.output
+    finally:
+        writing.end()
+    assert len(committed(world.new, world.new_group)) == PARTITIONS

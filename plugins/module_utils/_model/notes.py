@@ -31,6 +31,7 @@ class NoteKind(enum.StrEnum):
     # groups
     GROUP_IN_USE = "group_in_use"
     SOURCE_IN_USE = "source_in_use"
+    STILL_WRITTEN = "still_written"
     STREAMS_GROUP = "streams_group"
     SINK_GROUP = "sink_group"
     UNCOMMITTED = "uncommitted"

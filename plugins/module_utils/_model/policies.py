@@ -135,6 +135,13 @@ class OnActiveGroup(enum.StrEnum):
     FAIL = "fail"
 
 
+class OnStillWritten(enum.StrEnum):
+    """Producers write at the source while groups are committed at the destination."""
+
+    NOTE = "note"
+    FAIL = "fail"
+
+
 class OnOutOfRange(enum.StrEnum):
     """A reset asks for an offset outside of the log."""
 

@@ -163,7 +163,7 @@ def _matching(entry: PlanEntry, *, log_append_time: bool) -> Matching:
 def _blocked(entry: PlanEntry, staying: Staying) -> PlanEntry:
     remedy = (
         "let a replication tool copy them to the destination and wait for it by wait_for_replication, or set on_new_records to "
-        "leave to leave them behind"
+        "leave to go on without them"
     )
     if staying.unconsumed is None:
         remedy = f"raise search_limit to have them counted; {remedy}"

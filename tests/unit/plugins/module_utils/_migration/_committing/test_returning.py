@@ -27,9 +27,9 @@ def line(new, *olds, written=AT):
     return ReceiptEntry(*place(new), None, written, written, tuple(map(place, olds)))
 
 
-def names(*entries, mapping=Mapping(), **selection):
+def names(*entries, mapping=None, **selection):
     given = Selection(**({"group_patterns": (".*",)} | selection))
-    return return_names(Receipt("D", entries), given, mapping, "cloud")
+    return return_names(Receipt("D", entries), given, mapping or Mapping(), "cloud")
 
 
 def test_equal_names_need_no_rules():
