@@ -12,8 +12,19 @@ import time
 import pytest
 from confluent_kafka import Consumer, Producer
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.producers import last_writers
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from testbed.background import Background
-from testbed.clients import Message, commit, committed, create_topic, delete_records, log_bounds, produce
+from testbed.clients import (
+    Message,
+    commit,
+    committed,
+    create_topic,
+    delete_records,
+    log_bounds,
+    produce,
+    produce_in_transactions,
+)
 from testbed.live_tool import LiveTool
 from tests.support.consumers import member
 from tests.support.playbooks import Controller, done, failed
@@ -239,3 +250,16 @@ def test_who_still_writes_is_named_and_may_stop_a_migration(world):
     finally:
         writing.end()
     assert len(committed(world.new, world.new_group)) == PARTITIONS
+
+
+def test_brokers_of_each_version_tell_who_has_written(cluster, connection, topic):
+    create_topic(cluster, topic, PARTITIONS, retention_ms=-1)
+    produce(cluster, topic, [Message(b"plain", timestamp=NOW)], enable_idempotence=True)
+    produce_in_transactions(
+        cluster, topic, [([Message(b"more", timestamp=NOW + 5, partition=1)], True)], transactional_id=topic
+    )
+    found = last_writers(connection, [TopicPartition(topic, number) for number in range(PARTITIONS)])
+    told = {where.partition: [(writer.last, writer.transactional_id) for writer in its] for where, its in found.items()}
+    name = "" if cluster.name == "old" else topic
+    assert told in ({0: [(NOW, "")], 1: [(NOW + 5, name)]}, {})
+    assert told or cluster.name == "old"

@@ -17,7 +17,7 @@ from ..._model.selection import Selection
 from . import rollback
 
 _SHOWN = 5
-Rows = list[dict[str, t.Any]]
+MapRows = list[dict[str, t.Any]]
 
 
 class ReturnNames(t.NamedTuple):
@@ -30,8 +30,8 @@ class ReturnNames(t.NamedTuple):
     groups: list[str]
     topics: list[str]
     exclude_topic_patterns: list[str] | None
-    topic_map: Rows
-    group_map: Rows
+    topic_map: MapRows
+    group_map: MapRows
     repartitioned: list[str]
     replication_policy: dict[str, str] | None = None
 
@@ -114,13 +114,13 @@ def _topics(entries: t.Iterable[ReceiptEntry], cluster: str) -> dict[str, str]:
     return names
 
 
-def _group_rows(entries: t.Iterable[ReceiptEntry]) -> Rows:
+def _group_rows(entries: t.Iterable[ReceiptEntry]) -> MapRows:
     """Rules of group_map: by topic where a group was made of several that consume different topics."""
     names: dict[str, dict[str, set[str]]] = {}
     for entry in entries:
         its = names.setdefault(entry.group, {}).setdefault(entry.partition.topic, set())
         its.update(origin.group for origin in entry.origins)
-    rows: Rows = []
+    rows: MapRows = []
     for group, by_topic in sorted(names.items()):
         origins = sorted(set().union(*by_topic.values()))
         if all(len(its) == len(origins) for its in by_topic.values()):

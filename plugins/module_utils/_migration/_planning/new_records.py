@@ -23,7 +23,7 @@ from ..._model.verdicts import Reason, Verdict
 from ..cluster_logs import ClusterLogs
 from .settling import PAUSE
 
-Key = t.TypeVar("Key")
+_Key = t.TypeVar("_Key")
 _HIDDEN = 64  # offsets of transaction markers that may follow the last consumed record
 
 
@@ -48,14 +48,14 @@ class Staying(t.NamedTuple):
 
 
 def with_new_records(
-    entries: t.Mapping[Key, PlanEntry],
+    entries: t.Mapping[_Key, PlanEntry],
     source: ClusterLogs,
     destination: ClusterLogs,
     policy: OnNewRecords,
     budget: int,
     wait: float,
     say: Say,
-) -> dict[Key, PlanEntry]:
+) -> dict[_Key, PlanEntry]:
     """The entries that on_new_records changes.
 
     :param source, destination: the edges of all logs are known. What comes to the source later is not counted.
@@ -108,8 +108,8 @@ def _place(entry: PlanEntry) -> tuple[int, int] | None:
 
 
 def _staying(
-    entries: t.Mapping[Key, PlanEntry], source: ClusterLogs, destination: ClusterLogs, budget: int
-) -> dict[Key, Staying]:
+    entries: t.Mapping[_Key, PlanEntry], source: ClusterLogs, destination: ClusterLogs, budget: int
+) -> dict[_Key, Staying]:
     """Of each entry, after all that they need was read at once."""
     for side, is_source in ((source, True), (destination, False)):
         spans: dict[t.Any, set[tuple[int, int]]] = {}
