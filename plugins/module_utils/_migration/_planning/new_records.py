@@ -24,19 +24,21 @@ from ..cluster_logs import ClusterLogs
 from .settling import PAUSE
 
 _Key = t.TypeVar("_Key")
-_HIDDEN = 64  # offsets of transaction markers that may follow the last consumed record
+_BESIDE = 64  # offsets that are read before those that count: they show what of the records the tools have kept
 
 
 class Staying(t.NamedTuple):
     """Records that only the source has. None: not counted, because more than search_limit offsets would have to be read.
 
     unconsumed: those from the committed offset on; first: the source offset of the first of them. consumed: those that
-    follow the last consumed record that both clusters have.
+    follow the last consumed record that both clusters have. doubted: the destination offset of the record that was taken for the
+    last consumed one, and has another time than all that the group has consumed; None where it is that record.
     """
 
     unconsumed: int | None
     first: int | None
     consumed: int
+    doubted: int | None = None
 
     def __str__(self) -> str:
         unconsumed = "an unknown number of unconsumed records"
@@ -74,9 +76,9 @@ def with_new_records(
         destination.learn({asked[key].partition for key in late})
         found |= _staying({key: asked[key] for key in late}, source, destination, budget)
     return {
-        key: _blocked(entry, found[key]) if policy == OnNewRecords.FAIL else _left(entry, found[key])
+        key: _changed(entry, found[key], policy)
         for key, entry in asked.items()
-        if found[key].unconsumed != 0 or found[key].consumed
+        if found[key].unconsumed != 0 or found[key].consumed or found[key].doubted is not None
     }
 
 
@@ -116,48 +118,95 @@ def _staying(
         for entry in entries.values():
             if _fits(entry, source, destination, budget):
                 partition = entry.source[0].partition if is_source else entry.partition
-                start, end = _spans(entry, source, destination)[0 if is_source else 1]
-                spans.setdefault(partition, set()).update(side.logs[partition].unread(start, end))
+                its = [_spans(entry, source, destination)[0 if is_source else 1]]
+                its += [_anchor(entry)] if is_source else []
+                for start, end in its:
+                    spans.setdefault(partition, set()).update(side.logs[partition].unread(start, end))
         side.read({partition: each for partition, each in spans.items() if each})
     return {key: _counted(entry, source, destination, budget) for key, entry in entries.items()}
 
 
 def _spans(entry: PlanEntry, source: ClusterLogs, destination: ClusterLogs) -> tuple[tuple[int, int], tuple[int, int]]:
-    """What is read of both logs: all that is unconsumed, and at the source the consumed records that have not come."""
+    """What is read of both logs: all that is unconsumed, consumed records that have not come, and some before these."""
     committed, offset = _place(entry) or (0, 0)
-    consumed = entry.to_come + _HIDDEN if entry.offset is None and entry.to_come else 0
     log, other = source.logs[entry.source[0].partition], destination.logs[entry.partition]
-    return (max(log.facts.log_start, committed - consumed), log.end), (offset, other.end)
+    start, other_start = committed - _lag(entry) - _BESIDE, offset - _BESIDE
+    return (max(log.facts.log_start, start), log.end), (max(other.facts.log_start, other_start), other.end)
+
+
+def _lag(entry: PlanEntry) -> int:
+    """How many consumed offsets follow the last consumed record that has come, where the entry is blocked for that."""
+    return (entry.to_come or 0) if entry.offset is None else 0
 
 
 def _fits(entry: PlanEntry, source: ClusterLogs, destination: ClusterLogs, budget: int) -> bool:
-    return all(end - start <= budget for start, end in _spans(entry, source, destination))
+    return all(end - start <= budget + _BESIDE for start, end in _spans(entry, source, destination))
 
 
 def _counted(entry: PlanEntry, source: ClusterLogs, destination: ClusterLogs, budget: int) -> Staying:
     committed, offset = _place(entry) or (0, 0)
-    to_come = (entry.to_come or 0) if entry.offset is None else 0
+    to_come = _lag(entry)
     if not _fits(entry, source, destination, budget):
         return Staying(None, None, to_come)
-    (start, end), (_offset, other_end) = _spans(entry, source, destination)
-    log, other = source.logs[entry.source[0].partition], destination.logs[entry.partition]
-    consumed = log.between(start, committed) if to_come else []
-    reached = consumed[-1].offset - to_come if consumed else 0
-    matching = _matching(entry, log_append_time=other.facts.log_append_time)
-    lacking = missing(log.between(max(start, committed), end), other.between(offset, other_end), matching.key)
-    return Staying(len(lacking), _first(lacking), sum(record.offset > reached for record in consumed))
+    spans = _spans(entry, source, destination)
+    records = source.logs[entry.source[0].partition].between(*spans[0])
+    other = destination.logs[entry.partition]
+    copies = other.between(*spans[1])
+    # Brokers that stamp records, and users of match_on, say that times are not kept.
+    times = source.match_on.timestamp and not other.facts.log_append_time
+    consumed = [record.offset for record in records if record.offset < committed]
+    reached = consumed[-1] - to_come if consumed else -1
+    matching = _matching(records, copies, times)
+    lacking = missing(
+        [record for record in records if record.offset >= committed],
+        [copy for copy in copies if copy.offset >= offset],
+        matching.key,
+    )
+    doubted = None
+    if times and (
+        entry.evidence.before if not to_come else reached >= source.logs[entry.source[0].partition].facts.log_start
+    ):
+        records += source.logs[entry.source[0].partition].between(*_anchor(entry))
+        doubted = _doubted(records, [copy for copy in copies if copy.offset < offset], matching)
+    return Staying(len(lacking), _first(lacking), sum(at > reached for at in consumed) if to_come else 0, doubted)
+
+
+def _anchor(entry: PlanEntry) -> tuple[int, int]:
+    """The last consumed record that has come, where the plan names it: it may be far before the committed offset."""
+    before = entry.evidence.before
+    return (before.source, before.source + 1) if before else (0, 0)
+
+
+def _doubted(records: t.Sequence[Record], before: t.Sequence[Record], matching: Matching) -> int | None:
+    """The offset of the last of these copies, if it is none of the records. The group may have consumed an equal one instead."""
+    known = {matching.key(record) for record in records}
+    return before[-1].offset if before and matching.key(before[-1]) not in known else None
 
 
 def _first(lacking: t.Sequence[Record]) -> int | None:
     return min((record.offset for record in lacking), default=None)
 
 
-def _matching(entry: PlanEntry, *, log_append_time: bool) -> Matching:
-    """As the rule has compared; all that can be equal where it has compared nothing, so that no two records count as one."""
-    parts = entry.evidence.matched_by
-    if not parts:
-        return Matching(timestamp=not log_append_time, headers=True)
-    return Matching("timestamp" in parts, "headers" in parts)
+def _matching(records: t.Sequence[Record], copies: t.Sequence[Record], times: bool) -> Matching:
+    """Compare headers where anything on both sides has equal ones, and times in any case, unless `times` forbids it.
+
+    The rule takes a record of equal content with another time for a copy. Here it may be one that was produced since, and would
+    hide that another record has no copy.
+    """
+    exact = Matching(timestamp=times, headers=True)
+    kept = {exact.key(record) for record in records} & {exact.key(copy) for copy in copies}
+    return exact if kept else Matching(timestamp=times, headers=False)
+
+
+def _changed(entry: PlanEntry, staying: Staying, policy: OnNewRecords) -> PlanEntry:
+    if staying.doubted is not None:
+        detail = (
+            f"the record at the destination's offset {staying.doubted} is equal to one that the group has consumed, but has another "
+            "timestamp, so nobody knows whether the group has consumed it; if replication tools change timestamps, set "
+            "match_on to key and value"
+        )
+        return _without_offset(entry, detail)
+    return _blocked(entry, staying) if policy == OnNewRecords.FAIL else _left(entry, staying)
 
 
 def _blocked(entry: PlanEntry, staying: Staying) -> PlanEntry:
@@ -167,14 +216,19 @@ def _blocked(entry: PlanEntry, staying: Staying) -> PlanEntry:
     )
     if staying.unconsumed is None:
         remedy = f"raise search_limit to have them counted; {remedy}"
+    found = _without_offset(entry, f"{staying}; {remedy}")
+    return dataclasses.replace(found, lossless=entry.lossless if entry.offset is None else entry.offset)
+
+
+def _without_offset(entry: PlanEntry, detail: str) -> PlanEntry:
     return dataclasses.replace(
         entry,
         offset=None,
         verdict=Verdict.BLOCKED,
         reason=Reason.NEW_RECORDS,
         repeats=None,
-        detail=f"{staying}; {remedy}",
-        lossless=entry.lossless if entry.offset is None else entry.offset,
+        detail=detail,
+        lossless=None,
         evidence=Evidence(),
         absent=None,
     )

@@ -12,7 +12,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import new_records
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.new_records import with_new_records
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan as file
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import PARTS
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import EVERYTHING, PARTS, MatchOn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Evidence, PlanEntry, SourcePosition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnNewRecords
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
@@ -28,8 +28,9 @@ class Logs:
     times: of which letter the time of each is.
     """
 
-    def __init__(self, partition, letters, more=(), times=str):
+    def __init__(self, partition, letters, more=(), times=str, log_append_time=False, match_on=EVERYTHING):
         self.partition, self.letters, self.more, self.times = partition, letters, list(more), times
+        self.log_append_time, self.match_on = log_append_time, match_on
         self.logs = {}
         self.learn([partition])
 
@@ -37,7 +38,7 @@ class Logs:
         if self.logs and self.more:
             self.letters += self.more.pop(0)
         end = len(self.letters)
-        facts = LogFacts(0, end, end)
+        facts = LogFacts(0, end, end, log_append_time=self.log_append_time)
         self.logs.setdefault(self.partition, Log(facts)).learn(facts)
 
     def read(self, spans):
@@ -112,7 +113,8 @@ def test_consumed_ones_after_the_last_that_both_have_are_left_and_may_be_repeate
     assert (blocked.verdict, blocked.reason, blocked.lossless) == (Verdict.BLOCKED, Reason.NEW_RECORDS, 3)
 
 
-def test_what_is_not_counted_blocks_and_is_left_only_on_demand():
+def test_what_is_not_counted_blocks_and_is_left_only_on_demand(monkeypatch):
+    monkeypatch.setattr(new_records, "_BESIDE", 0)
     found = settled("abcdef", "abcdef", exact(1, 1), budget=3)
     assert (found.verdict, found.reason) == (Verdict.BLOCKED, Reason.NEW_RECORDS)
     assert "search_limit" in found.detail
@@ -132,8 +134,24 @@ def test_a_replication_tool_has_time_to_bring_them(monkeypatch):
 def test_an_equal_record_with_another_time_counts_as_another_one_unless_times_are_not_compared():
     later = Logs(OLD, "aA", times=str.swapcase)
     assert settled("aA", later, exact(1, 1)).reason is Reason.NEW_RECORDS
-    entry = dataclasses.replace(exact(1, 1), evidence=EXACT._replace(matched_by=("key", "value")))
-    assert settled("aA", later, entry) == entry
+    stamped = Logs(OLD, "aA", times=str.swapcase, log_append_time=True)
+    assert settled("aA", stamped, exact(1, 1)) == exact(1, 1)
+    source = Logs(NEW, "aA", match_on=MatchOn(("key", "value")))
+    assert with_new_records({1: exact(1, 1)}, source, later, OnNewRecords.FAIL, 100, 0, print) == {}
+
+
+@pytest.mark.parametrize("policy", OnNewRecords)
+def test_an_equal_record_with_another_time_is_not_taken_for_the_last_consumed_one(policy):
+    """`n` was produced at the new cluster, and `N` at the old one, where the group has not consumed it: equal, but for the time."""
+    old = Logs(OLD, "aNb", times=lambda letter: "M" if letter == "N" else letter)
+    before = file.Copied(1, 1, "fingerprint")
+    entry = dataclasses.replace(exact(2, 2), evidence=EXACT._replace(before=before))
+    found = settled("aNb", old, entry, policy)
+    assert (found.verdict, found.lossless) == (Verdict.BLOCKED, None)
+    assert "has another timestamp" in found.detail
+    assert is_readable(found)
+    far = dataclasses.replace(exact(99, 2), evidence=EXACT._replace(before=before))
+    assert settled("aN" + "x" * 97 + "b", "aNb", far, policy) == far
 
 
 def test_other_entries_are_left_alone():
