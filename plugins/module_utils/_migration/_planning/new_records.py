@@ -31,8 +31,8 @@ class Staying(t.NamedTuple):
     """Records that only the source has. None: not counted, because more than search_limit offsets would have to be read.
 
     unconsumed: those from the committed offset on; first: the source offset of the first of them. consumed: those that
-    follow the last consumed record that both clusters have. doubted: the destination offset of the record that was taken for the
-    last consumed one, and has another time than all that the group has consumed; None where it is that record.
+    follow the last consumed record that both clusters have. doubted: the destination offset of the record before the planned
+    offset, if it is none that the group has consumed, but for one of another time; otherwise None.
     """
 
     unconsumed: int | None
@@ -163,9 +163,7 @@ def _counted(entry: PlanEntry, source: ClusterLogs, destination: ClusterLogs, bu
         matching.key,
     )
     doubted = None
-    if times and (
-        entry.evidence.before if not to_come else reached >= source.logs[entry.source[0].partition].facts.log_start
-    ):
+    if times and (entry.evidence.before or to_come):
         records += source.logs[entry.source[0].partition].between(*_anchor(entry))
         doubted = _doubted(records, [copy for copy in copies if copy.offset < offset], matching)
     return Staying(len(lacking), _first(lacking), sum(at > reached for at in consumed) if to_come else 0, doubted)
@@ -178,7 +176,7 @@ def _anchor(entry: PlanEntry) -> tuple[int, int]:
 
 
 def _doubted(records: t.Sequence[Record], before: t.Sequence[Record], matching: Matching) -> int | None:
-    """The offset of the last of these copies, if it is none of the records. The group may have consumed an equal one instead."""
+    """The offset of the last of these copies, if it is none of the records: the group may have consumed an equal one."""
     known = {matching.key(record) for record in records}
     return before[-1].offset if before and matching.key(before[-1]) not in known else None
 
@@ -201,8 +199,8 @@ def _matching(records: t.Sequence[Record], copies: t.Sequence[Record], times: bo
 def _changed(entry: PlanEntry, staying: Staying, policy: OnNewRecords) -> PlanEntry:
     if staying.doubted is not None:
         detail = (
-            f"the record at the destination's offset {staying.doubted} is equal to one that the group has consumed, but has another "
-            "timestamp, so nobody knows whether the group has consumed it; if replication tools change timestamps, set "
+            f"the record before the destination's offset {staying.doubted + 1} has another timestamp than what the group has "
+            "consumed, so nobody knows whether the group has consumed it; if replication tools change timestamps, set "
             "match_on to key and value"
         )
         return _without_offset(entry, detail)
