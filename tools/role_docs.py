@@ -108,7 +108,9 @@ ADDED = {
             " O(mirror_maker_group_sync_source_lost=true), because somebody starts consumers after them."
         )
     ],
-    "group_migration_stop_timeout": ["Only the phases V(migrate) and V(cut_over) wait."],
+    "group_migration_on_new_records": ["Only the phase V(return) uses the variable."],
+    "group_migration_on_still_written": ["The phases V(plan) and V(sync) do not look."],
+    "group_migration_stop_timeout": ["Only the phases V(migrate), V(cut_over) and V(return) wait."],
     "group_migration_wait_for_replication": ["By default, V(60) in the phase V(cut_over), and V(0) otherwise."],
     "group_reset_plan_digest": ["O(group_reset_phase=plan) prints the digest."],
     "group_clone_on_active_source": ["The phase V(plan) only warns about members."],

@@ -53,6 +53,14 @@ options:
       - Path of the file of M(streamshift.kafka.kafka_group_removal). Groups that it has removed are checked as they
         were. The module reports a problem if the file is damaged or belongs to another cluster.
     type: path
+  returns:
+    description:
+      - Path of the receipt of a migration that is to be taken back, from its destination to its source. O(source) is then the
+        cluster that the groups leave, and O(destination) the one to which they return.
+      - O(groups), O(topics), their patterns, O(topic_map), O(replication_policy) and O(repartitioned) are those of the
+        migration. RV(return_names) has what they are for the return, and the module checks that.
+      - The module fails if a group was not migrated, or if its migration is rolled back.
+    type: path
   on_conflict:
     description:
       - What to do if O(group_map) makes one group of several that have committed offsets on the same topic.
@@ -237,6 +245,53 @@ settings:
         topic orders: retention.ms is 604800000 at the source, 3600000 at the destination: on 2 partitions of the source, the
         oldest unconsumed record is older than the destination keeps records, and may be deleted there before its group
         consumes it. Raise it at the destination until the groups have caught up.
+return_names:
+  description: With O(returns), the options of M(streamshift.kafka.kafka_group_offsets) and
+    M(streamshift.kafka.kafka_offset_translate) for the return. Otherwise null.
+  returned: success, or with O(on_problem=fail)
+  type: dict
+  contains:
+    groups:
+      description: The groups, as the cluster that they leave calls them.
+      type: list
+      elements: str
+      returned: success
+      sample: [billing]
+    topics:
+      description: Their topics there, if only some were asked for. Empty for all topics.
+      type: list
+      elements: str
+      returned: success
+      sample: []
+    exclude_topic_patterns:
+      description: Topics that were excluded. Null if none were.
+      type: list
+      elements: str
+      returned: success
+      sample: null
+    topic_map:
+      description: What the topics are called at the cluster to which the groups return.
+      type: list
+      elements: dict
+      returned: success
+      sample: [{"name": "onprem.orders", "to": "orders"}]
+    group_map:
+      description: What the groups are called at the cluster to which they return.
+      type: list
+      elements: dict
+      returned: success
+      sample: []
+    repartitioned:
+      description: Topics whose records are in other partitions.
+      type: list
+      elements: str
+      returned: success
+      sample: []
+    replication_policy:
+      description: How MirrorMaker 2 names topics in this direction, if it copies in both. Otherwise null.
+      type: dict
+      returned: success
+      sample: null
 failure:
   description:
     - What has failed. C(msg) says the same in words, with the reason and the remedy.
@@ -252,6 +307,7 @@ import os
 import typing as t
 
 from ..module_utils._migration import preflight as use_case
+from ..module_utils._migration._committing.returning import ReturnNames, return_names
 from ..module_utils._model import backlog, plan, receipt, removed
 from ..module_utils._model.errors import InvalidFile, InvalidInput, MigrationError
 from ..module_utils._model.policies import OnActiveGroup, OnBlocked, OnConflict, OnProblem
@@ -265,6 +321,7 @@ _File = t.TypeVar("_File")
 
 def look(module: Module) -> dict[str, t.Any]:
     params = module.params
+    names = _turned_round(params)
     _unused, damaged = _read(params["plan"], plan.from_json)
     written, damaged_too = _read(params["receipt"], receipt.from_json)
     copied, damaged_as_well = _read(params["copy"], backlog.from_json)
@@ -299,10 +356,23 @@ def look(module: Module) -> dict[str, t.Any]:
         "problems": [{**problem.place(), "message": str(problem), "remedy": problem.remedy} for problem in problems],
         **note_results([*opposite, *found.notes]),
         "settings": [each._asdict() for each in found.settings],
+        "return_names": names and names._asdict(),
     }
     if problems and params["on_problem"] == OnProblem.FAIL:
         module.fail_json(msg="\n".join(map(str, problems)), failure=problems[0].place(), **result)
     return {"changed": False, **result}
+
+
+def _turned_round(params: dict[str, t.Any]) -> ReturnNames | None:
+    """The names of a return, which the options have from here on. Raises InvalidFile without a receipt."""
+    path = params["returns"]
+    if path is None:
+        return None
+    migrated = receipt.from_json(files.read_required(path, "receipt", None), path)
+    source = str(options.connection(params, "source"))
+    names = return_names(migrated, options.selection(params), options.mapping(params), source)
+    params |= {**names._asdict(), "group_patterns": [], "topic_patterns": [], "exclude_group_patterns": None}
+    return names
 
 
 def _read(path: str | None, parse: t.Callable[[str, str], _File]) -> tuple[_File | None, list[MigrationError]]:
@@ -340,6 +410,7 @@ def main() -> None:
             "plan": {"type": "path"},
             "receipt": {"type": "path"},
             "removed": {"type": "path"},
+            "returns": {"type": "path"},
             "on_conflict": {**options.choices(OnConflict), "default": "fail"},
             "copy": {"type": "path"},
             "verify": {"type": "str", "choices": ["records", "anchors", "none"], "default": "none"},

@@ -191,6 +191,16 @@ options:
     type: str
     choices: [warn, renew]
     default: warn
+  on_still_written:
+    description:
+      - What to do if producers still write to the groups' topics at O(source). The module compares the ends of the logs before
+        and after O(idle_wait), and again after its last write. Records that come there later reach the groups only as long as
+        a replication tool copies them.
+      - V(note) returns a note, and RV(still_written).
+      - V(fail) writes nothing at all, and fails. What is seen only after the last write is a note.
+      - By default, the module does not look.
+    type: str
+    choices: [note, fail]
   idle_wait:
     description:
       - How many seconds to wait before reading the committed offsets a second time, once for all groups together.
@@ -323,6 +333,51 @@ active_groups:
   type: list
   elements: str
   sample: []
+still_written:
+  description: Topics at O(source) that have grown while the module looked, with O(on_still_written).
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    topic:
+      description: The topic.
+      type: str
+      returned: success
+      sample: orders
+    records:
+      description: By how many offsets it has grown at the last look.
+      type: int
+      returned: success
+      sample: 12
+    last:
+      description: When its last record was written, as its producer says, in milliseconds since the epoch. Null if the brokers
+        do not tell.
+      type: int
+      returned: success
+      sample: 1764108900000
+    producers:
+      description:
+        - Who has written it last, and until a minute before. Brokers of version 2.8 and later tell that of idempotent and
+          transactional producers. RV(still_written[].producers[].transactional_id) is empty if they do not tell it.
+      type: list
+      elements: dict
+      returned: success
+      contains:
+        producer_id:
+          description: The id that the brokers have given to the producer.
+          type: int
+          returned: success
+          sample: 2001
+        last:
+          description: When it has written, in milliseconds since the epoch.
+          type: int
+          returned: success
+          sample: 1764108900000
+        transactional_id:
+          description: Its C(transactional.id).
+          type: str
+          returned: success
+          sample: shop-7
 notes:
   description: One line for each group that is still in use at O(source), with O(on_active_source=warn), and for each group
     whose committed offsets may expire soon, with O(on_expiring=warn).
@@ -373,6 +428,7 @@ from ..module_utils._model.policies import (
     OnExpiring,
     OnMissingEntry,
     OnRewind,
+    OnStillWritten,
     ReturnEntries,
 )
 from ..module_utils._module import digests, files, options, results, summaries
@@ -423,6 +479,7 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
         OnMissingEntry(params["on_missing_entry"]),
         params["idle_wait"],
         OnExpiring(params["on_expiring"]),
+        OnStillWritten(params["on_still_written"]) if params["on_still_written"] else None,
     )
 
     writer = None if module.check_mode else functools.partial(save, path)
@@ -474,6 +531,15 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
         "left_out": outcome.left_out,
         "kept_groups": outcome.kept_groups,
         "active_groups": outcome.active_groups,
+        "still_written": [
+            {
+                "topic": each.topic,
+                "records": each.records,
+                "last": each.last,
+                "producers": [writer._asdict() for writer in each.writers],
+            }
+            for each in outcome.still_written
+        ],
         **warned(module, outcome.notes),
         "summary": head
         + summaries.commit_summary(
@@ -513,6 +579,7 @@ def main() -> None:
             },
             "on_active_source": {**options.choices(OnActiveGroup), "default": "fail"},
             "on_expiring": {**options.choices(OnExpiring), "default": "warn"},
+            "on_still_written": options.choices(OnStillWritten),
             "idle_wait": {"type": "float", "default": 5},
         },
         required_if=[("state", "committed", ["plan"])],

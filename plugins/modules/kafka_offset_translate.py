@@ -270,6 +270,20 @@ options:
     type: str
     choices: [by_retention, start, end, fail]
     default: by_retention
+  on_new_records:
+    description:
+      - For a return, where the source is the cluster that the groups were migrated to. What to do if the source has
+        records that the destination does not have, because they were produced at the source since. Leave the option out for a
+        migration, where a replication tool copies such records.
+      - V(fail) blocks the group-partition with the reason C(new_records), their number and the first one's offset, unless
+        the group has consumed them and the destination has a later record that it has consumed.
+      - V(leave) sets the group after everything at the destination that it has consumed. The other records stay at the
+        source, and the group does not get those that it has not consumed. C(detail) says how many these are. The verdict is
+        V(safe) with the reason C(new_records).
+      - The module reads up to O(search_limit) offsets of each log from the group's offset on. With V(fail), it blocks a
+        group-partition with more.
+    type: str
+    choices: [fail, leave]
   tail_check:
     description:
       - How to rule out that consumed records follow the offset, because the replication tool was restarted or has
@@ -596,6 +610,7 @@ from ..module_utils._model.option_names import option_name
 from ..module_utils._model.policies import (
     OnConflict,
     OnExpired,
+    OnNewRecords,
     OnNoAnchor,
     OnOutOfRange,
     OnUncommitted,
@@ -849,6 +864,7 @@ def _options(params: dict[str, t.Any]) -> TranslateOptions:
         _mirror(params),
         OnConflict(params["on_conflict"]),
         _promotion(params["promotion"]),
+        OnNewRecords(params["on_new_records"]) if params["on_new_records"] else None,
     )
 
 
@@ -892,6 +908,7 @@ def main() -> None:
             "on_conflict": {**options.choices(OnConflict), "default": "fail"},
             "on_expired": {**options.choices(OnExpired), "default": "count_back"},
             "on_no_anchor": {**options.choices(OnNoAnchor), "default": "by_retention"},
+            "on_new_records": options.choices(OnNewRecords),
             "tail_check": {**options.choices(TailCheck), "default": "records"},
             "search_limit": {"type": "int", "default": 100_000},
             "spark_limit": {"type": "int", "default": 1_000_000_000},

@@ -36,6 +36,7 @@ class FailureKind(enum.StrEnum):
     # groups
     GROUP_IN_USE = "group_in_use"
     SOURCE_IN_USE = "source_in_use"
+    STILL_WRITTEN = "still_written"
     WOULD_MOVE_BACK = "would_move_back"
     WOULD_MOVE_FORWARD = "would_move_forward"
     # plans and commits

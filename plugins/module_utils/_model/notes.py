@@ -32,6 +32,7 @@ class NoteKind(enum.StrEnum):
     # groups
     GROUP_IN_USE = "group_in_use"
     SOURCE_IN_USE = "source_in_use"
+    STILL_WRITTEN = "still_written"
     STREAMS_GROUP = "streams_group"
     SINK_GROUP = "sink_group"
     UNCOMMITTED = "uncommitted"
@@ -48,6 +49,7 @@ class NoteKind(enum.StrEnum):
     NOT_COUNTED = "not_counted"
     TO_COME = "to_come"
     ABSENT = "absent"
+    NEW_RECORDS = "new_records"
     REPEATED = "repeated"
     RECOPIED = "recopied"
     DESTINATION_ONLY = "destination_only"

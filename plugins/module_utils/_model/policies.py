@@ -83,6 +83,13 @@ class OnAbsent(enum.StrEnum):
     WARN = "warn"
 
 
+class OnNewRecords(enum.StrEnum):
+    """A return finds records that were produced at the cluster that is left, and that the other one does not have."""
+
+    FAIL = "fail"
+    LEAVE = "leave"
+
+
 class OnLostProgress(enum.StrEnum):
     """The progress of a copy is gone, and records of it are at the destination."""
 
@@ -125,6 +132,13 @@ class OnActiveGroup(enum.StrEnum):
 
     WARN = "warn"
     SKIP_GROUP = "skip_group"
+    FAIL = "fail"
+
+
+class OnStillWritten(enum.StrEnum):
+    """Producers write at the source while groups are committed at the destination."""
+
+    NOTE = "note"
     FAIL = "fail"
 
 

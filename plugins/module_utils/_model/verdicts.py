@@ -33,6 +33,7 @@ class Reason(enum.StrEnum):
     REPARTITIONED = "repartitioned"
     CHECKPOINT = "checkpoint"
     GROUPS_MERGED = "groups_merged"  # blocked, too, where one of the groups has committed nothing
+    NEW_RECORDS = "new_records"  # blocked, too, unless on_new_records is leave
     # blocked
     OPEN_TRANSACTION = "open_transaction"
     BEYOND_END = "beyond_end"

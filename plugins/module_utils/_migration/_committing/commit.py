@@ -18,7 +18,7 @@ from ..._model.idle import idle_problem
 from ..._model.left_out import left_out as not_done
 from ..._model.notes import Note, NoteKind
 from ..._model.plan import Plan, PlanEntry
-from ..._model.policies import OnActiveGroup, OnAdvance, OnBlocked, OnExpiring, OnMissingEntry, OnRewind
+from ..._model.policies import OnActiveGroup, OnAdvance, OnBlocked, OnExpiring, OnMissingEntry, OnRewind, OnStillWritten
 from ..._model.progress import counted, first_of
 from ..._model.receipt import Key, Receipt, ReceiptEntry
 from ..._model.selection import Selection
@@ -30,6 +30,7 @@ from . import conflicts, coverage, entry_decision, limits, rollback, writing
 from .conflicts import Target, Writes
 from .entry_decision import Ground
 from .source_watch import SourceWatch
+from .write_watch import StillWritten, WriteWatch
 
 _NAMED = 10  # group-partitions that a note names
 Save = t.Callable[[Receipt], None]
@@ -37,7 +38,7 @@ Save = t.Callable[[Receipt], None]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CommitOptions:
-    """The options of kafka_offset_commit; idle_wait in seconds."""
+    """The options of kafka_offset_commit; idle_wait in seconds. on_still_written: None does not look."""
 
     on_blocked: OnBlocked = OnBlocked.FAIL
     on_rewind: OnRewind = OnRewind.FAIL
@@ -47,6 +48,7 @@ class CommitOptions:
     on_missing_entry: OnMissingEntry = OnMissingEntry.FAIL
     idle_wait: float = 5.0
     on_expiring: OnExpiring = OnExpiring.WARN
+    on_still_written: OnStillWritten | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -61,7 +63,8 @@ class CommitOutcome:
     going_on: one line for each group-partition that was migrated earlier and has consumed since.
     unmoved: one line for each group of which a rollback finds nothing to restore.
     kept_groups: groups of which a policy or an earlier migration leaves an offset alone. active_groups: groups that are left
-    out because they are in use at the destination, and for which the plan has other offsets than they have.
+    out because they are in use at the destination, and for which the plan has other offsets than they have. still_written:
+    topics of the source that have grown at the last look.
     """
 
     before: dict[Key, Target]
@@ -75,6 +78,7 @@ class CommitOutcome:
     unmoved: list[str] = dataclasses.field(default_factory=list)
     kept_groups: list[str] = dataclasses.field(default_factory=list)
     going_on: list[str] = dataclasses.field(default_factory=list)
+    still_written: list[StillWritten] = dataclasses.field(default_factory=list)
 
 
 def commit(
@@ -101,6 +105,8 @@ def commit(
     missing = [] if snapshot is None else coverage.check_covers(plan, snapshot, options.on_missing_entry)
     _check_certificates(plan, cluster)
     watch = SourceWatch(source, plan, options.on_active_source)
+    producers = WriteWatch(source, plan, options.on_still_written)
+    producers.begin()
     changed = changed_entries(plan, source, destination)
     topics = _topics_now(receipt, plan, destination)
     known = Receipt(topics.cluster_id) if receipt is None else receipt.as_far_as_of(topics)
@@ -111,14 +117,16 @@ def commit(
     )
     entries = [entry for entry in entries if entry.target is not None]
     decided = _decide(entries, known, destination, options, watch, now, predicts=save is None)
+    written_notes = producers.before(decided.planned.set)
     left_out = [*missing, *left_out, *decided.left_out, *not_done(snapshot.left_out if snapshot else (), plan)]
     outcome = _outcome(decided.concerned, commits_of(decided.found), decided.writes, left_out, receipt)
-    notes = decided.source_notes + decided.back_notes + decided.expiry_notes
+    notes = [*decided.source_notes, *decided.back_notes, *decided.expiry_notes, *written_notes]
     outcome = dataclasses.replace(
         outcome,
         blocked=blocked,
         active_groups=decided.active_groups,
         kept_groups=sorted(decided.planned.alone),
+        still_written=list(producers.seen.values()),
         notes=notes,
     )
     if save is None:
@@ -131,7 +139,13 @@ def commit(
         return outcome
     finished = _carry_out(destination, decided, topics.traits, save)
     notes = watch.after(decided.planned.set) or decided.source_notes
-    return dataclasses.replace(outcome, receipt=finished, notes=[*notes, *decided.back_notes, *decided.expiry_notes])
+    written_notes = producers.after(decided.planned.set) or written_notes
+    return dataclasses.replace(
+        outcome,
+        receipt=finished,
+        notes=[*notes, *decided.back_notes, *decided.expiry_notes, *written_notes],
+        still_written=list(producers.seen.values()),
+    )
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

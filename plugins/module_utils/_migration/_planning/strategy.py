@@ -11,7 +11,7 @@ from ..._matching.evidence import Policy
 from ..._model.match_on import EVERYTHING, MatchOn
 from ..._model.notes import Note
 from ..._model.plan import Plan, PlanEntry
-from ..._model.policies import OnConflict, OnUncommitted, Strategy
+from ..._model.policies import OnConflict, OnNewRecords, OnUncommitted, Strategy
 from ..._model.progress import Say
 from ..._model.records import TopicPartition
 from ..._model.replication_policy import ReplicationPolicy
@@ -31,7 +31,7 @@ class TranslateOptions:
     """The options of kafka_offset_translate; wait_for_replication in seconds, spark_limit in records.
 
     mirror: how MirrorMaker 2 calls its topics, for strategy mirror_maker. promotion: the topics that will be made before the
-    plan is committed.
+    plan is committed. on_new_records: for a return; None for a migration, whose replication tool copies what is new.
     """
 
     strategy: Strategy = Strategy.RECORDS
@@ -44,6 +44,7 @@ class TranslateOptions:
     mirror: ReplicationPolicy | None = None
     on_conflict: OnConflict = OnConflict.FAIL
     promotion: TopicPlan | None = None
+    on_new_records: OnNewRecords | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ from ..file_clusters import equal_ids
 from ..one_cluster import check_nothing_stays, check_rules_fit
 from ..take_snapshot import check_snapshot_cluster
 from ..unknown_rules import unknown_rules
-from . import merged_groups
+from . import merged_groups, new_records
 from .by_mirror_maker import by_mirror_maker, no_copies
 from .by_records import by_records
 from .identical import identical
@@ -117,16 +117,39 @@ def translate(
         )
     entries |= found.entries
     _complete(entries, searched, logs.destination, prediction, options)
+    entries |= _returning(entries, searched, logs, options, say)
     made = tuple(drafts.without_open(entries.values(), snapshot, mapping))
     plan = with_expected(dataclasses.replace(begun, entries=made), destination, previous, receipt)
     notes += tuple(_lost(plan))
     records_read = logs.source.records_read + logs.destination.records_read
     ends = logs.destination_ends(searched) if one_cluster else None
-    return Translation(plan, found.kept, records_read, found.index, ends, (*notes, *found.notes, *_absent_notes(plan)))
+    return Translation(plan, found.kept, records_read, found.index, ends, (*notes, *found.notes, *_plan_notes(plan)))
+
+
+def _plan_notes(plan: Plan) -> list[Note]:
+    """What does not come to the destination, in a line for each kind: the plan has each of these entries."""
+    return [*_absent_notes(plan), *new_records.new_record_notes(plan.entries)]
+
+
+def _returning(
+    entries: t.Mapping[DraftKey, PlanEntry],
+    searched: t.Iterable[Draft],
+    logs: _Logs,
+    options: TranslateOptions,
+    say: Say,
+) -> dict[DraftKey, PlanEntry]:
+    """The entries of a return that are others, because the source has records that nothing copies to the destination."""
+    policy = options.on_new_records
+    if policy is None:
+        return {}
+    plain = {draft.key: entries[draft.key] for draft in searched}
+    merged = {key: new_records.uncounted(entry, policy) for key, entry in entries.items() if key not in plain}
+    wait = options.wait_for_replication
+    return merged | new_records.with_new_records(plain, *logs, policy, options.policy.budget, wait, say)
 
 
 def _absent_notes(plan: Plan) -> list[Note]:
-    """What the destination lacks, in a line: the plan has each of these entries."""
+    """What the destination lacks, in a line."""
     lacking = sorted((entry for entry in plan.entries if entry.absent), key=lambda entry: entry.key)
     if not lacking:
         return []

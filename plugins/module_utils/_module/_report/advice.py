@@ -18,6 +18,7 @@ REASONS = {
     Reason.REPARTITIONED: "Accept the repeats, or let the group consume everything at the source before you migrate it.",
     Reason.CHECKPOINT: "Accept the repeats, or plan again when the source is available.",
     Reason.GROUPS_MERGED: "Accept the repeats, or let the groups reach the same offset first; if blocked, set on_uncommitted.",
+    Reason.NEW_RECORDS: "Let a replication tool copy these records, or set on_new_records to leave to go on without them.",
     Reason.OPEN_TRANSACTION: "Wait until the transaction ends, or abort it if its producer has died, and plan again.",
     Reason.BEYOND_END: "Reset the group at the source and plan again, or leave the topic out.",
     Reason.TOPIC_MISSING: "Create the topic at the destination, map its name with topic_map, or leave it out.",

@@ -22,7 +22,8 @@ _PLAYBOOKS = {
     "mirror_maker_group_sync": "sync_mirror_maker_groups",
 }
 _IN_ONE_CLUSTER = ("group_clone", "group_reset")
-# The phases that need new names of groups, or the offsets of a reset, which no report knows.
+# The phases that need new names of groups, or the offsets of a reset, which no report knows; nor does it know the names that a
+# return is asked for by.
 _NEEDING_MORE = {"group_clone": ("clone", "plan", "apply"), "group_reset": ("reset", "plan")}
 
 
@@ -94,7 +95,7 @@ class Occasion:
 
         more: other variables of the role, without prefix.
         """
-        if self.phase in _NEEDING_MORE.get(self.role, ()):
+        if self.phase == "return" or self.phase in _NEEDING_MORE.get(self.role, ()):
             return ""
         everything = self.is_rollback and not has_groups(self.selection)
         return self._command(_PLAYBOOKS.get(self.role, ""), phase=self.phase, rollback_all=everything, **more)

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Who has written to partitions, as far as brokers tell.
+
+KIP-664: brokers of version 2.8 and later know the producers that are idempotent or transactional, and forget them a day after
+their last write (producer.id.expiration.ms). Brokers of version 3.0 and later tell their transactional ids.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._model.connection import Connection
+from .._model.records import TopicPartition
+from .admin_client import attempt, exchange
+from .kafka_library import DescribeProducersRequest, KafkaAdminClient, ListTransactionsRequest, errors
+from .positions import partition_leaders
+from .topics import broker_ids
+
+
+class Writer(t.NamedTuple):
+    """A producer. last: the timestamp of its last record in the partition, in milliseconds since the epoch.
+
+    transactional_id: empty for one without, and where brokers do not tell.
+    """
+
+    producer_id: int
+    last: int
+    transactional_id: str = ""
+
+
+def last_writers(
+    connection: Connection, partitions: t.Collection[TopicPartition]
+) -> dict[TopicPartition, tuple[Writer, ...]]:
+    """The known producers of each partition, the last one first. Nothing of partitions of which brokers tell nothing.
+
+    Raises as positions.partition_bounds() does.
+    """
+
+    def read(client: KafkaAdminClient) -> dict[TopicPartition, tuple[Writer, ...]]:
+        topics = sorted({partition.topic for partition in partitions})
+        leaders = partition_leaders(client, connection, topics, partitions)
+        by_leader: dict[int, dict[str, list[int]]] = {}
+        for where in sorted(partitions):
+            by_leader.setdefault(leaders[where], {}).setdefault(where.topic, []).append(where.partition)
+        try:
+            answers = exchange(client, [(_request(its), leader) for leader, its in by_leader.items()])
+        except errors.UnsupportedVersionError:
+            return {}
+        names = _transactional_ids(client)
+        return {
+            TopicPartition(topic.name, each.partition_index): _writers(each, names)
+            for answer in answers
+            for topic in answer.topics
+            for each in topic.partitions
+            if not each.error_code
+        }
+
+    return attempt(connection, read) if partitions else {}
+
+
+def _request(topics: t.Mapping[str, list[int]]) -> DescribeProducersRequest:
+    topic_of: t.Any = DescribeProducersRequest.TopicRequest
+    return DescribeProducersRequest(
+        topics=[topic_of(name=name, partition_indexes=numbers) for name, numbers in topics.items()]
+    )
+
+
+def _writers(partition: t.Any, names: t.Mapping[int, str]) -> tuple[Writer, ...]:
+    found = [
+        Writer(each.producer_id, each.last_timestamp, names.get(each.producer_id, ""))
+        for each in partition.active_producers
+    ]
+    return tuple(sorted(found, key=lambda writer: (-writer.last, writer.producer_id)))
+
+
+def _transactional_ids(client: KafkaAdminClient) -> dict[int, str]:
+    """By producer id: of those that the user may see. Empty where brokers do not list transactions."""
+    request = ListTransactionsRequest(state_filters=[], producer_id_filters=[])
+    try:
+        answers = exchange(client, [(request, node) for node in broker_ids(client)])
+    except errors.UnsupportedVersionError:
+        return {}
+    return {each.producer_id: each.transactional_id for answer in answers for each in answer.transaction_states}

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Which topics of the groups producers still write at the source while the groups are committed at the destination.
+
+What comes there later reaches the groups only as long as a replication tool runs. The ends of the logs are read before and
+after idle_wait, when the groups are read twice as well, and once more after the last write.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..._control import positions, producers
+from ..._control.producers import Writer
+from ..._model.connection import Connection
+from ..._model.documents import utc_text
+from ..._model.errors import MigrationError, Refused
+from ..._model.failure_kinds import FailureKind
+from ..._model.notes import Note, NoteKind
+from ..._model.option_names import option_name
+from ..._model.plan import Plan
+from ..._model.policies import OnStillWritten
+from ..._model.progress import counted, first_of
+from ..._model.receipt import Key
+from ..._model.records import TopicPartition
+
+_NAMED = 3  # producers that a line names
+_RECENT = 60_000  # milliseconds before the last record: who has not written since then may have stopped long ago
+
+Ends = dict[TopicPartition, int]
+
+
+class StillWritten(t.NamedTuple):
+    """A topic that has grown between two readings. records: by how many offsets. writers: those that brokers know.
+
+    last: the timestamp of the last record of these, in milliseconds since the epoch; None where no broker tells.
+    """
+
+    topic: str
+    records: int
+    writers: tuple[Writer, ...]
+
+    @property
+    def last(self) -> int | None:
+        """When the last of these records was written, as its producer says."""
+        return self.writers[0].last if self.writers else None
+
+    def __str__(self) -> str:
+        names = [writer.transactional_id or f"producer id {writer.producer_id}" for writer in self.writers]
+        by = f", last at {utc_text(self.last / 1000)} by {first_of(names, _NAMED)}" if self.last is not None else ""
+        return f"{self.topic}: {counted(self.records, 'record')}{by}"
+
+
+class WriteWatch:
+    """Reads the ends of the source's logs for one commit.
+
+    :param source: None looks at nothing, and so does policy None.
+    :param policy: fail raises Refused before the first write, and makes a note of what is seen after the last one.
+    """
+
+    def __init__(self, source: Connection | None, plan: Plan, policy: OnStillWritten | None) -> None:
+        self._source, self._plan, self._policy = source, plan, policy
+        self._ends: Ends = {}
+        self.seen: dict[str, StillWritten] = {}
+
+    def begin(self) -> None:
+        """Take the first reading."""
+        self._ends = self._read(None)
+
+    def before(self, keys: t.Collection[Key]) -> list[Note]:
+        """A note of what has grown since, of the partitions that these entries rest on."""
+        grown = self._grown(keys)
+        if grown and self._policy == OnStillWritten.FAIL:
+            raise Refused(
+                f"producers still write at the source: {'; '.join(map(str, grown))}",
+                cluster=str(self._source),
+                topic=grown[0].topic,
+                why="these records reach the groups only as long as a replication tool copies them",
+                remedy="nothing was written. Move the producers to the destination, or stop them; or set "
+                f"{option_name('on_still_written')} to note if a replication tool goes on copying",
+                kind=FailureKind.STILL_WRITTEN,
+            )
+        return _notes("Producers still write at the source", grown)
+
+    def after(self, keys: t.Collection[Key]) -> list[Note]:
+        """The same of what has grown since before(). The groups are committed: nothing fails that cannot be read now."""
+        try:
+            return _notes("Producers have written at the source while the groups were committed", self._grown(keys))
+        except MigrationError as exc:
+            text = f"Nobody knows whether producers still write at the source: {exc}"
+            return [Note(NoteKind.STILL_WRITTEN, text)]
+
+    def _grown(self, keys: t.Collection[Key]) -> list[StillWritten]:
+        before, now = self._ends, self._read(keys)
+        self._ends = now
+        more = {where: end - before[where] for where, end in now.items() if end > before.get(where, end)}
+        writers = producers.last_writers(self._source, more) if more and self._source is not None else {}
+        found = [_topic(topic, more, writers) for topic in sorted({where.topic for where in more})]
+        self.seen |= {each.topic: each for each in found}
+        return found
+
+    def _read(self, keys: t.Collection[Key] | None) -> Ends:
+        """The ends of the logs that these entries rest on, None for those of the whole plan."""
+        if self._source is None or self._policy is None:
+            return {}
+        wanted = {
+            at.partition
+            for entry in self._plan.entries
+            if entry.target is not None and (keys is None or entry.key in keys)
+            for at in entry.source
+        }
+        bounds = positions.partition_bounds(self._source, sorted(wanted)) if wanted else {}
+        return {where: its.high_watermark for where, its in bounds.items()}
+
+
+def _topic(
+    topic: str, more: t.Mapping[TopicPartition, int], writers: t.Mapping[TopicPartition, t.Sequence[Writer]]
+) -> StillWritten:
+    """What has come to a topic. Of a producer that writes to several partitions, the last write counts."""
+    last: dict[int, Writer] = {}
+    for writer in (each for where, its in writers.items() if where.topic == topic for each in its):
+        if writer.producer_id not in last or writer.last > last[writer.producer_id].last:
+            last[writer.producer_id] = writer
+    newest = max((writer.last for writer in last.values()), default=0)
+    recent = (writer for writer in last.values() if writer.last >= newest - _RECENT)
+    in_order = sorted(recent, key=lambda writer: (-writer.last, writer.producer_id))
+    return StillWritten(topic, sum(its for where, its in more.items() if where.topic == topic), tuple(in_order))
+
+
+def _notes(what: str, grown: t.Sequence[StillWritten]) -> list[Note]:
+    return [Note(NoteKind.STILL_WRITTEN, f"{what}: {each}") for each in grown]

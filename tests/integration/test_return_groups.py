@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""There and back: groups consume at the new cluster, and go on at the old one with what they have not consumed there."""
+
+from __future__ import annotations
+
+import collections
+import json
+import re
+import time
+
+import pytest
+from confluent_kafka import Consumer, Producer
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.producers import last_writers
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from testbed.background import Background
+from testbed.clients import (
+    Message,
+    commit,
+    committed,
+    create_topic,
+    delete_records,
+    log_bounds,
+    produce,
+    produce_in_transactions,
+)
+from testbed.live_tool import LiveTool
+from tests.support.consumers import member
+from tests.support.playbooks import Controller, done, failed
+
+NOW = int(time.time() * 1000) - 86_400_000
+PARTITIONS = 2
+HOME = "kafka-migrations/onprem-to-cloud"
+
+
+class World:
+    """A group `billing` at the old cluster is `billing-new` at the new one, and consumes topics of two names."""
+
+    def __init__(self, old, new, name, directory):
+        self.old, self.new = old, new
+        self.old_topic, self.new_topic = name, f"copy.{name}"
+        self.group, self.new_group = f"{name}-billing", f"{name}-billing-new"
+        self.log: collections.Counter[bytes] = collections.Counter()
+        self.written = 0
+        self.controller = Controller(directory, onprem=old, cloud=new)
+        for cluster, topic in ((old, self.old_topic), (new, self.new_topic)):
+            create_topic(cluster, topic, PARTITIONS, retention_ms=-1)
+        commit(old, self.group, {(self.old_topic, number): 0 for number in range(PARTITIONS)})
+
+    def produce(self, count, *, at_new=False):
+        """Write the next records, all of which differ, to one of the clusters."""
+        numbers = range(self.written, self.written + count)
+        self.written += count
+        messages = [Message(b"%d" % n, b"key", (), NOW + 10 * n, n % PARTITIONS) for n in numbers]
+        if at_new:
+            produce(self.new, self.new_topic, messages)
+        else:
+            produce(self.old, self.old_topic, messages)
+
+    def copy(self, *, back=False, begin=None):
+        """Let a plain tool copy to the end, from these source offsets on. -> where it has come to."""
+        source, topic, destination, to = (
+            (self.new, self.new_topic, self.old, self.old_topic)
+            if back
+            else (self.old, self.old_topic, self.new, self.new_topic)
+        )
+        begin = begin or {}
+        ends = {number: end for number, (_start, end) in log_bounds(source, topic).items()}
+        lacking = sum(ends.values()) - sum(begin.values())
+        wanted = sum(end for _start, end in log_bounds(destination, to).values()) + lacking
+        with LiveTool(source, destination, topic, to, begin):
+            deadline = time.monotonic() + 60
+            while sum(end for _start, end in log_bounds(destination, to).values()) < wanted:
+                assert time.monotonic() < deadline, "the replication tool does not come to the end"
+                time.sleep(0.1)
+        return ends
+
+    def consume(self, count, *, at_new=False):
+        """Let a live consumer of the group log so many records, of each partition the same, and commit what it has logged."""
+        cluster, group, topic = (
+            (self.new, self.new_group, self.new_topic) if at_new else (self.old, self.group, self.old_topic)
+        )
+        consumer = Consumer(
+            {
+                "bootstrap.servers": ",".join(cluster.bootstrap_servers),
+                "group.id": group,
+                "auto.offset.reset": "error",
+                "enable.auto.commit": False,
+                "log_level": 0,
+            }
+        )
+        left = dict.fromkeys(range(PARTITIONS), count // PARTITIONS)
+        deadline = time.monotonic() + 60
+        try:
+            consumer.subscribe([topic])
+            while any(left.values()):
+                assert time.monotonic() < deadline, f"{left} records more did not come"
+                for message in consumer.consume(50, 0.5):
+                    assert message.error() is None, message.error()
+                    if left[message.partition()]:
+                        left[message.partition()] -= 1
+                        self.log[message.value()] += 1
+                        consumer.commit(message=message, asynchronous=False)
+        finally:
+            consumer.close()
+
+    def migrate(self, *words, **variables):
+        return self._play("migrate_groups", *words, **variables)
+
+    def take_back(self, *words, **variables):
+        return self._play("return_groups", *words, **variables)
+
+    def _play(self, playbook, *words, **variables):
+        given = {
+            "groups": [self.group],
+            "topic_map": [{"pattern": f"({self.old_topic})", "to": "copy.\\1"}],
+            "group_map": [{"name": self.group, "to": self.new_group}],
+            **variables,
+        }
+        return self.controller.play(playbook, *words, **given)
+
+    def plan(self):
+        text = (self.controller.directory / HOME / "return/plan.json").read_text()
+        return json.loads(text)["entries"]
+
+    def each_once(self):
+        """Has every record that was ever written been logged once, over both clusters?"""
+        return self.log == collections.Counter(b"%d" % number for number in range(self.written))
+
+
+@pytest.fixture
+def world(source, destination, topic, tmp_path):
+    return World(source, destination, topic, tmp_path)
+
+
+def test_there_and_back_twice_with_live_consumers(world):
+    """Producers move to the new cluster with the second trip; a plain tool copies back what they have written there."""
+    world.produce(600)
+    to_new = world.copy()
+    world.consume(200)
+    done(world.migrate())
+    world.consume(150, at_new=True)
+    before = committed(world.old, world.group)
+    dry = done(world.take_back("--check", "--diff"))
+    assert "2 exact" in dry.output
+    assert committed(world.old, world.group) == before
+    assert not (world.controller.directory / HOME / "return").exists()
+    first = done(world.take_back())
+    assert "2 exact" in first.output
+    assert "-e group_migration_source=cloud -e group_migration_destination=onprem" in first.output
+    world.consume(100)
+    assert done(world.take_back()).changed == 0, "whoever has consumed since stays where he is"
+
+    world.produce(100)
+    to_new = world.copy(begin=to_new)
+    to_old = {number: end for number, (_start, end) in log_bounds(world.new, world.new_topic).items()}
+    done(world.migrate())
+    world.produce(200, at_new=True)
+    world.consume(300, at_new=True)
+    refused = failed(world.take_back())
+    assert "new_records" in refused
+    world.copy(back=True, begin=to_old)
+    again = done(world.take_back())
+    assert "2 exact" in again.output
+    world.consume(world.written - 200 - 150 - 100 - 300)
+    assert world.each_once(), [item for item in world.log.items() if item[1] != 1][:5]
+
+
+@pytest.mark.parametrize(("old", "consumed"), [(300, 20), (800, 840)], ids=["short logs", "long logs"])
+def test_what_was_produced_at_the_new_cluster_stays_there(world, old, consumed):
+    """The last 100 records at the new cluster are its own; the old one has 50 that nobody has copied."""
+    world.produce(old)
+    world.copy()
+    world.consume(20)
+    done(world.migrate())
+    world.produce(100, at_new=True)
+    world.produce(50)
+    world.consume(consumed - 20, at_new=True)
+    before = committed(world.old, world.group)
+    refused = failed(world.take_back())
+    assert "new_records: only at the source" in refused
+    assert "group_migration_on_new_records to leave" in refused
+    assert committed(world.old, world.group) == before
+    done(world.take_back(on_new_records="leave"))
+    stay = old + 100 - max(consumed, old)
+    told = [entry["detail"] for entry in world.plan()]
+    assert [text.split(" unconsumed")[0] for text in told] == [f"only at the source: {stay // PARTITIONS}"] * PARTITIONS
+    world.consume(old + 50 - min(consumed, old))
+    assert max(world.log.values()) == 1
+    lacking = {b"%d" % number for number in range(world.written)} - world.log.keys()
+    assert len(lacking) == stay
+    assert all(old <= int(value) < old + 100 for value in lacking), "only the announced records stay"
+
+
+def test_what_cannot_be_returned_is_refused_and_a_return_is_rolled_back(world):
+    world.produce(100)
+    world.copy()
+    world.consume(20)
+    assert "receipt" in failed(world.take_back())
+    done(world.migrate())
+    world.consume(20, at_new=True)
+    before = committed(world.old, world.group)
+    assert "is not in the receipt" in failed(world.take_back(groups=["nobody"]))
+    with member(world.new, world.new_group, [world.new_topic], commits=False):
+        assert "group_in_use" in failed(world.take_back())
+    with member(world.old, world.group, [world.old_topic], commits=False):
+        assert "group_in_use" in failed(world.take_back())
+    assert committed(world.old, world.group) == before
+    done(world.take_back())
+    assert committed(world.old, world.group) != before
+    back = {"source": "cloud", "destination": "onprem", "directory": f"{HOME}/return", "groups": [world.new_group]}
+    done(world.controller.rollback(**back))
+    assert committed(world.old, world.group) == before
+    # The old cluster has lost records that the group has not consumed.
+    delete_records(world.old, world.old_topic, {0: 45})
+    assert "new_records" in failed(world.take_back())
+    assert committed(world.old, world.group) == before
+    done(world.controller.rollback(groups=[world.group], on_rewind="rewind"))
+    assert "is rolled back" in failed(world.take_back())
+
+
+def test_who_still_writes_is_named_and_may_stop_a_migration(world):
+    world.produce(100)
+    world.copy()
+    world.consume(20)
+    producer = Producer(
+        {
+            "bootstrap.servers": ",".join(world.old.bootstrap_servers),
+            "transactional.id": f"{world.group}-shop",
+            "log_level": 0,
+        }
+    )
+    producer.init_transactions(30)
+
+    def write(over):
+        while not over.wait(0.2):
+            producer.begin_transaction()
+            producer.produce(world.old_topic, b"more", b"key", 0)
+            producer.commit_transaction(30)
+
+    writing = Background(write).start()
+    try:
+        refused = failed(world.migrate(idle_wait=3, on_still_written="fail"))
+        assert re.search(r'"kind":\s*"still_written"', refused)
+        assert f"{world.group}-shop" in refused
+        assert committed(world.new, world.new_group) == {}
+        noted = done(world.migrate(idle_wait=3))
+        assert f"still_written: Producers still write at the source: {world.old_topic}: " in noted.output
+    finally:
+        writing.end()
+    assert len(committed(world.new, world.new_group)) == PARTITIONS
+
+
+def test_brokers_of_each_version_tell_who_has_written(cluster, connection, topic):
+    create_topic(cluster, topic, PARTITIONS, retention_ms=-1)
+    produce(cluster, topic, [Message(b"plain", timestamp=NOW)], enable_idempotence=True)
+    produce_in_transactions(
+        cluster, topic, [([Message(b"more", timestamp=NOW + 5, partition=1)], True)], transactional_id=topic
+    )
+    found = last_writers(connection, [TopicPartition(topic, number) for number in range(PARTITIONS)])
+    told = {where.partition: [(writer.last, writer.transactional_id) for writer in its] for where, its in found.items()}
+    name = "" if cluster.name == "old" else topic
+    assert told in ({0: [(NOW, "")], 1: [(NOW + 5, name)]}, {})
+    assert told or cluster.name == "old"

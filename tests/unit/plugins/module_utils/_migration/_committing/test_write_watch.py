@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Topics that producers still write at the source are named, with who writes them, or stop a commit before it writes."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.producers import Writer
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import write_watch
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.write_watch import WriteWatch
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import ConnectionFailed, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnStillWritten
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
+
+SOURCE = connection_from({"bootstrap_servers": ["127.0.0.1:1"]}, "source cluster")
+NOON = 1_764_072_000_000  # 2025-11-25T12:00:00Z
+PLACES = [TopicPartition("orders", 0), TopicPartition("orders", 1), TopicPartition("clicks", 0)]
+ENTRIES = tuple(PlanEntry("billing", at, 5, Verdict.SAFE, (SourcePosition("billing", at, 5),)) for at in PLACES)
+KEYS = [entry.key for entry in ENTRIES]
+
+
+@pytest.fixture
+def watch(monkeypatch):
+    """``watch(policy, *readings)``: a watch of logs with these ends, a list for each reading."""
+
+    def make(policy, *readings, source=SOURCE):
+        left = list(readings)
+
+        def bounds(_connection, partitions):
+            ends = left.pop(0)
+            if isinstance(ends, Exception):
+                raise ends
+            known = dict(zip(PLACES, ends, strict=True))
+            return {at: Bounds(0, known[at], known[at]) for at in partitions}
+
+        monkeypatch.setattr(write_watch.positions, "partition_bounds", bounds)
+        monkeypatch.setattr(
+            write_watch.producers,
+            "last_writers",
+            lambda _connection, partitions: {
+                at: (Writer(7, NOON + at.partition), Writer(8, NOON - 1000, "shop"), Writer(9, NOON - 10**6))
+                for at in partitions
+                if at.topic == "orders"
+            },
+        )
+        made = WriteWatch(source, Plan("S", "D", "digest", ENTRIES), policy)
+        made.begin()
+        return made
+
+    return make
+
+
+def test_a_note_for_each_topic_that_has_grown(watch):
+    watched = watch(OnStillWritten.NOTE, [5, 5, 5], [7, 6, 6], [7, 6, 6])
+    notes = watched.before(KEYS)
+    assert [note.kind for note in notes] == [NoteKind.STILL_WRITTEN] * 2
+    assert notes[0].text == "Producers still write at the source: clicks: 1 record"
+    assert notes[1].text == (
+        "Producers still write at the source: orders: 3 records, last at 2025-11-25T12:00:00Z by producer id 7, shop"
+    )
+    assert (watched.seen["orders"].last, watched.seen["clicks"].last) == (NOON + 1, None)
+    assert watched.after(KEYS) == []
+
+
+def test_only_topics_of_what_is_written_count(watch):
+    assert watch(OnStillWritten.NOTE, [5, 5, 5], [5, 5, 9]).before(KEYS[:2]) == []
+    assert watch(OnStillWritten.NOTE, [5, 5, 5]).before([]) == []
+
+
+def test_fail_refuses_before_the_first_write_and_notes_afterwards(watch):
+    with pytest.raises(Refused, match="Nothing was written") as refused:
+        watch(OnStillWritten.FAIL, [5, 5, 5], [5, 5, 6]).before(KEYS)
+    assert (refused.value.kind, refused.value.topic) == (FailureKind.STILL_WRITTEN, "clicks")
+    watched = watch(OnStillWritten.FAIL, [5, 5, 5], [5, 5, 5], [5, 5, 6])
+    assert watched.before(KEYS) == []
+    (note,) = watched.after(KEYS)
+    assert note.text == "Producers have written at the source while the groups were committed: clicks: 1 record"
+
+
+def test_a_source_that_is_gone_after_the_commit_fails_nothing(watch):
+    watched = watch(OnStillWritten.FAIL, [5, 5, 5], [5, 5, 5], ConnectionFailed("no broker answers"))
+    watched.before(KEYS)
+    (note,) = watched.after(KEYS)
+    assert note.text.startswith("Nobody knows whether producers still write at the source")
+
+
+@pytest.mark.parametrize(("source", "policy"), [(SOURCE, None), (None, OnStillWritten.FAIL)])
+def test_nobody_looks_unless_that_is_wanted(watch, source, policy):
+    watched = watch(policy, source=source)
+    assert (watched.before(KEYS), watched.after(KEYS), watched.seen) == ([], [], {})
