@@ -13,10 +13,10 @@ import typing as t
 import urllib.parse
 
 # What STS answers to AssumeRole, in the form of its API reference.
-_ASSUMED = """<AssumeRoleResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><AssumeRoleResult><Credentials>
+_ASSUMED = """<AssumeRoleResponse><AssumeRoleResult><Credentials>
 <AccessKeyId>{key}</AccessKeyId><SecretAccessKey>of-the-role</SecretAccessKey><SessionToken>session</SessionToken>
 <Expiration>2040-01-01T00:00:00Z</Expiration></Credentials></AssumeRoleResult></AssumeRoleResponse>"""
-_REFUSED = """<ErrorResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><Error><Type>Sender</Type>
+_REFUSED = """<ErrorResponse><Error><Type>Sender</Type>
 <Code>AccessDenied</Code><Message>not authorized to perform: sts:AssumeRole</Message></Error></ErrorResponse>"""
 
 
