@@ -45,7 +45,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Piece, RecordRun, Rows
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark import content_frame, count_job, tail_job
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark import content_frame, tail_job
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_frame import LogPair
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import Layout
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._spark import by_hand
@@ -222,7 +222,6 @@ def _faked(requests: Requests) -> t.Iterator[None]:
         (content_frame, {"read_contents": requests.read_contents}),
         (settling, {"at_once": requests.at_once}),
         (wide, {"read_contents": requests.read_contents, "kept": contextlib.nullcontext, "obstacle": lambda _o: None}),
-        (count_job, {"summed": lambda rows: by_hand.summed(rows.tasks)}),
         (tail_job, {"count_tails": tails}),
         (
             merged_counts,

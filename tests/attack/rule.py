@@ -15,7 +15,7 @@ import pkgutil
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils import _matching
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching import counting
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching import counting, group_count
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.decide import decide
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
     Decision,
@@ -24,6 +24,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
     Policy,
     Question,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.group_count import GroupCount
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import NotRead, Reader
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged import (
     Position,
@@ -39,7 +40,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._plan
     missing_records,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.count_job import GroupCount
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._spark import by_hand
 from tests.attack.broker import Broker, Logs, policy
 from tests.attack.case import Case
@@ -186,15 +186,13 @@ def _both_counted(case: Case) -> counting.Logs:
 
     def made(name: str) -> counting.Logs:
         return counting.Logs(
-            source,
-            logs.destination.visible,
+            counting.LogSet([source], (0,), (logs.source.edges.end,)),
+            counting.LogSet([logs.destination.visible], (edges.start,), (edges.end,)),
             operator.attrgetter(name),
             timestamps=case.options.with_timestamp,
-            stable=logs.source.facts.end,
+            stable=(logs.source.facts.end,),
             expired=case.source_edges.start > 0,
             compacted=case.source_edges.compacted,
-            start=edges.start,
-            end=edges.end,
         )
 
     contents = {record.fingerprint for record in source}
@@ -205,7 +203,8 @@ def _both_counted(case: Case) -> counting.Logs:
 
 def count(case: Case) -> Answer:
     """What counting the contents of both whole logs says."""
-    return _said(case, _of_these_logs(_both_counted, case).answer(case.committed))
+    (found,) = _of_these_logs(_both_counted, case).count([(case.committed,)])
+    return _said(case, found.answers[0])
 
 
 def count_by_spark(cases: t.Sequence[Case]) -> list[Answer]:
@@ -228,7 +227,7 @@ def count_by_spark(cases: t.Sequence[Case]) -> list[Answer]:
     return [_said(case, its.answers[0]) for case, its in zip(cases, found, strict=True)]
 
 
-def _said(case: Case, found: counting.Answer) -> Answer:
+def _said(case: Case, found: group_count.Answer) -> Answer:
     lost = case.source_edges.compacted or case.committed < case.source_edges.start
     if case.committed == 0:
         return Answer("exact", case.destination_edges.start, 0)

@@ -12,10 +12,11 @@ import typing as t
 from .._comparing.claims import SingleContent, Windows
 from .._comparing.offset_counts import AlikeRecords, Contents, CountedRecord
 from .._comparing.sums import NUMBERS, Counts, Spot, ToolProgress, furthest, total
+from .._matching.axis import Axis
 from .._model.match_on import MatchOn
 from . import worker_packing
 from .worker_lost import Edges, left_in
-from .worker_packing import Axis, Layout
+from .worker_packing import Layout
 
 if t.TYPE_CHECKING:
     import numpy
