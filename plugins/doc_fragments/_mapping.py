@@ -60,8 +60,9 @@ options:
         whole name. The number of partitions may differ, or the same number of partitions may be assigned in another
         way.
       - O(topic_map) may also map several of these topics to one.
-      - Spark reads these topics completely on both clusters and counts equal records. Each partition at the destination
-        gets an offset that skips no unconsumed record. Consumed records may be repeated; the plan says how many.
+      - These topics are read completely on both clusters, by Spark if they are long, and equal records are counted. Each
+        partition at the destination gets an offset that skips no unconsumed record. Consumed records may be repeated; the
+        plan says how many.
     type: list
     elements: str
     default: []

@@ -23,7 +23,7 @@ description:
   - V(uncommitted) - the group has no committed offset on this partition.
   - V(requested) - an option requested this offset.
   - A verdict never fails this module; M(streamshift.kafka.kafka_offset_commit) applies the policies.
-  - Topics in O(repartitioned) are read completely, with Spark.
+  - Topics in O(repartitioned) are read completely, with Spark if they have more than O(search_limit) offsets.
   - Writes nothing to the clusters.
 author:
   - The streamshift.kafka authors (@streamshift)
@@ -301,7 +301,7 @@ options:
     description:
       - How many records of one partition of one cluster the module may read without Spark to find one offset.
       - If a few records do not prove an offset, the module counts logs of at most this many offsets as a whole; longer
-        logs need Spark.
+        logs need Spark. All partitions of a topic in O(repartitioned) count as one log.
     type: int
     default: 100000
   spark_limit:

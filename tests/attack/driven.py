@@ -38,8 +38,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark import content_frame, count_job, tail_job
-from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._spark import by_hand
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark import content_frame, tail_job
 from tests.attack import rule
 from tests.attack.broker import policy
 from tests.attack.frames import BUCKETS, Growing, packed, tails
@@ -60,7 +59,6 @@ def _faked(requests: Requests) -> t.Iterator[None]:
         (content_frame, {"read_contents": requests.read_contents}),
         (settling, {"at_once": requests.at_once}),
         (wide, {"read_contents": requests.read_contents, "kept": contextlib.nullcontext, "obstacle": lambda _o: None}),
-        (count_job, {"summed": lambda rows: by_hand.summed(rows.tasks)}),
         (tail_job, {"count_tails": tails}),
         (
             merged_counts,

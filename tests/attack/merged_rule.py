@@ -8,6 +8,7 @@ import itertools
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision, Log, Policy
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.group_count import GroupCount
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged import (
     Position,
     Sources,
@@ -20,7 +21,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._plan
     missing_records,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.count_job import GroupCount
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._spark import by_hand
 from tests.attack.broker import Broker, digested, policy
 from tests.attack.merged import Merged

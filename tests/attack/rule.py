@@ -13,7 +13,7 @@ import pkgutil
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils import _matching
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching import counting
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching import counting, group_count
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.decide import decide
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
     Decision,
@@ -169,15 +169,13 @@ def _both_counted(case: Case) -> counting.Logs:
 
     def made(name: str) -> counting.Logs:
         return counting.Logs(
-            source,
-            logs.destination.visible,
+            counting.LogSet([source], (0,), (logs.source.edges.end,)),
+            counting.LogSet([logs.destination.visible], (edges.start,), (edges.end,)),
             operator.attrgetter(name),
             timestamps=case.options.with_timestamp,
-            stable=logs.source.facts.end,
+            stable=(logs.source.facts.end,),
             expired=case.source_edges.start > 0,
             compacted=case.source_edges.compacted,
-            start=edges.start,
-            end=edges.end,
         )
 
     contents = {record.fingerprint for record in source}
@@ -188,12 +186,18 @@ def _both_counted(case: Case) -> counting.Logs:
 
 def count(case: Case) -> Answer:
     """What counting the contents of both whole logs says."""
-    return _said(case, _of_these_logs(_both_counted, case).answer(case.committed))
+    return _said(case, _counted(case))
+
+
+def _counted(case: Case) -> group_count.Answer:
+    (found,) = _of_these_logs(_both_counted, case).count([(case.committed,)])
+    return found.answers[0]
 
 
 def may_skip(case: Case, offset: int) -> bool:
     """Does this offset skip records by the definition, which takes an equal record for the copy of one without a copy?"""
-    return _of_these_logs(_both_counted, case).judge(case.committed, offset).skipped > 0
+    wanted = _counted(case).first_wanted
+    return wanted is not None and offset > wanted
 
 
 def count_by_spark(cases: t.Sequence[Case]) -> list[Answer]:
@@ -216,7 +220,7 @@ def count_by_spark(cases: t.Sequence[Case]) -> list[Answer]:
     return [_said(case, its.answers[0]) for case, its in zip(cases, found, strict=True)]
 
 
-def _said(case: Case, found: counting.Answer) -> Answer:
+def _said(case: Case, found: group_count.Answer) -> Answer:
     lost = case.source_edges.compacted or case.committed < case.source_edges.start
     if case.committed == 0:
         return Answer("exact", case.destination_edges.start, 0)

@@ -4,8 +4,7 @@
 """The few ways to know that an offset skips nothing and repeats nothing: an answer is exact only with one of these.
 
 Each class takes the facts that it needs and refuses to be made without them. Its docstring is its lemma: what the facts show,
-and what is assumed besides. `docs/the-rule.md` says how likely which replication tool breaks an assumption. Whether an answer
-is right can be checked from the two logs without any of this: counting.Logs.judge().
+and what is assumed besides. `docs/the-rule.md` says how likely which replication tool breaks an assumption.
 """
 
 from __future__ import annotations

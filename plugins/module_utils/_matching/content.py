@@ -5,19 +5,14 @@
 
 from __future__ import annotations
 
-import bisect
 import collections
-import dataclasses
-import math
-import operator
 import typing as t
 
-from .tallies import Count, Doubted, Mixed, Tally, Time
+from .tallies import Count, Doubted, Mixed, Tally, Time, surplus_wanted
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Content:
-    """All records of one content: (offset, time) at the source, (offset, time) of the copies; both by offset.
+class Content(t.NamedTuple):
+    """All records of one content: (place, time) at the source, (place, time) of the copies; both by place.
 
     The time of a copy is None where the broker has stamped it, and where times are not compared.
     """
@@ -25,57 +20,42 @@ class Content:
     source: t.Sequence[tuple[int, int]]
     copies: t.Sequence[tuple[int, Time]]
 
-    def tallies(self, committed: int, stable: float = math.inf) -> list[Count]:
-        """What is counted together, for a group that has consumed what lies before the committed offset.
-
-        stable: the source's last stable offset.
-        """
-        at = bisect.bisect_left(self.source, committed, key=_offset)
-        return tallies(
-            collections.Counter(time for _offset, time in self.source[:at]),
-            collections.Counter(time for _offset, time in self.source[at:]),
-            self.copies,
-            sum(offset >= stable for offset, _time in self.source[at:]),
-        )
-
-    def has_arrived(self, committed: int) -> bool:
-        """Are there as many copies as the source has records of this content up to its last consumed one?"""
-        at = bisect.bisect_left(self.source, committed, key=_offset)
-        consumed = collections.Counter(time for _offset, time in self.source[:at])
-        times = collections.Counter(time for _offset, time in self.copies)
-        last = self.source[at - 1][1]
-        known = {time for _offset, time in self.source}
+    def has_arrived(self, consumed: t.Mapping[int, int], last: int) -> bool:
+        """Are there as many copies as consumed records? consumed: how many have which time; last: that of the last one."""
+        times = collections.Counter(time for _place, time in self.copies)
+        known = {time for _place, time in self.source}
         missing = sum(max(0, number - times[time]) for time, number in consumed.items())
         rest = sum(number for time, number in times.items() if time not in known)
-        if times[None] and at == len(self.source):
+        number = sum(consumed.values())
+        if times[None] and number == len(self.source):
             rest -= times[None]
-            enough = times.total() - rest >= at
+            enough = times.total() - rest >= number
         else:
             enough = times[last] >= consumed[last]
         return enough or 0 < missing <= rest
 
-    def has_firmly_arrived(self, committed: int) -> bool:
+    def has_firmly_arrived(self, last: int) -> bool:
         """The same even if copies are those of equal records: has its last consumed one its own time, and a copy?"""
-        last = self.source[bisect.bisect_left(self.source, committed, key=_offset) - 1][1]
-        alone = sum(time == last for _offset, time in self.source) == 1
-        return alone and any(time == last for _offset, time in self.copies) and not self._is_doubted
+        alone = sum(time == last for _place, time in self.source) == 1
+        return alone and any(time == last for _place, time in self.copies) and not self.is_doubted
 
     @property
     def without_own(self) -> list[int]:
-        """The offsets of the records that have no copy with their own time; of equal ones, the last."""
-        left = collections.Counter(time for _offset, time in self.copies)
+        """The places of the records that have no copy with their own time; of equal ones, the last."""
+        left = collections.Counter(time for _place, time in self.copies)
         lacking = []
-        for offset, time in self.source:
+        for place, time in self.source:
             if left[time] <= 0:
-                lacking.append(offset)
+                lacking.append(place)
             left[time] -= 1
         return lacking
 
     @property
-    def _is_doubted(self) -> bool:
+    def is_doubted(self) -> bool:
+        """See doubted()."""
         return doubted(
-            collections.Counter(time for _offset, time in self.source),
-            collections.Counter(time for _offset, time in self.copies),
+            collections.Counter(time for _place, time in self.source),
+            collections.Counter(time for _place, time in self.copies),
         )
 
 
@@ -106,6 +86,33 @@ def tallies(
     for offset, copied in copies:
         own[t.cast(int, copied)].append(offset)
     return [Tally(places, unconsumed.get(time, 0), consumed.get(time, 0), hidden, True) for time, places in own.items()]
+
+
+def separate(
+    consumed: t.Mapping[int, int],
+    unconsumed: t.Mapping[int, int],
+    copies: t.Sequence[tuple[int, Time]],
+    hidden: int = 0,
+) -> list[Count]:
+    """The same where copies are in several partitions: own times one by one, and the rest for what has no copy so."""
+    own: dict[int, list[int]] = {time: [] for time in (*consumed, *unconsumed)}
+    rest: list[int] = []
+    for place, time in copies:
+        (rest if time is None else own.get(time, rest)).append(place)
+    numbers = _numbers(own)
+    result: list[Count] = [
+        Tally(places, unconsumed.get(time, 0), consumed.get(time, 0), hidden, True)
+        for time, places in own.items()
+        if places
+    ]
+    lacking = sum(max(0, number - numbers[time]) for time, number in unconsumed.items())
+    result.append(Tally(rest, lacking, sum(consumed.values()), hidden))
+    if doubted(collections.Counter(consumed) + collections.Counter(unconsumed), numbers):  # see Doubted
+        every = [place for place, _time in copies]
+        result.append(Tally(every, sum(unconsumed.values()), sum(consumed.values()), hidden))
+        for time, number in surplus_wanted(consumed, unconsumed, numbers).items():
+            result.append(Tally(own[time], number, consumed.get(time, 0), hidden))
+    return result
 
 
 def separable(content: Content) -> list[tuple[list[int], list[int], bool]] | None:
@@ -148,6 +155,3 @@ _STAMPED, _OWN, _OTHER = range(3)
 
 def _kind(time: Time, known: t.Collection[int]) -> int:
     return _STAMPED if time is None else _OWN if time in known else _OTHER
-
-
-_offset = operator.itemgetter(0)

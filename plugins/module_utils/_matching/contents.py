@@ -71,33 +71,24 @@ def told_apart(
     return [ToldApart(None, keyed, both)]
 
 
-def contents_of(
-    source: t.Iterable[Record],
-    copies: t.Iterable[Record],
-    name: t.Callable[[Record], Name],
-    otherwise: t.Callable[[Record], Name] | None,
-    timestamps: bool,
-) -> tuple[dict[Name, Content], dict[int, Name]]:
-    """All contents by their names, and the names of the records at the source's offsets.
+class Alike(t.NamedTuple):
+    """Contents that are alike but for headers. kept_times, kept_headers: have all copies those of a source record?"""
 
-    Contents that are alike by their other name become one, by that name, where the destination has copies that only it knows.
-    """
-    family = otherwise or name
-    families: dict[Name, tuple[list[Named[int]], list[Named[int]]]] = collections.defaultdict(lambda: ([], []))
-    for record in source:
-        families[family(record)][0].append(Named(record.offset, name(record), record.timestamp))
-    for copy in copies:
-        if family(copy) in families:
-            time = copy.timestamp if timestamps and not copy.log_append_time else None
-            families[family(copy)][1].append(Named(copy.offset, name(copy), time))
-    contents: dict[Name, Content] = {}
-    names: dict[int, Name] = {}
-    for common, sides in families.items():
-        for told in told_apart(*sides, timestamps):
-            its = common if told.name is None else told.name
-            contents[its] = Content(told.source, told.copies)
-            names.update((offset, its) for offset, _time in told.source)
-    return contents, names
+    contents: list[Content]
+    kept_times: bool
+    kept_headers: bool
+
+
+def alike_contents(source: t.Sequence[Named[int]], copies: t.Sequence[Named[int]], timestamps: bool) -> Alike:
+    """Records that are alike but for headers, by place, as contents. timestamps: whether times are compared at all."""
+    if not source:
+        return Alike([Content([], [(copy.spot, copy.time) for copy in copies])], True, True)
+    times, names = {record.time for record in source}, {record.name for record in source}
+    return Alike(
+        [Content(told.source, told.copies) for told in told_apart(source, copies, timestamps)],
+        all(copy.time in times for copy in copies),
+        all(copy.name in names for copy in copies),
+    )
 
 
 def copies_of_aborted(

@@ -19,8 +19,8 @@ from .._model.records import TopicPartition
 from .._model.verdicts import Reason, Verdict
 from . import chosen
 from .certificates import NothingConsumed, WholeLogs
-from .counting import Answer
 from .evidence import Decision, LogFacts, Policy, Span, blocked
+from .group_count import Answer
 from .lossless import CountedBefore
 from .placing import Between
 

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import bisect
-import math
 import typing as t
 
 Name = t.Hashable
@@ -27,23 +26,6 @@ class Tally(t.NamedTuple):
     consumed: int
     hidden: int = 0
     by_time: bool = False
-
-    @classmethod
-    def at(
-        cls,
-        committed: int,
-        originals: t.Sequence[int],
-        copies: t.Sequence[int],
-        by_time: bool,
-        stable: float = math.inf,
-    ) -> t.Self:
-        """That of source offsets and copies which are counted together whatever is committed; both ascending.
-
-        stable: the source's last stable offset.
-        """
-        consumed = bisect.bisect_left(originals, committed)
-        hidden = from_on(originals, max(committed, stable))
-        return cls(copies, len(originals) - consumed, consumed, hidden, by_time)
 
     @property
     def first_wanted(self) -> int | None:
@@ -67,11 +49,6 @@ class Tally(t.NamedTuple):
         More copies than records say that there are such copies.
         """
         return self.by_time and not self.consumed and 0 < len(self.copies) <= self.wanted
-
-    @property
-    def lacking(self) -> int:
-        """How many consumed records have no copy."""
-        return max(0, self.consumed - len(self.copies))
 
     def skipped(self, offset: int) -> int:
         """How many unconsumed records a group that starts at this offset misses."""
@@ -97,9 +74,10 @@ class Tally(t.NamedTuple):
         """How many unconsumed records have no copy."""
         return max(0, self.wanted - len(self.copies))
 
-    def comes_before(self, offset: int) -> bool:
-        """Is one of the copies before this offset?"""
-        return bool(self.copies) and self.copies[0] < offset
+    @property
+    def earliest(self) -> int | None:
+        """The first copy."""
+        return self.copies[0] if self.copies else None
 
 
 class Mixed:
@@ -192,11 +170,6 @@ class Mixed:
             for time, number in self._unconsumed.items()
         )
 
-    @property
-    def lacking(self) -> int:
-        """As Tally.lacking."""
-        return max(0, self.consumed - len(self._offsets))
-
     def skipped(self, offset: int) -> int:
         """As Tally.skipped."""
         others = max(0, self._others_needed - from_on(self._other, offset))
@@ -253,9 +226,10 @@ class Mixed:
         """As Tally.absent."""
         return max(0, self.wanted - self._followed(self._offsets[0]) - self._others_needed)
 
-    def comes_before(self, offset: int) -> bool:
-        """As Tally.comes_before."""
-        return any(its and its[0] < offset for its in (*self._own.values(), self._stamped))
+    @property
+    def earliest(self) -> int | None:
+        """The first copy that surely stands for one of the records."""
+        return min((its[0] for its in (*self._own.values(), self._stamped) if its), default=None)
 
 
 class Doubted(Mixed):
@@ -344,4 +318,4 @@ def from_on(offsets: t.Sequence[int], offset: float) -> int:
 def last_before(offsets: t.Sequence[int], limit: int) -> int | None:
     """The last of these ascending offsets before the limit."""
     at = bisect.bisect_left(offsets, limit)
-    return offsets[at - 1] if at else None
+    return int(offsets[at - 1]) if at else None  # of a column, too

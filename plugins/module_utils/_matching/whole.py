@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import collections
 import dataclasses
 import typing as t
 
@@ -15,8 +14,9 @@ from .._model.records import Record
 from .._model.verdicts import Reason, Verdict
 from . import rows
 from .certificates import DISTINCT, WholeLogs
-from .counting import Answer, Logs
-from .evidence import Anchor, Decision, LogFacts, Need, Question
+from .counting import Logs, LogSet
+from .evidence import Anchor, Decision, Need, Question
+from .group_count import Answer, Copy, GroupCount
 from .log_reader import BudgetSpent, LogReader, NotRead, Reader
 from .lossless import CountedBefore
 from .placing import Between, Located, place
@@ -25,24 +25,11 @@ _ALIKE = 8  # records that are compared to see that the last consumed one has co
 _NEAR = 64  # offsets in which they must not come again
 
 
-class Counted(t.NamedTuple):
-    """What a count of both whole logs has found for one committed offset.
-
-    before, after: the copies at the answer's last_consumed and first_wanted, with the source offsets they come from: the last
-    consumed one that is possible, and the first unconsumed one.
-    """
-
-    answer: Answer
-    matching: Matching
-    before: Anchor | None
-    after: Anchor | None
-
-
-def decide_counted(question: Question, counted: Counted) -> Decision | Need:
+def decide_counted(question: Question, its: GroupCount) -> Decision | Need:
     """Decide an entry from a count of both logs; single records may have to be read as well. Pure."""
     reader = Reader(question)
     try:
-        return rows.at_the_edges(reader, question) or from_count(reader, question, counted)
+        return rows.at_the_edges(reader, question) or from_count(reader, question, its)
     except NotRead:
         return reader.need()
     except BudgetSpent:
@@ -54,7 +41,7 @@ def fits(reader: Reader, question: Question) -> bool:
     return max(reader.source.length, reader.destination.length) <= question.policy.budget
 
 
-def count_logs(reader: Reader, question: Question) -> Counted:
+def count_logs(reader: Reader, question: Question) -> GroupCount:
     """Count both logs. Raises NotRead."""
     source, destination = reader.source, reader.destination
     source.want(source.start, source.end)
@@ -65,47 +52,20 @@ def count_logs(reader: Reader, question: Question) -> Counted:
     made = question.destination.made
     if key not in made:
         facts = question.source.facts
-        made[key] = _logs(originals, aborted, copies, facts, destination, question.policy.with_timestamp)
-    logs, matching = made[key]
-    answer = logs.answer(question.committed)
-    before, after = (
-        None
-        if at is None
-        else _anchor(logs, destination.records(at, at + 1)[0], question.committed, consumed, matching)
-        for at, consumed in ((answer.last_consumed, True), (answer.first_wanted, False))
-    )
-    return Counted(answer, matching, before, after)
-
-
-def _logs(
-    originals: t.Sequence[Record],
-    aborted: t.Sequence[Record],
-    copies: t.Sequence[Record],
-    facts: LogFacts,
-    destination: LogReader,
-    timestamps: bool,
-) -> tuple[Logs, Matching]:
-    """Ready to be counted. Headers and times are believed record by record: a replication tool may have changed some."""
-    logs = Logs(
-        originals,
-        copies,
-        _fingerprint,
-        timestamps=timestamps,
-        otherwise=_bare,
-        aborted=aborted,
-        stable=facts.end,
-        expired=facts.log_start > 0,
-        compacted=facts.compacted,
-        start=destination.start,
-        end=destination.end,
-    )
-    fingerprints, times = {record.fingerprint for record in originals}, collections.defaultdict(set)
-    for record in originals:
-        times[record.bare].add(record.timestamp)
-    known = [copy for copy in copies if copy.bare in times]
-    headers = all(copy.fingerprint in fingerprints for copy in known)
-    kept = all(copy.timestamp in times[copy.bare] and not copy.log_append_time for copy in known)
-    return logs, Matching(timestamps and kept, headers)
+        made[key] = Logs(
+            # The offsets before the start mean the same as the start.
+            LogSet([originals], (0,), (source.end,)),
+            LogSet([copies], (destination.start,), (destination.end,)),
+            _fingerprint,
+            timestamps=question.policy.with_timestamp,
+            otherwise=_bare,
+            aborted=aborted,
+            stable=(facts.end,),
+            expired=facts.log_start > 0,
+            compacted=facts.compacted,
+        )
+    (found,) = made[key].count([(question.committed,)])
+    return t.cast(GroupCount, found)
 
 
 def _end_alike(reader: Reader, offset: int) -> bool:
@@ -151,21 +111,17 @@ def _bare(record: Record) -> bytes:
     return record.bare
 
 
-def _anchor(logs: Logs, copy: Record, committed: int, consumed: bool, matching: Matching) -> Anchor:
-    return Anchor(logs.origin(copy, committed, consumed=consumed), copy.offset, matching.fingerprint(copy))
-
-
-def from_count(reader: Reader, question: Question, counted: Counted) -> Decision:
+def from_count(reader: Reader, question: Question, its: GroupCount) -> Decision:
     """The same for a reader. Raises NotRead, BudgetSpent."""
-    decision = _from_count(reader, question, counted)
+    decision = _from_count(reader, question, its)
     # A compacted log lacks older records of its keys as it should.
     if decision.offset is None or reader.destination.facts.compacted:
         return decision
-    return dataclasses.replace(decision, absent=counted.answer.absent)
+    return dataclasses.replace(decision, absent=its.answers[0].absent)
 
 
-def _from_count(reader: Reader, question: Question, counted: Counted) -> Decision:
-    answer, matching, before, after = counted
+def _from_count(reader: Reader, question: Question, its: GroupCount) -> Decision:
+    (answer,), matching, (before,), (after,) = its.answers, its.matching, its.last_consumed, its.first_wanted
     if answer.last_at_source is None and answer.next_at_source is None:
         return rows.no_anchor(reader, question, matching)
     position = rows.position_of_end(reader, answer.next_at_source)
@@ -183,13 +139,16 @@ def _from_count(reader: Reader, question: Question, counted: Counted) -> Decisio
         return rows.lags(
             answer.last_at_source, CountedBefore(answer.offset, answer.first_wanted), reached, destination_only
         )
-    last = None if before is None else Located(_record(reader, before), before.source_offset)
-    first_wanted = None if after is None else Located(_record(reader, after), after.source_offset)
+    last, first_wanted = _located(reader, before), _located(reader, after)
     if answer.to_come and reader.source.start > 0 and _end_alike(reader, answer.offset):
         answer = answer._replace(to_come=0)
     repeats = answer.repeats + answer.to_come
     placed = place(reader, matching, last, first_wanted, _between(reader, matching, last, first_wanted))
-    evidence: dict[str, t.Any] = {"before": before, "after": after, "matched_by": matching.parts}
+    evidence: dict[str, t.Any] = {
+        "before": _anchor(last, matching),
+        "after": _anchor(first_wanted, matching),
+        "matched_by": matching.parts,
+    }
     if not placed.proved:
         detail = "the source's log is compacted: copies of what it has lost may be among those before the first unconsumed one"
         return Decision(Verdict.SAFE, placed.offset, Reason.SOURCE_LOST_RECORDS, repeats, detail=detail, **evidence)
@@ -236,5 +195,15 @@ def _between(reader: Reader, matching: Matching, last: Located | None, first: Lo
     return Between(bool(between), matching.timestamp and any(r.timestamp > first.record.timestamp for r in between))
 
 
-def _record(reader: Reader, anchor: Anchor) -> Record:
-    return reader.destination.records(anchor.destination_offset, anchor.destination_offset + 1)[0]
+def _located(reader: Reader, copy: Copy | None) -> Located | None:
+    return None if copy is None else Located(_record(reader, copy), copy.source_offset)
+
+
+def _anchor(located: Located | None, matching: Matching) -> Anchor | None:
+    if located is None:
+        return None
+    return Anchor(located.source_offset, located.record.offset, matching.fingerprint(located.record))
+
+
+def _record(reader: Reader, copy: Copy) -> Record:
+    return reader.destination.records(copy.destination_offset, copy.destination_offset + 1)[0]

@@ -16,13 +16,14 @@ import functools
 import math
 import typing as t
 
+from .._matching.axis import Axis
 from .._model.connection import Connection
 from .._model.match_on import FINGERPRINTED
 from .._model.records import TopicPartition
 from . import spark_library, worker_packing
 from .scan_job import Range, parallel_tasks, scan_into
 from .shipping import apart
-from .worker_packing import Axis, Layout
+from .worker_packing import Layout
 
 if t.TYPE_CHECKING:
     import pyarrow
@@ -54,7 +55,12 @@ class LogPair(t.NamedTuple):
     @property
     def size(self) -> int:
         """How many offsets are read."""
-        return sum((each.open_end or each.end) - each.start for each in (*self.sources, *self.destinations))
+        return size_of((*self.sources, *self.destinations))
+
+
+def size_of(extents: t.Iterable[Extent]) -> int:
+    """How many offsets these have."""
+    return sum((each.open_end or each.end) - each.start for each in extents)
 
 
 def layout_of(pairs: t.Sequence[LogPair], *, timestamps: bool) -> Layout:

@@ -13,10 +13,11 @@ from .._comparing.claims import SingleContent, Windows
 from .._comparing.counted_records import AlikeRecords, CountedRecord, HeaderNames
 from .._comparing.offset_counts import Contents
 from .._comparing.sums import NUMBERS, Counts, Spot, ToolProgress, furthest, total
+from .._matching.axis import Axis
 from .._model.match_on import MatchOn
 from . import worker_packing
 from .worker_lost import Edges, left_in
-from .worker_packing import Axis, Layout
+from .worker_packing import Layout
 
 if t.TYPE_CHECKING:
     import numpy

@@ -72,16 +72,6 @@ def left_in(records: Records, edges: Edges | None) -> Records:
     return Records(records.columns[:, stays], records.sources, records.pairs[stays])
 
 
-def without_own(records: Records) -> Column:
-    """The rows of source records that have no copy with their own time; of equal ones, the last."""
-    import numpy as np
-
-    its = _TimedRows(records)
-    stays = np.ones(records.sources, bool)
-    stays[its.rows[its.copied]] = False
-    return np.flatnonzero(stays)
-
-
 class _TimedRows:
     """The rows of all contents that both sides have, by content, time and place.
 

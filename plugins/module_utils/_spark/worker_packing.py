@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import typing as t
 
+from .._matching.axis import Axis
+
 if t.TYPE_CHECKING:
     import numpy
     import pyarrow
@@ -23,29 +25,6 @@ SCANNED = ("range", "offset", "timestamp", "log_append_time", "fingerprint", "ba
 _COLUMNS = 6
 _FLUSHED = 200_000  # records, some 10 MB, before they are dealt out to the buckets
 _MIX = 0x9E3779B97F4A7C15  # an odd number whose multiples are far apart: 2^64 divided by the golden ratio
-
-
-class Axis(t.NamedTuple):
-    """The logs of some partitions of one cluster, end to end, so that a place in any of them is one number.
-
-    starts: the first offset of each log, as of when the axis was made. A place is number * step + offset - start, where number
-    is the partition's, and step leaves room for every log to grow. Places are ordered by partition and offset.
-    """
-
-    starts: tuple[int, ...]
-
-    @property
-    def step(self) -> int:
-        return (1 << 62) // max(1, len(self.starts))
-
-    def place(self, number: int, offset: int) -> int:
-        """The place of an offset of the partition with this number; offsets outside of the log's room count as its edges."""
-        return number * self.step + min(max(0, offset - self.starts[number]), self.step - 1)
-
-    def at(self, place: int) -> tuple[int, int]:
-        """The number of the partition and the offset."""
-        number, distance = divmod(place, self.step)
-        return number, self.starts[number] + distance
 
 
 class Layout(t.NamedTuple):

@@ -1,20 +1,24 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""What Spark counts of repartitioned and merged topics, and what is read besides, for many groups at once."""
+"""What is counted of repartitioned and merged topics, and what is read besides, for many groups at once."""
 
 from __future__ import annotations
 
 import collections
 import contextlib
+import functools
+import operator
 import typing as t
 
+from ..._matching.counting import Logs, LogSet
 from ..._matching.evidence import Log, Policy, Span
+from ..._matching.group_count import GroupCount, GroupPosition
 from ..._matching.merged import Missing, PartitionCount, Position, Sources, gap, young_from
 from ..._matching.placing import Between
 from ..._model.progress import Say, counted
 from ..._model.records import Record, TopicPartition
-from ..._spark.content_frame import Extent, LogPair, buckets_for, dealt_by_content, layout_of, packed_chunks
-from ..._spark.count_job import GroupCount, GroupPosition, count_wide
+from ..._spark.content_frame import Extent, LogPair, buckets_for, dealt_by_content, layout_of, packed_chunks, size_of
+from ..._spark.count_job import Losses, count_wide
 from ..._spark.growing import Growing
 from ..._spark.scan_job import parallel_tasks
 from ..._spark.session import kept
@@ -29,48 +33,84 @@ Count: t.TypeAlias = "t.Callable[[t.Sequence[tuple[int, ...]]], list[GroupCount]
 
 @contextlib.contextmanager
 def counting(
-    spark: SparkSession, its: Merged, source: ClusterLogs, destination: ClusterLogs, timestamps: bool, say: Say
+    spark: t.Callable[[], SparkSession],
+    its: Merged,
+    source: ClusterLogs,
+    destination: ClusterLogs,
+    policy: Policy,
+    say: Say,
 ) -> t.Iterator[Count]:
     """A function that counts both sides, as far as they are known, for groups.
 
-    It takes the first unconsumed offsets of each group in the source partitions. No record is read twice. timestamps:
-    whether times are compared at all.
+    It takes the first unconsumed offsets of each group in the source partitions. No record is read twice. Only where one of the
+    clusters has more offsets than the budget, Spark counts.
     """
-    first = _pair(its, source, destination)
-    layout = layout_of([first], timestamps=timestamps)  # what expires meanwhile keeps its place
-    say(f"comparing up to {counted(first.size, 'record')} of topic {its.topic} with Spark")
+    pair = _pair(its, source, destination)
+    if max(map(size_of, (pair.sources, pair.destinations))) <= policy.budget:
+        yield functools.partial(_count_here, its, source, destination, policy.with_timestamp)
+        return
+    say(f"comparing up to {counted(pair.size, 'record')} of topic {its.topic} with Spark")
+    session = spark()
     with (
-        Growing(spark, destination.connection, its.targets, destination.match_on.fingerprinted) as copies,
-        Growing(spark, source.connection, its.sources, source.match_on.fingerprinted, with_open=True) as originals,
+        Growing(session, destination.connection, its.targets, destination.match_on.fingerprinted) as copies,
+        Growing(session, source.connection, its.sources, source.match_on.fingerprinted, with_open=True) as originals,
     ):
+        layout = layout_of([pair], timestamps=policy.with_timestamp)  # what expires meanwhile keeps its place
 
         def count(committed: t.Sequence[tuple[int, ...]]) -> list[GroupCount]:
-            buckets = buckets_for(_pair(its, source, destination).size, parallel_tasks(spark))
+            buckets = buckets_for(_pair(its, source, destination).size, parallel_tasks(session))
             destination_frame = copies.up_to({at: destination.logs[at].facts for at in its.targets})
             source_frame = originals.up_to({at: source.logs[at].facts for at in its.sources})
             chunks = packed_chunks(source_frame, layout, False, buckets).union(
                 packed_chunks(destination_frame, layout, True, buckets)
             )
-            standings = [GroupPosition(0, each) for each in dict.fromkeys(committed)]
-            stable = [source.logs[at].facts.end for at in its.sources]
-            ends = [destination.logs[at].facts.end for at in its.targets]
-            is_lossy = any(
-                facts.log_start > 0 or facts.compacted for facts in (source.logs[at].facts for at in its.sources)
-            )
             with kept(dealt_by_content(chunks, buckets)) as contents:
-                found = count_wide(
+                return count_wide(
                     contents,
                     layout,
-                    standings,
-                    ends,
+                    [GroupPosition(0, each) for each in committed],
+                    [destination.logs[at].facts.end for at in its.targets],
                     without_headers=source.match_on.headers_may_differ,
-                    stable=stable,
-                    expired=[0] if is_lossy else [],
+                    stable=[source.logs[at].facts.end for at in its.sources],
+                    losses=Losses([0] if _is_lossy(its, source) else []),
                 )
-            by_standing = dict(zip(standings, found, strict=True))
-            return [by_standing[GroupPosition(0, each)] for each in committed]
 
         yield count
+
+
+def _count_here(
+    its: Merged,
+    source: ClusterLogs,
+    destination: ClusterLogs,
+    timestamps: bool,
+    committed: t.Sequence[tuple[int, ...]],
+) -> list[GroupCount]:
+    logs = Logs(
+        _whole(source, its.sources),
+        _whole(destination, its.targets),
+        operator.attrgetter("fingerprint"),
+        timestamps=timestamps,
+        otherwise=operator.attrgetter("bare"),
+        stable=tuple(source.logs[at].facts.end for at in its.sources),
+        only_doubled=False,
+        expired=_is_lossy(its, source),
+    )
+    return logs.count(committed)
+
+
+def _whole(side: ClusterLogs, partitions: t.Sequence[TopicPartition]) -> LogSet:
+    """All that is known to be in these logs, read as far as it was not."""
+    logs = [side.logs[at] for at in partitions]
+    unread = {at: log.unread(log.facts.log_start, log.end) for at, log in zip(partitions, logs, strict=True)}
+    side.read({at: spans for at, spans in unread.items() if spans})
+    starts = tuple(log.facts.log_start for log in logs)
+    records = [log.between(start, log.end) for start, log in zip(starts, logs, strict=True)]
+    return LogSet(records, starts, tuple(log.end for log in logs))
+
+
+def _is_lossy(its: Merged, source: ClusterLogs) -> bool:
+    """May the source have lost records?"""
+    return any(facts.log_start > 0 or facts.compacted for facts in (source.logs[at].facts for at in its.sources))
 
 
 def _pair(its: Merged, source: ClusterLogs, destination: ClusterLogs) -> LogPair:
@@ -102,7 +142,7 @@ def assumed_to_come(positions: t.Sequence[Position], found: GroupCount) -> int:
 def read_around(
     its: Merged, destination: ClusterLogs, counts: t.Iterable[tuple[Sources, GroupCount]], policy: Policy
 ) -> None:
-    """Read at the destination what no count tells of records that the source does not have: how old they are.
+    """Read at the destination what no count tells: how old the records are that the source lacks, and the evidence.
 
     No more offsets between two copies than the budget allows.
     """
@@ -112,6 +152,9 @@ def read_around(
         young = young_from(sources, policy.now)
         for partition, answer in zip(its.targets, found.answers, strict=True):
             span = gap(sources, answer)
+            for copy in (answer.last_consumed, answer.first_wanted):  # as evidence
+                if copy is not None:
+                    spans[partition] |= set(destination.logs[partition].unread(copy, copy + 1))
             if span is not None and span[1] - span[0] <= policy.budget:
                 spans[partition] |= set(destination.logs[partition].unread(*span))
             if young is not None and sources.incomplete and answer.first_wanted is answer.last_consumed is None:

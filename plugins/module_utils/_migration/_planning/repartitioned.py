@@ -8,15 +8,15 @@ import dataclasses
 import time
 import typing as t
 
-from ..._matching.evidence import Decision, Policy, failed
+from ..._matching.evidence import Decision, Log, Policy, failed
+from ..._matching.group_count import Copy, GroupCount
 from ..._matching.merged import Sources, blocked_by_one, decide_merged, untouched
-from ..._model.match_on import MatchOn
+from ..._model.match_on import Matching, MatchOn
 from ..._model.plan import Copied, Evidence, PlanEntry, SourcePosition
 from ..._model.policies import OnUncommitted
 from ..._model.progress import Say, paced, silent
 from ..._model.records import TopicPartition
 from ..._model.verdicts import Reason, Verdict
-from ..._spark.count_job import Copy, GroupCount
 from ..cluster_logs import ClusterLogs
 from ..drafts import Draft
 from .merged_counts import counting, found_in, missing_records, read_around
@@ -53,7 +53,8 @@ def repartitioned_entries(
 ) -> dict[_Key, PlanEntry]:
     """An entry for every partition of every destination topic and group, from all of its source partitions.
 
-    Both topics' partitions may have any number. spark is asked for a session only where records have to be read.
+    Both topics' partitions may have any number. spark is asked for a session only where one of the clusters has
+    more offsets than the budget.
     """
     merged = merged_topics(drafts, source_counts, destination_counts)
     result: dict[_Key, PlanEntry] = {}
@@ -75,7 +76,7 @@ def repartitioned_entries(
         left = {group: its.groups[group] for group in its.groups if group not in decisions}
         if left:
             decisions |= _by_records(
-                spark(), dataclasses.replace(its, groups=left), source, destination, wanted, deadline, say
+                spark, dataclasses.replace(its, groups=left), source, destination, wanted, deadline, say
             )
         for group, each in decisions.items():
             result |= _entries(its, group, each)
@@ -100,7 +101,7 @@ def _without_records(
 
 
 def _by_records(
-    spark: SparkSession,
+    spark: t.Callable[[], SparkSession],
     its: Merged,
     source: ClusterLogs,
     destination: ClusterLogs,
@@ -109,7 +110,7 @@ def _by_records(
     say: Say,
 ) -> dict[str, _Decisions]:
     """Count both sides and decide for all groups; while consumed records are still to come, and there is time, read on."""
-    with counting(spark, its, source, destination, wanted.policy.with_timestamp, say) as count:
+    with counting(spark, its, source, destination, wanted.policy, say) as count:
         while True:
             positions = [its.positions(drafts, source, wanted.on_uncommitted) for drafts in its.groups.values()]
             counts = count([tuple(at.consumed_below for at in each) for each in positions])
@@ -159,7 +160,7 @@ def _decided(
             decision = failed(error, [at.committed for at in sources.positions], its_facts, log.facts)
         decision = _with_uncommitted(decision, sources, wanted.on_uncommitted)
         copies = counts.last_consumed[number], counts.first_wanted[number]
-        before, after = (None if copy is None else _copied(its, copy) for copy in copies)
+        before, after = (_copied(its, copy, log, counts.matching) for copy in copies)
         offset = decision.offset
         if offset is None or (before is not None and before.destination >= offset):
             before = None
@@ -187,8 +188,13 @@ def _with_uncommitted(decision: Decision, sources: Sources, on_uncommitted: OnUn
     return dataclasses.replace(decision, detail="; ".join(filter(None, (decision.detail, assumed))))
 
 
-def _copied(its: Merged, copy: Copy) -> Copied:
-    return Copied(copy.source_offset, copy.destination_offset, copy.fingerprint, its.sources[copy.source])
+def _copied(its: Merged, copy: Copy | None, log: Log, matching: Matching) -> Copied | None:
+    """None also where it has left the log since it was counted."""
+    records = [] if copy is None else log.between(copy.destination_offset, copy.destination_offset + 1)
+    if copy is None or not records:
+        return None
+    fingerprint = matching.fingerprint(records[0])
+    return Copied(copy.source_offset, copy.destination_offset, fingerprint, its.sources[copy.source])
 
 
 def _entries(its: Merged, group: str, decisions: _Decisions) -> dict[_Key, PlanEntry]:

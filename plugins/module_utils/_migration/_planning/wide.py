@@ -13,8 +13,9 @@ import dataclasses
 import typing as t
 
 from ..._matching.certificates import FromTheEnd, has_arrived
-from ..._matching.evidence import Anchor, Decision, Need, Policy, Question, internal_error
-from ..._matching.whole import Counted, decide_counted
+from ..._matching.evidence import Decision, Need, Policy, Question, internal_error
+from ..._matching.group_count import GroupPosition
+from ..._matching.whole import decide_counted
 from ..._model.policies import TailCheck
 from ..._model.progress import Say, counted, silent
 from ..._model.records import TopicPartition
@@ -171,7 +172,7 @@ class _Wide:
         """What counting says, for all groups of a partition at once."""
         keys, pairs = self._by_pair(cases, dict.fromkeys(cases))
         standings = [
-            count_job.GroupPosition(number, (committed,))
+            GroupPosition(number, (committed,))
             for number, its in enumerate(keys)
             for committed in sorted({cases[key].committed for key in its})
         ]
@@ -189,15 +190,17 @@ class _Wide:
                 without_headers=self.source.match_on.headers_may_differ,
                 stable=[its.end for its in facts],
                 only_doubled=True,
-                expired=[number for number, its in enumerate(facts) if its.log_start > 0],
-                compacted=[number for number, its in enumerate(facts) if its.compacted],
+                losses=count_job.Losses(
+                    [number for number, its in enumerate(facts) if its.log_start > 0],
+                    [number for number, its in enumerate(facts) if its.compacted],
+                ),
             )
         self.source.learn_starts({case.source for case in cases.values()})
-        found = dict(zip(standings, map(_evidence, results), strict=True))
+        found = dict(zip(standings, results, strict=True))
         number_of = {key: number for number, its in enumerate(keys) for key in its}
 
         def rule(key: _Key, question: Question) -> Decision | Need:
-            return decide_counted(question, found[count_job.GroupPosition(number_of[key], (question.committed,))])
+            return decide_counted(question, found[GroupPosition(number_of[key], (question.committed,))])
 
         return answer_all(cases, self.source, self.destination, self.policy, rule, internal_error)
 
@@ -231,11 +234,3 @@ def _certified(decision: Decision, certificate: FromTheEnd) -> Decision:
         matched_by=decision.matched_by,
         absent=decision.absent,
     )
-
-
-def _evidence(result: count_job.GroupCount) -> Counted:
-    before, after = (
-        None if copy is None else Anchor(copy.source_offset, copy.destination_offset, copy.fingerprint)
-        for copy in (result.last_consumed[0], result.first_wanted[0])
-    )
-    return Counted(result.answers[0], result.matching, before, after)

@@ -25,8 +25,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.sums 
     furthest,
     total,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.counting import Logs
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record as Seen
+from tests.support.one_log import OneLog
 
 Log: t.TypeAlias = "list[tuple[int, str, int | None]]"  # offset, content, time; None: stamped
 
@@ -114,7 +114,7 @@ def with_gaps(records: t.Sequence[tuple[str, int | None]]) -> Log:
 @given(sources, destinations, st.integers(0, 20), st.integers(0, 24))
 def test_it_is_what_the_definition_says(source: t.Any, copies: t.Any, committed: int, offset: int) -> None:
     source_log, destination_log = with_gaps(source), with_gaps(copies)
-    promise = Logs(
+    promise = OneLog(
         seen(source_log),
         seen(destination_log),
         lambda record: record.fingerprint,

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.content import tallies
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.counting import Answer, Logs
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.group_count import Answer
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
+from tests.support.one_log import OneLog
 
 
 def read(text: str) -> list[Record]:
@@ -30,8 +31,8 @@ def count(source: str, copies: str, committed: int) -> Answer:
     return logs(source, copies).answer(committed)
 
 
-def logs(source: str, copies: str) -> Logs:
-    return Logs(
+def logs(source: str, copies: str) -> OneLog:
+    return OneLog(
         read(source), read(copies), lambda record: record.fingerprint, timestamps=True, start=0, end=len(copies.split())
     )
 
@@ -99,7 +100,7 @@ copied = st.lists(st.tuples(contents, st.one_of(times, st.sampled_from(["-", 9])
 @given(sources, copied, st.integers(0, 13))
 def test_whatever_is_there_it_is_the_last_offset_that_skips_nothing(source: str, copies: str, committed: int) -> None:
     """By content alone, without times: so many copies have to follow as there are unconsumed records, as far as they exist."""
-    both = Logs(
+    both = OneLog(
         read(source),
         read(copies),
         lambda record: record.fingerprint,
@@ -138,10 +139,11 @@ def test_whatever_is_there_it_is_the_last_offset_that_skips_nothing(source: str,
 def test_copies_of_aborted_records_that_stand_before_the_offset_at_the_source_are_passed() -> None:
     copies = read("a@1 x@2 y@3 b@4 z@5")
     aborted = read("_ x@2 y@3 _ _ z@5")
-    both = Logs(read("a@1 _ _ _ b@4"), copies, _digest, timestamps=True, aborted=aborted, start=0, end=5)
+    both = OneLog(read("a@1 _ _ _ b@4"), copies, _digest, timestamps=True, aborted=aborted, start=0, end=5)
     assert both.answer(4)[:2] == (3, 0)
     assert both.answer(5)[:2] == (4, 0)
-    assert both.origin(copies[1], 4, consumed=True) == 1
+    (last,) = both.count(4).last_consumed
+    assert last is not None and (last.source_offset, last.destination_offset) == (2, 2)
 
 
 def _digest(record: Record) -> bytes:

@@ -8,8 +8,8 @@ import typing as t
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.counting import Answer
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision, LogFacts, Policy
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.group_count import Answer
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged import (
     Missing,
     PartitionCount,

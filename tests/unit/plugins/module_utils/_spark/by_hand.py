@@ -4,26 +4,21 @@
 
 from __future__ import annotations
 
-import collections
+import json
 import typing as t
 
 import pyarrow as pa
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark import (
-    worker_lost,
-    worker_packing,
-    worker_tallying,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_frame import Extent, LogPair, layout_of
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.count_job import (
-    FirstPass,
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.group_count import (
+    Ask,
     GroupCount,
     GroupPosition,
-    Sum,
-    group_counts,
+    Row,
+    count_groups,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.slots import Slots
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark import count_job, worker_lost, worker_packing
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_frame import Extent, LogPair, layout_of
 
 SCANNED = "range int, offset bigint, timestamp bigint, log_append_time boolean, fingerprint binary, bare binary"
 
@@ -79,12 +74,14 @@ def count_directly(
     tasks = chunks(its, sources(worlds), copies(worlds), buckets)
     texts = [row["seen"] for task in tasks for batch in worker_lost.seen(task, its) for row in batch.to_pylist()]
     edges = worker_lost.edges_of(texts, its, expired) if expired and timestamps else None
-    slots = Slots(its, standings(worlds), stable, edges, expired)
     ends = [end for world in worlds for end in world.ends]
-    first = FirstPass.of(
-        summed(worker_tallying.first_pass(task, slots, without_headers) for task in tasks), slots, ends, only_doubled
-    )
-    return group_counts(summed(worker_tallying.second_pass(task, slots, first.limits) for task in tasks), first)
+    pairs = count_job.pairs_of(its, ends, stable, only_doubled, count_job.Losses(expired))
+
+    def run(ask: Ask) -> list[Row]:
+        told = (count_job.said(task, its, pairs, without_headers, edges, ask) for task in tasks)
+        return [json.loads(text) for texts in told for text in texts]
+
+    return count_groups(pairs, standings(worlds), run)
 
 
 def chunks(
@@ -108,22 +105,3 @@ def chunks(
             for row in range(chunk.num_rows):
                 tasks[chunk.column(0)[row].as_py() % len(tasks)].append(chunk.slice(row, 1))
     return tasks
-
-
-def summed(tasks: t.Iterable[t.Iterable[pa.RecordBatch]]) -> list[Sum]:
-    found: dict[tuple[t.Any, ...], list[tuple[t.Any, ...]]] = collections.defaultdict(list)
-    for row in (row for task in tasks for batch in task for row in batch.to_pylist()):
-        its = (row["place"], row["source"], row["fingerprint"]), row["records"]
-        found[row["headers"], row["kind"], row["slot"]].append(its)
-    return [
-        Sum(
-            headers,
-            kind,
-            slot,
-            min(its)[0],
-            max(its)[0],
-            sum(number for _place, number in its),
-            tuple(place[2] for place, _number in its) if kind == worker_tallying.LOOSE else (),
-        )
-        for (headers, kind, slot), its in found.items()
-    ]

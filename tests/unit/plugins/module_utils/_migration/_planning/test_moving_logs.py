@@ -13,10 +13,8 @@ import typing as t
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.counting import Answer
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.decide import decide
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
-    Anchor,
     Decision,
     Log,
     LogFacts,
@@ -25,8 +23,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
     Policy,
     Question,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.group_count import Answer, Copy, GroupCount
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import LogReader, Measure
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.whole import Counted, decide_counted
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.whole import decide_counted
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import by_records, settling
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.identical import identical
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import (
@@ -152,10 +151,12 @@ class TestTheStartHasPassedTheCommittedOffset:
         source = Log(LogFacts(450, 600, 600), with_open=True)
         destination = Log(LogFacts(0, 600, 600))
         destination.add((committed, committed + 1), records([-1] * 600)[committed : committed + 1])
-        copy = Anchor(committed, committed, "")
+        copy = Copy(0, committed, committed)
         answer = Answer(committed, 0, 0, False, True, None, committed, False, None, committed)
         question = Question(committed, source, destination, Policy(budget=500))
-        decision = decide_counted(question, Counted(answer, Matching(False, True), None, copy))
+        decision = decide_counted(
+            question, GroupCount(Matching(False, True), (answer,), (None,), (copy,), (), (None,), (None,))
+        )
         assert isinstance(decision, Decision)
         assert (decision.verdict, decision.offset, decision.reason) == (Verdict.SAFE, committed, Reason.EXPIRED)
 

@@ -10,8 +10,13 @@ import typing as t
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.counting import Answer
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Log, LogFacts, Policy
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.group_count import (
+    Answer,
+    Copy,
+    GroupCount,
+    Lag,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import repartitioned as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.repartitioned import TopicOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
@@ -21,13 +26,13 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.count_job import Copy, GroupCount, Lag
 
 EU, US = [TopicPartition("eu", 0), TopicPartition("eu", 1)], [TopicPartition("us", 0)]
 ALL = [TopicPartition("all", number) for number in range(3)]
 SOURCES = {"eu": 2, "us": 1}
 DESTINATIONS = {"all": 3}
-NAME = "ab" * 16
+FULL, BARE = b"full", b"bare"
+NAME = BARE.hex()
 
 
 class Side:
@@ -62,7 +67,7 @@ class Side:
             for start, end in each:
                 self.logs[partition].add(
                     (start, end),
-                    [Record(at, self.younger.get(at, at), b"", b"", False) for at in range(start, end)],
+                    [Record(at, self.younger.get(at, at), FULL, BARE, False) for at in range(start, end)],
                 )
 
     def look_up(self, times: t.Mapping[TopicPartition, t.Iterable[int]]) -> None:
@@ -204,14 +209,14 @@ def test_metadata_is_kept_where_all_commits_agree(spark, metadata, kept):
 
 
 def test_the_evidence_says_of_which_partition_a_record_is(spark):
-    spark.answers = [told(before=Copy(1, 19, 7, NAME), after=Copy(2, 30, 8, NAME))]
+    spark.answers = [told(before=Copy(1, 19, 7), after=Copy(2, 30, 8))]
     evidence = entries(spark, draft(EU[0], 20), draft(US[0], 30))[0].evidence
     assert evidence.before == Copied(19, 7, NAME, EU[1])
     assert evidence.after == Copied(30, 8, NAME, US[0])
 
 
 def test_what_lies_on_the_wrong_side_of_the_offset_is_no_evidence(spark):
-    before, after = Copy(0, 19, 7, NAME), Copy(0, 30, 8, NAME)
+    before, after = Copy(0, 19, 7), Copy(0, 30, 8)
     spark.answers = [told(before=before, after=after, unknown=2)]
     expired = Side([*EU, *US], 50)
     expired.starts[EU[0]] = 5
@@ -278,7 +283,7 @@ def test_what_lies_between_the_two_copies_is_read_where_the_source_has_lost_reco
     destination.younger = younger
     found = entries(spark, draft(EU[0], 20), draft(EU[1], 20), source=source, destination=destination)
     assert {(each.offset, each.reason) for each in found} == {(offset, reason)}
-    assert destination.logs[ALL[0]].read == [(5, 9)]
+    assert destination.logs[ALL[0]].read == [(4, 9)]  # with the two copies, as evidence
 
 
 def test_more_between_the_two_copies_than_the_limit_is_not_read(spark):
@@ -291,7 +296,7 @@ def test_more_between_the_two_copies_than_the_limit_is_not_read(spark):
     found = entries(spark, draft(EU[0], 20), draft(EU[1], 20), **wanted)
     assert {(each.offset, each.reason) for each in found} == {(8, Reason.SOURCE_LOST_RECORDS)}
     assert all("search_limit" in each.detail for each in found)
-    assert destination.logs[ALL[0]].read == []
+    assert destination.logs[ALL[0]].read == [(7, 8), (9000, 9001)]  # as evidence
 
 
 def test_a_fault_of_the_rule_blocks_the_group_that_it_concerns(spark, monkeypatch):

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.counting import Logs
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import LogFacts
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification import comparison
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
@@ -22,6 +21,7 @@ from tests.attack.case import Case
 from tests.attack.classes import CLASSES, DECLARED
 from tests.attack.worlds import world as attacked
 from tests.support.listed_clusters import Cluster, Clusters
+from tests.support.one_log import OneLog
 
 
 def read(text: str, first: int = 0) -> list[Record]:
@@ -127,7 +127,7 @@ def test_offsets_that_were_once_planned_are_objected_to(
     assert found.problems[0].detail.startswith(f"{problem} record")
 
 
-def logs_of(case: Case) -> tuple[Clusters, Logs]:
+def logs_of(case: Case) -> tuple[Clusters, OneLog]:
     """What is to be compared, and the definition of what is promised; what transactions hold is copied by some tools."""
     source, destination = (
         Broker(case.source, case.source_edges),
@@ -135,7 +135,7 @@ def logs_of(case: Case) -> tuple[Clusters, Logs]:
     )
     held = [record for record in source.with_open if record.offset >= case.source_edges.stable]
     clusters = Clusters(Cluster(source.facts, source.visible, held), Cluster(destination.facts, destination.visible))
-    promise = Logs(
+    promise = OneLog(
         source.with_open,
         destination.visible,
         lambda record: record.fingerprint,
@@ -156,7 +156,7 @@ def test_a_plan_is_objected_to_exactly_when_it_is_wrong(name: str) -> None:
             check_offsets(*logs_of(case), case.committed)
 
 
-def check_offsets(clusters: Clusters, promise: Logs, committed: int) -> None:
+def check_offsets(clusters: Clusters, promise: OneLog, committed: int) -> None:
     answer = promise.answer(committed)
     for moved in (0, -1, 1, 10):
         offset = answer.offset + moved

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+
+"""What counted contents say: of some of them, as in a task of Spark, or of all, put together by lowest, highest and sum."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .singles import CopyAndRecord
+
+_Values = t.Sequence[t.Any]
+
+
+def lowest(values: _Values) -> t.Any:
+    """Of those that are not None; None where all are."""
+    return min((value for value in values if value is not None), default=None)
+
+
+def highest(values: _Values) -> t.Any:
+    """The same."""
+    return max((value for value in values if value is not None), default=None)
+
+
+class Facts(t.NamedTuple):
+    """What does not depend on a commit. For each destination partition, and then for all together.
+
+    surplus: the first copy that may be one too many. destination_only: the first record that the source does not have.
+    last_by_time, last_pair: the last source record that is the only one of its content and has a single copy, with its own
+    time, and with any. twice: whether anything has more copies than records. kept_times, kept_headers: have all copies
+    those of a source record?
+    """
+
+    surplus: list[int | None]
+    destination_only: list[int | None]
+    last_by_time: list[int | None]
+    last_pair: list[int | None]
+    twice: list[bool]
+    kept_times: list[bool]
+    kept_headers: list[bool]
+
+    @classmethod
+    def of_all(cls, parts: t.Iterable[_Values]) -> Facts:
+        """The facts of all contents, of those of some."""
+        return cls(*_folded(parts, (lowest, lowest, highest, highest, max, min, min)))
+
+    @property
+    def arrived(self) -> int:
+        """A source record that has surely arrived: the last one that tells."""
+        return next((its for (its,) in (self.last_by_time, self.last_pair) if its is not None), -1)
+
+
+class Reach(t.NamedTuple):
+    """How far an offset may go, for one commit.
+
+    For each destination partition: the first copy that has to follow, and the first one of unconsumed records with several.
+    For each source partition: the last consumed record and whether it has arrived (0, 1, or 2 if no equal one explains that);
+    the first unconsumed one; whether a copy is surely that of an unconsumed one (0, 1, 2); how many consumed ones lack a copy.
+    """
+
+    firsts: list[CopyAndRecord | None]
+    recopied: list[int | None]
+    lasts: list[CopyAndRecord | None]
+    nexts: list[int | None]
+    surely: list[int]
+    lacking: list[int]
+
+    @classmethod
+    def of_all(cls, parts: t.Iterable[_Values]) -> Reach:
+        """The same of all contents."""
+        return cls(*_folded(parts, (lowest, lowest, highest, lowest, max, sum)))
+
+    def not_arrived(self, enough: int) -> list[int]:
+        """The source partitions whose last consumed record is not there, nor anything after it. enough: see the class."""
+        both = enumerate(zip(self.lasts, self.surely, strict=True))
+        return [at for at, (last, surely) in both if last is not None and max(last[1], surely) < enough]
+
+
+class Placed(t.NamedTuple):
+    """What is before and after an offset, for one commit; for each destination partition but for `absent`.
+
+    last: the last consumed copy before the offset. repeats: how many consumed records follow, at most; equal: how many of them
+    have a content that is unconsumed as well; again: has one of them another copy before the offset? loose: do the repeats
+    change between that last copy and the offset? absent, first_absent: see Answer.absent.
+    """
+
+    last: list[CopyAndRecord | None]
+    repeats: list[int]
+    equal: list[int]
+    again: list[bool]
+    loose: list[bool]
+    absent: list[int]
+    first_absent: list[int | None]
+
+    @classmethod
+    def of_all(cls, parts: t.Iterable[_Values]) -> Placed:
+        """The same of all contents."""
+        return cls(*_folded(parts, (highest, sum, sum, max, max, sum, lowest)))
+
+
+def _folded(parts: t.Iterable[_Values], how: t.Sequence[t.Callable[[_Values], t.Any]]) -> t.Iterator[list[t.Any]]:
+    for field, fold in zip(zip(*parts, strict=True), how, strict=True):
+        yield [fold(values) for values in zip(*field, strict=True)]

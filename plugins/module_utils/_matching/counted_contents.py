@@ -1,0 +1,315 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+
+"""The one engine of counting: contents of any number of source and destination partitions, for any number of groups.
+
+Whatever it says (count_parts.py) is a lowest or highest place, a sum, or a yes. So contents can be dealt out in
+any way: the process counts them all at once, and each task of Spark those that it has.
+A place is a partition's number and an offset (axis.Axis); a commit is a place in each source partition.
+"""
+
+from __future__ import annotations
+
+import bisect
+import collections
+import itertools
+import typing as t
+
+from .axis import Axis
+from .content import Content, separable, separate, tallies
+from .count_parts import Facts, Placed, Reach, highest, lowest
+from .singles import Commits, CopyAndRecord, Pair, Singles, singles_of
+from .tallies import Count, Mixed, Tally, last_before
+
+_END = 1 << 62  # after every place
+
+
+class Sides(t.NamedTuple):
+    """The partitions that are counted together: ranges of numbers on the axes of both clusters."""
+
+    source: Axis
+    sources: range
+    destination: Axis
+    destinations: range
+
+
+class _Unit(t.NamedTuple):
+    """Records and copies that are counted together, as places. content: where times are told apart by what is committed."""
+
+    sources: t.Sequence[int]
+    copies: t.Sequence[int]
+    by_time: bool
+    content: Content | None = None
+
+
+class _Part(t.NamedTuple):
+    """What counts of a unit in one destination partition. wanted: whether records are unconsumed, in any partition."""
+
+    destination: int
+    tally: Count
+    wanted: bool
+    unit: _Unit
+
+
+class CountedContents:
+    """Contents, ready to be counted. Building takes time linear in the records, but for sorting.
+
+    contents: each once; those without source records are what only the destination has. singles: further ones, as they are.
+    ages: the times of copies by their places, where there are several destination partitions; the youngest copies are needed.
+    expired: may equal records have expired? Then only a copy with its own time is surely a record's. aborted: places of copies
+    of aborted records, with those of the records: the offset goes past them. kept: see Facts.kept_times and kept_headers.
+    """
+
+    def __init__(
+        self,
+        sides: Sides,
+        contents: t.Iterable[Content],
+        singles: Singles | None = None,
+        *,
+        ages: t.Mapping[int, int] | None = None,
+        expired: bool = False,
+        aborted: t.Mapping[int, int] | None = None,
+        kept: tuple[bool, bool] = (True, True),
+    ) -> None:
+        self._expired, self._ages, self._aborted = expired, ages or {}, aborted or {}
+        self._step, self._destination_step = sides.source.step, sides.destination.step
+        self._begins = [number * self._step for number in sides.sources]
+        self._first_source, self._first_destination = sides.sources.start, sides.destinations.start
+        self._destinations = len(sides.destinations)
+        self._units: list[_Unit] = []
+        self._short: list[int] = []  # of separable contents: records without a copy; of equal ones, the last
+        self._lacking: list[int] = []  # consumed ones of these may be still to come
+        nowhere: list[int | None] = [None] * len(sides.destinations)
+        self._facts = Facts(nowhere, nowhere.copy(), [None], [None], [False], [kept[0]], [kept[1]])
+        self._owners: dict[int, _Unit] = {}  # by their records
+        self._sources: list[int] = []  # but for singles
+        pairs: list[Pair] = []
+        for content in contents:
+            if content.source:
+                self._sources += [place for place, _time in content.source]
+                pairs += self._added(content)
+            else:
+                self._first(self._facts.destination_only, (place for place, _time in content.copies))
+        found = singles_of(pairs, self._positions, self._destinations)
+        self._singles = [found] if singles is None else [singles, found]
+        timed = [last_before(its.timed, _END) for its in self._singles]
+        untimed = [last_before(its.untimed, _END) for its in self._singles]
+        self._facts.last_by_time[0], self._facts.last_pair[0] = highest(timed), highest(timed + untimed)
+        if expired:
+            self._lacking += [int(place) for its in self._singles for place in its.untimed]
+        self._short.sort()
+        self._lacking = sorted(self._lacking if expired else self._lacking + self._short)
+        self._sources.sort()
+        self._known: tuple[t.Any, list[tuple[_Unit, list[Count]]]] = (None, [])
+
+    def _added(self, content: Content) -> t.Iterator[Pair]:
+        """Take a content apart; -> what occurs once on each side."""
+        number = len(content.copies)
+        self._facts.twice[0] |= number > len(content.source)
+        parts = separable(content)
+        if parts is None:
+            places, copies = ([place for place, _time in side] for side in content)
+            unit = _Unit(places, copies, by_time=False, content=content)
+            self._add(unit, number > len(unit.sources) or content.is_doubted)
+            self._lacking += content.without_own if self._expired else self._without(content, places, number)
+            return
+        for sources, copies, by_time in parts:
+            if len(sources) == len(copies) == 1:
+                yield sources[0], copies[0], by_time
+                continue
+            self._short += self._without(content, sources, len(copies))
+            if self._expired:
+                self._lacking += sources[len(copies) if by_time else 0 :]
+            if copies:
+                self._add(_Unit(sources, copies, by_time), len(copies) > len(sources))
+
+    def _without(self, content: Content, records: list[int], copies: int) -> list[int]:
+        """The records without a copy: the last ones, of several partitions the youngest ones."""
+        if len(self._begins) > 1 and copies < len(records):
+            times = dict(content.source)
+            records = sorted(records, key=lambda place: (times[place], place))
+        return records[copies:]
+
+    def _add(self, unit: _Unit, surplus: bool) -> None:
+        self._units.append(unit)
+        self._owners.update(dict.fromkeys(unit.sources, unit))
+        if surplus:
+            self._first(self._facts.surplus, unit.copies)
+
+    def _first(self, firsts: list[int | None], places: t.Iterable[int]) -> None:
+        for place in places:
+            at = self._destination_at(place)
+            firsts[at] = lowest((firsts[at], place))
+
+    def _positions(self, record: int, copy: int) -> tuple[int, int]:
+        return self._source_at(record), self._destination_at(copy)
+
+    def _source_at(self, place: int) -> int:
+        """The position of a place's source partition."""
+        return place // self._step - self._first_source
+
+    def _destination_at(self, place: int) -> int:
+        return place // self._destination_step - self._first_destination
+
+    @property
+    def facts(self) -> Facts:
+        """See there."""
+        return self._facts
+
+    def reach(self, commits: Commits) -> Reach:
+        """See there."""
+        firsts, recopied = self._firsts(commits)
+        lasts = [self._last(commits, at) for at in range(len(commits))]
+        nexts = [self._next(commits, at) for at in range(len(commits))]
+        return Reach(firsts, recopied, lasts, nexts, self._surely(commits), self._below(self._lacking, commits))
+
+    def _firsts(self, commits: Commits) -> tuple[list[CopyAndRecord | None], list[int | None]]:
+        firsts: list[CopyAndRecord | None] = [None] * self._destinations
+        recopied: list[int | None] = [None] * self._destinations
+        for singles in self._singles:
+            for at, spot in singles.first_copies(commits):
+                firsts[at] = lowest((firsts[at], spot))
+        for at, count, wanted, unit in self._parts(commits):
+            first, best = count.first_wanted, firsts[at]
+            if first is not None and (best is None or first < best[0]):
+                firsts[at] = first, min(its for its in unit.sources if not self._is_consumed(its, commits))
+            if wanted and not count.consumed:
+                recopied[at] = lowest((recopied[at], count.earliest))
+        return firsts, recopied
+
+    def _surely(self, commits: Commits) -> list[int]:
+        surely = [0] * len(commits)
+        for source, (commit, begin) in enumerate(zip(commits, self._begins, strict=True)):
+            for places, state in [(its.timed, 2) for its in self._singles] + [
+                (its.untimed, 1) for its in self._singles
+            ]:
+                last = last_before(places, begin + self._step)
+                if last is not None and last >= commit:
+                    surely[source] = max(surely[source], state)
+        for unit, counts in self._counts(commits):
+            if any(count.surely_unconsumed for count in counts):
+                where = {self._source_at(its) for its in unit.sources if not self._is_consumed(its, commits)}
+                if len(where) == 1:
+                    at = where.pop()
+                    surely[at] = max(surely[at], 1 + any(count.firmly_unconsumed for count in counts))
+        return surely
+
+    def _last(self, commits: Commits, at: int) -> CopyAndRecord | None:
+        """The last consumed record of a source partition, and whether it has arrived."""
+        lasts = [its.last(commits[at]) for its in self._singles]
+        other = last_before(self._sources, commits[at])
+        last = highest((*lasts, None if other is None else (other, 0)))
+        if last is None or last[0] < self._begins[at]:
+            return None
+        unit = self._owners.get(last[0])
+        return t.cast(CopyAndRecord, last if unit is None else (last[0], self._has_arrived(unit, last[0], commits)))
+
+    def _has_arrived(self, unit: _Unit, last: int, commits: Commits) -> int:
+        if unit.content is None:
+            enough = len(unit.copies) >= sum(self._below(unit.sources, commits))
+            return enough + (unit.by_time and len(unit.sources) == 1)
+        times = dict(unit.content.source)
+        if unit.content.has_firmly_arrived(times[last]):
+            return 2
+        consumed = collections.Counter(time for its, time in times.items() if self._is_consumed(its, commits))
+        return int(unit.content.has_arrived(consumed, times[last]))
+
+    def _next(self, commits: Commits, at: int) -> int | None:
+        following = bisect.bisect_left(self._sources, commits[at])
+        others = self._sources[following : following + 1]
+        first = lowest((*others, *(its.next(commits[at]) for its in self._singles)))
+        return None if first is None or self._source_at(first) != at else int(first)
+
+    def _is_consumed(self, place: int, commits: Commits) -> bool:
+        return place < commits[self._source_at(place)]
+
+    def _below(self, places: t.Sequence[int], commits: Commits) -> list[int]:
+        """For each source partition, how many of these ascending places are before the commit."""
+        find = bisect.bisect_left
+        return [find(places, commit) - find(places, begin) for commit, begin in zip(commits, self._begins, strict=True)]
+
+    def _parts(self, commits: Commits, stable: Commits | None = None) -> list[_Part]:
+        """What counts in each destination partition. stable: the last stable offsets, where repeats may be aborted."""
+        return [
+            part
+            for unit, several in self._counts(commits, stable)
+            for count in several
+            for part in self._dealt(unit, count)
+        ]
+
+    def _counts(self, commits: Commits, stable: Commits | None = None) -> list[tuple[_Unit, list[Count]]]:
+        """The same of all destination partitions together."""
+        key = tuple(commits), stable and tuple(stable)
+        if self._known[0] != key:
+            hidden_from = None if stable is None else [*map(max, commits, stable)]
+            self._known = key, [(unit, self._count(unit, commits, hidden_from)) for unit in self._units]
+        return self._known[1]
+
+    def _count(self, unit: _Unit, commits: Commits, hidden_from: Commits | None) -> list[Count]:
+        number = len(unit.sources)
+        hidden = 0 if hidden_from is None else number - sum(self._below(unit.sources, hidden_from))
+        if unit.content is None:
+            consumed = sum(self._below(unit.sources, commits))
+            return [Tally(unit.copies, number - consumed, consumed, hidden, unit.by_time)]
+        sides = [], []  # type: tuple[list[int], list[int]]
+        for place, time in unit.content.source:
+            sides[self._is_consumed(place, commits)].append(time)
+        unconsumed_times, consumed_times = map(collections.Counter, sides)
+        told = tallies if self._destinations == 1 else separate
+        return told(consumed_times, unconsumed_times, unit.content.copies, hidden)
+
+    def _dealt(self, unit: _Unit, count: Count) -> t.Iterator[_Part]:
+        """A group that reads all partitions needs as many copies as it has not consumed in all together: the youngest ones."""
+        if not isinstance(count, Tally) or self._destinations == 1:
+            yield _Part(0, count, count.wanted > 0, unit)
+            return
+        by_age = sorted(count.copies, key=lambda place: (self._ages[place], place))
+        need = min(count.wanted, len(by_age))
+        wanted = collections.Counter(map(self._destination_at, by_age[len(by_age) - need :]))
+        # Where copies are missing, nobody knows of which side, nor in which partition.
+        missing = max(0, count.consumed + count.wanted - len(by_age)) if count.wanted else 0
+        for at, its in itertools.groupby(sorted(by_age), self._destination_at):
+            copies = list(its)
+            consumed = missing + len(copies) - wanted[at] if count.consumed else 0
+            yield _Part(at, Tally(copies, wanted[at], consumed, count.hidden), count.wanted > 0, unit)
+
+    def placed(self, commits: Commits, offsets: t.Sequence[int], arrived: int, stable: Commits | None = None) -> Placed:
+        """What is before and after these offsets, given as places; none is after the first copy that has to follow.
+
+        arrived: see Facts. stable: the last stable offsets of the source, where what they hide counts as if it were aborted.
+        """
+        lasts: list[CopyAndRecord | None] = [None] * self._destinations
+        for singles in self._singles:
+            for at, spot in singles.last_copies(offsets):
+                lasts[at] = highest((lasts[at], spot))
+        for copy, original in self._aborted.items():
+            if original < commits[0] and copy < offsets[0]:
+                lasts[0] = highest((lasts[0], (copy, original)))
+        repeats = [sum(both) for both in zip(*(its.repeated(commits, offsets) for its in self._singles), strict=True)]
+        equal, again, loose = [0] * len(repeats), [False] * len(repeats), [False] * len(repeats)
+        for at, count, wanted, unit in self._parts(commits, stable):
+            if not count.consumed:
+                continue
+            last, best = count.last_consumed(offsets[at]), lasts[at]
+            if last is not None and (best is None or last > best[0]):
+                lasts[at] = last, max(its for its in unit.sources if self._is_consumed(its, commits))
+            number = count.repeated(offsets[at])
+            repeats[at] += number
+            equal[at] += number if wanted else 0
+            earliest = count.earliest
+            again[at] |= number > 0 and not wanted and earliest is not None and earliest < offsets[at]
+            loose[at] |= isinstance(count, Mixed) and unit.copies[0] < offsets[at]
+        return Placed(lasts, repeats, equal, again, loose, *self._absent(commits, arrived, stable))
+
+    def _absent(self, commits: Commits, arrived: int, stable: Commits | None) -> tuple[list[int], list[int | None]]:
+        """Unconsumed records without a copy before one that has arrived; told where there is one partition on each side."""
+        if len(commits) > 1 or self._destinations > 1:
+            return [0], [None]
+        low, high = (bisect.bisect_left(self._short, place) for place in (commits[0], arrived))
+        number, firsts = max(0, high - low), self._short[low : min(high, low + 1)]
+        for part in self._parts(commits, stable):
+            if part.unit.content is not None and part.tally.absent:
+                left = part.unit.sources[max(0, len(part.unit.sources) - part.tally.absent) :]
+                missing = [place for place in left if commits[0] <= place < arrived]
+                number, firsts = number + len(missing), firsts + missing[:1]
+        return [number], [min(firsts, default=None)]

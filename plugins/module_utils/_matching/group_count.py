@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+
+"""Where groups belong, from what counted contents say: first how far an offset may go, then what is there."""
+
+from __future__ import annotations
+
+import collections
+import typing as t
+
+from .._model.match_on import Matching
+from .._model.verdicts import Absent
+from .count_parts import Facts, Placed, Reach
+from .counted_contents import CountedContents, Sides
+
+
+class Answer(t.NamedTuple):
+    """Where a group must stand.
+
+    repeats: how many consumed records come again at most; equal: how many of them have a content that is unconsumed as
+    well. again: whether one of them has another copy before the offset. arrived: whether the replication tool has come
+    as far as the group; if not, what it still has to bring may stand before any of this. last_consumed and
+    first_wanted: the offsets of the two copies that the offset was placed between; None where there is none. recopied:
+    whether copies of unconsumed records stand before the offset, which come once more after it. last_at_source and
+    next_at_source: the source offsets of the last consumed and of the first unconsumed record; None where the source
+    has none, or where several source partitions are counted together. to_come: how many consumed records without a copy may
+    still come and be repeated, too, because all that says `arrived` are copies that may be those of equal records, also of
+    those that the source has lost. absent: unconsumed records without a copy, though a later one has surely arrived; None where
+    there is none.
+    """
+
+    offset: int
+    repeats: int
+    equal: int
+    again: bool
+    arrived: bool
+    last_consumed: int | None
+    first_wanted: int | None
+    recopied: bool
+    last_at_source: int | None
+    next_at_source: int | None
+    to_come: int = 0
+    absent: Absent | None = None
+
+
+class GroupPosition(t.NamedTuple):
+    """Where a group stands: the number of a pair, and the first unconsumed offset of each of its source partitions."""
+
+    pair: int
+    committed: tuple[int, ...]
+
+
+class Copy(t.NamedTuple):
+    """A copy at the destination and a source record of its content, on the same side of the committed offset.
+
+    source: the position of the source partition in the pair.
+    """
+
+    source: int
+    source_offset: int
+    destination_offset: int
+
+
+class Lag(t.NamedTuple):
+    """Of a source partition: its last consumed record, and how many consumed ones have no copy.
+
+    source: the position of the source partition in the pair.
+    """
+
+    source: int
+    source_offset: int
+    records: int
+
+
+class GroupCount(t.NamedTuple):
+    """For one group. answers, and the copies at their last_consumed and first_wanted: for each destination partition.
+
+    matching: what was compared; times and headers if all copies have kept them. not_arrived: the source partitions whose last
+    consumed record is not at the destination, nor anything that certainly follows it; it is empty where the answers say
+    `arrived`. surplus: for each destination partition the first copy that may be one of a record that the source has lost.
+    destination_only: for each destination partition the first record that the source does not have. None where there is none.
+    """
+
+    matching: Matching
+    answers: tuple[Answer, ...]
+    last_consumed: tuple[Copy | None, ...]
+    first_wanted: tuple[Copy | None, ...]
+    not_arrived: tuple[Lag, ...]
+    surplus: tuple[int | None, ...]
+    destination_only: tuple[int | None, ...]
+
+
+class CountedPair(t.NamedTuple):
+    """What is counted together, and how.
+
+    ends: of each destination log. timestamps: whether times are compared at all. stable: the last stable offset of each source
+    log; where it is given, repeats are counted as if all that open transactions hide were aborted; with only_doubled, where
+    anything was copied twice. expired, compacted: whether records may have been at the source that it has lost.
+    """
+
+    sides: Sides
+    ends: tuple[int, ...]
+    timestamps: bool
+    stable: tuple[int, ...] | None = None
+    only_doubled: bool = False
+    expired: bool = False
+    compacted: bool = False
+
+    @property
+    def recurs(self) -> bool:
+        """May equal records have expired, so that only a copy with its own time is surely a record's?"""
+        return self.expired and len(self.sides.sources) == len(self.sides.destinations) == 1
+
+    @property
+    def nothing(self) -> CountedContents:
+        """None of its contents."""
+        return CountedContents(self.sides, ())
+
+
+Row = tuple[int, t.Sequence[t.Any]]  # a number, and what some contents say of it
+Ask = t.Callable[[int, CountedContents], t.Iterable[Row]]  # of a pair, given by its number, and some of its contents
+AskAll = t.Callable[[Ask], t.Iterable[Row]]  # asks all contents
+
+
+def in_process(contents: t.Mapping[int, CountedContents]) -> AskAll:
+    """Counts what is here, by pair."""
+    return lambda ask: [row for pair, its in contents.items() for row in ask(pair, its)]
+
+
+def count_groups(
+    pairs: t.Mapping[int, CountedPair], positions: t.Sequence[GroupPosition], run: AskAll
+) -> list[GroupCount]:
+    """Where groups belong. run is called two or three times."""
+    groups = [_Group(number, its.pair, pairs[its.pair], its) for number, its in enumerate(positions)]
+    facts = _learn(pairs, groups, run)
+    for its in groups:
+        its.limit(facts[its.of])
+    _place(groups, run)
+    # What is repeated from the limit on is mostly what is repeated from the offset on.
+    _place([its for its in groups if any(its.placed.loose)], run)
+    return [its.counted(facts[its.of]) for its in groups]
+
+
+def _learn(pairs: t.Mapping[int, CountedPair], groups: t.Sequence[_Group], run: AskAll) -> dict[int, Facts]:
+    asked = _by_pair(groups)
+    commits = {pair: [(its.number, its.commits) for its in several] for pair, several in asked.items()}
+
+    def ask(pair: int, contents: CountedContents) -> t.Iterator[Row]:
+        yield ~pair, contents.facts
+        for number, its in commits.get(pair, ()):
+            yield number, contents.reach(its)
+
+    said = _by_number(run(ask)) if groups else _by_number(())
+    for its in groups:
+        its.reach = Reach.of_all(said[its.number] or [its.pair.nothing.reach(its.commits)])
+    return {pair: Facts.of_all(said[~pair] or [its.nothing.facts]) for pair, its in pairs.items()}
+
+
+def _place(groups: t.Sequence[_Group], run: AskAll) -> None:
+    asked = _by_pair(groups)
+    offsets = {
+        pair: [(its.number, (its.commits, its.offsets, its.arrived, its.stable)) for its in several]
+        for pair, several in asked.items()
+    }
+
+    def ask(pair: int, contents: CountedContents) -> t.Iterator[Row]:
+        for number, its in offsets.get(pair, ()):
+            yield number, contents.placed(*its)
+
+    said = _by_number(run(ask)) if groups else _by_number(())
+    for its in groups:
+        its.placed = Placed.of_all(said[its.number] or [its.pair.nothing.placed(its.commits, its.offsets, its.arrived)])
+        its.offsets = [
+            begin if last is None else last[0] + 1 for last, begin in zip(its.placed.last, its.begins, strict=True)
+        ]
+
+
+def _by_pair(groups: t.Iterable[_Group]) -> dict[int, list[_Group]]:
+    found: dict[int, list[_Group]] = collections.defaultdict(list)
+    for its in groups:
+        found[its.of].append(its)
+    return found
+
+
+def _by_number(rows: t.Iterable[Row]) -> dict[int, list[t.Sequence[t.Any]]]:
+    found: dict[int, list[t.Sequence[t.Any]]] = collections.defaultdict(list)
+    for number, values in rows:
+        found[number].append(values)
+    return found
+
+
+class _Group:
+    """One group, by its number and that of its pair, and what is said of it. commits, offsets and so on are places."""
+
+    reach: Reach
+    placed: Placed
+
+    def __init__(self, number: int, of: int, pair: CountedPair, position: GroupPosition) -> None:
+        self.number, self.of, self.pair = number, of, pair
+        self._source, self._destination = pair.sides.source, pair.sides.destination
+        self.commits = self._places(position.committed)
+        self.begins = [at * self._destination.step for at in pair.sides.destinations]
+        self.offsets: list[int] = []
+        self.arrived = -1
+        self.stable: list[int] | None = None
+
+    def _places(self, offsets: t.Sequence[int]) -> list[int]:
+        return [self._source.place(*each) for each in zip(self.pair.sides.sources, offsets, strict=True)]
+
+    def limit(self, facts: Facts) -> None:
+        """Take what the first round has said."""
+        ends = zip(self.reach.firsts, self.pair.sides.destinations, self.pair.ends, strict=True)
+        self.offsets = [self._destination.place(at, end) if first is None else first[0] for first, at, end in ends]
+        self.arrived = facts.arrived
+        if self.pair.stable is not None and (facts.twice[0] or not self.pair.only_doubled):
+            self.stable = self._places(self.pair.stable)
+
+    def counted(self, facts: Facts) -> GroupCount:
+        """What both rounds have said."""
+        missing, lasts = self.reach.not_arrived(1), [last and last[0] for last in self.reach.lasts]
+        befores, afters = ([self._copy(spot) for spot in spots] for spots in (self.placed.last, self.reach.firsts))
+        return GroupCount(
+            Matching(self.pair.timestamps and facts.kept_times[0], facts.kept_headers[0]),
+            tuple(
+                self._answer(at, *copies, not missing) for at, copies in enumerate(zip(befores, afters, strict=True))
+            ),
+            tuple(befores),
+            tuple(afters),
+            tuple(Lag(at, self._source_offset(lasts[at]) or 0, self.reach.lacking[at]) for at in missing),
+            tuple(map(self._destination_offset, facts.surplus)),
+            tuple(map(self._destination_offset, facts.destination_only)),
+        )
+
+    def _answer(self, at: int, before: Copy | None, after: Copy | None, arrived: bool) -> Answer:
+        reach, placed = self.reach, self.placed
+        recopied, alone = reach.recopied[at], len(self.commits) == 1
+        start = self._destination.starts[self.pair.sides.destinations[at]]
+        return Answer(
+            start if before is None else before.destination_offset + 1,
+            placed.repeats[at],
+            placed.equal[at],
+            placed.again[at],
+            arrived,
+            None if before is None else before.destination_offset,
+            None if after is None else after.destination_offset,
+            recopied is not None and recopied < self.offsets[at],
+            self._source_offset(reach.lasts[0] and reach.lasts[0][0]) if alone else None,
+            self._source_offset(reach.nexts[0]) if alone else None,
+            self._to_come(),
+            self._absent(),
+        )
+
+    def _to_come(self) -> int:
+        """Where times are not compared, they cannot show anything either."""
+        unsure = set(self.reach.not_arrived(2)).difference(self.reach.not_arrived(1)) if self.pair.timestamps else ()
+        return sum(self.reach.lacking[at] for at in unsure)
+
+    def _absent(self) -> Absent | None:
+        first = self.placed.first_absent[0]
+        return None if first is None else Absent(self.placed.absent[0], self._source.at(first)[1])
+
+    def _copy(self, spot: t.Sequence[int] | None) -> Copy | None:
+        if spot is None:
+            return None
+        number, source_offset = self._source.at(spot[1])
+        return Copy(number - self.pair.sides.sources.start, source_offset, self._destination.at(spot[0])[1])
+
+    def _source_offset(self, place: int | None) -> int | None:
+        return None if place is None else self._source.at(place)[1]
+
+    def _destination_offset(self, place: int | None) -> int | None:
+        return None if place is None else self._destination.at(place)[1]

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+
+"""Contents that occur once on each side, nearly all: together they are columns, and a question is a bisection."""
+
+from __future__ import annotations
+
+import bisect
+import collections
+import itertools
+import typing as t
+
+from .tallies import from_on, last_before
+
+Commits = t.Sequence[int]  # for each source partition the place of the first unconsumed offset
+Pair = tuple[int, int, bool]  # a record, its only copy, and whether that has the record's time; as places
+CopyAndRecord = tuple[int, int]  # a copy and a source record that it may stand for, as places
+Ascending = t.Sequence[int]  # ascending, unless something else is said; also a column of numpy
+
+
+class Singles(t.NamedTuple):
+    """Pairs as columns. Everything is a place.
+
+    cells: by the positions of the source and of the destination partition the records, and from each of them on the lowest
+    copy. copies: for each destination partition the copies, and the record of each. timed: the records whose copies have their
+    times; untimed: the others.
+    """
+
+    cells: t.Mapping[tuple[int, int], tuple[Ascending, Ascending]]
+    copies: t.Sequence[tuple[Ascending, Ascending]]
+    timed: Ascending
+    untimed: Ascending
+
+    def last(self, commit: int) -> tuple[int, int] | None:
+        """The last record before a commit, and 2 if its copy has its time, else 1."""
+        lasts = (last_before(self.untimed, commit), 1), (last_before(self.timed, commit), 2)
+        return max(((last, state) for last, state in lasts if last is not None), default=None)
+
+    def next(self, commit: int) -> int | None:
+        """The first record from a commit on."""
+        firsts = [places[bisect.bisect_left(places, commit) :][:1] for places in (self.timed, self.untimed)]
+        return min(map(int, itertools.chain.from_iterable(firsts)), default=None)
+
+    def first_copies(self, commits: Commits) -> t.Iterator[tuple[int, CopyAndRecord]]:
+        """For destination partitions the lowest copy of the unconsumed records of a source partition."""
+        for (source, at), (records, lowest) in self.cells.items():
+            following = bisect.bisect_left(records, commits[source])
+            if following < len(records):
+                copies, sources = self.copies[at]
+                copy = int(lowest[following])
+                yield at, (copy, int(sources[bisect.bisect_left(copies, copy)]))
+
+    def last_copies(self, offsets: Ascending) -> t.Iterator[tuple[int, CopyAndRecord]]:
+        """For destination partitions the last copy before an offset."""
+        for at, ((copies, sources), offset) in enumerate(zip(self.copies, offsets, strict=True)):
+            before = bisect.bisect_left(copies, offset)
+            if before:
+                yield at, (int(copies[before - 1]), int(sources[before - 1]))
+
+    def repeated(self, commits: Commits, offsets: Ascending) -> list[int]:
+        """How many copies of consumed records follow offsets that no copy of an unconsumed one precedes."""
+        repeats = [from_on(copies, offset) for (copies, _sources), offset in zip(self.copies, offsets, strict=True)]
+        for (source, at), (records, _lowest) in self.cells.items():
+            repeats[at] -= from_on(records, commits[source])
+        return repeats
+
+
+def singles_of(pairs: list[Pair], positions: t.Callable[[int, int], tuple[int, int]], destinations: int) -> Singles:
+    """Pairs as columns. positions: those of the partitions of a record and of a copy. destinations: how many there are."""
+    pairs.sort()
+    cells: dict[tuple[int, int], tuple[list[int], list[int]]] = collections.defaultdict(lambda: ([], []))
+    spots: list[list[CopyAndRecord]] = [[] for _partition in range(destinations)]
+    for source, copy, _by_time in pairs:
+        at = positions(source, copy)
+        cells[at][0].append(source)
+        cells[at][1].append(copy)
+        spots[at[1]].append((copy, source))
+    return Singles(
+        {at: (sources, list(itertools.accumulate(reversed(its), min))[::-1]) for at, (sources, its) in cells.items()},
+        [([copy for copy, _source in its], [source for _copy, source in its]) for its in map(sorted, spots)],
+        [source for source, _copy, by_time in pairs if by_time],
+        [source for source, _copy, by_time in pairs if not by_time],
+    )

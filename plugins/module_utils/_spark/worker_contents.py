@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What runs on Spark's workers: the contents of a task, by pair, ready to be counted.
+
+Contents that occur once on each side, nearly all, are columns; only the others become objects.
+"""
+
+from __future__ import annotations
+
+import itertools
+import typing as t
+
+from .._matching.content import Content
+from .._matching.contents import Named, alike_contents
+from .._matching.counted_contents import CountedContents, Sides
+from .._matching.group_count import CountedPair
+from .._matching.singles import Singles
+from .worker_lost import Edges, left_in
+from .worker_packing import Grouped, Layout, Records, grouped, unpack
+
+if t.TYPE_CHECKING:
+    import pyarrow
+
+    from .worker_packing import Column, Flags
+
+
+class PairRows(t.NamedTuple):
+    """The contents of one pair. single: the rows of a record and of its only copy, which is the only one of its content.
+
+    several: the contents that have several records on a side. lonely: the rows of records without a copy, and of
+    destination-only records.
+    """
+
+    pair: int
+    single: tuple[Column, Column]
+    several: Column
+    lonely: tuple[Column, Column]
+
+
+def rows_by_pair(records: Records, groups: Grouped) -> t.Iterator[PairRows]:
+    """The contents of a task, by pair."""
+    import numpy as np
+
+    if not len(records.pairs):
+        return
+    of = records.pairs[groups.order[groups.starts]]
+    single = (groups.sources == 1) & (groups.copies == 1)
+    both = (groups.sources > 0) & (groups.copies > 0)
+    by_pair = np.argsort(of, kind="stable")
+    of = of[by_pair]
+    begins = np.flatnonzero(np.diff(of, prepend=-1))
+    for begin, end in zip(begins.tolist(), np.append(begins[1:], len(of)).tolist(), strict=True):
+        its = by_pair[begin:end]
+        first = groups.starts[its[single[its]]]
+        lonely = tuple(_rows(groups, its[side[its] == 0])[0] for side in (groups.copies, groups.sources))
+        yield PairRows(
+            int(of[begin]),
+            (groups.order[first], groups.order[first + 1]),
+            its[both[its] & ~single[its]],
+            t.cast("tuple[Column, Column]", lonely),
+        )
+
+
+def counted_contents(
+    batches: t.Iterable[pyarrow.RecordBatch],
+    layout: Layout,
+    pairs: t.Mapping[int, CountedPair],
+    without_headers: bool,
+    edges: Edges | None,
+) -> t.Iterator[tuple[int, CountedContents]]:
+    """The contents of a task's chunks, by pair. without_headers: tools may have changed headers. edges: see worker_lost."""
+    import numpy as np
+
+    records = left_in(unpack(batches, layout), edges)
+    # Where headers may have been changed, records that are alike without them come together.
+    groups = grouped(records, np.full(1 + int(records.pairs.max(initial=0)), not without_headers))
+    stamped = records.stamped if layout.timestamps else None
+    for its in rows_by_pair(records, groups):
+        pair = pairs[its.pair]
+        source_rows, copy_rows = its.single
+        kept = (
+            (records.times[source_rows] == records.times[copy_rows]) & ~records.stamped[copy_rows] & layout.timestamps
+        )
+        rows, of = _rows(groups, its.several)
+        timed, lacking, left = _by_time(records, rows, of, layout.timestamps)
+        columns = Columns(
+            records.places[np.append(source_rows, timed[0])],
+            records.places[np.append(copy_rows, timed[1])],
+            np.append(kept, np.ones(len(timed[0]), bool)),
+        )
+        alike = _several(records, groups, its.several[left], stamped, without_headers)
+        without, only = (records.places[which].tolist() for which in (np.append(its.lonely[0], lacking), its.lonely[1]))
+        same_headers = not without_headers or not _differ(records, source_rows, copy_rows)
+        yield (
+            its.pair,
+            CountedContents(
+                pair.sides,
+                [
+                    *alike.contents,
+                    Content([(place, 0) for place in sorted(without)], []),
+                    Content([], [(place, None) for place in only]),
+                ],
+                singles_of_columns(columns, pair.sides),
+                ages=alike.ages if len(pair.sides.destinations) > 1 else None,
+                expired=pair.recurs,
+                kept=(alike.kept_times and bool(kept.all()), alike.kept_headers and same_headers),
+            ),
+        )
+
+
+class Columns(t.NamedTuple):
+    """Records, their only copies, and which of these have their records' times; as places, in no order."""
+
+    sources: Column
+    copies: Column
+    by_time: Flags
+
+
+def singles_of_columns(columns: Columns, sides: Sides) -> Singles:
+    """As singles_of() makes them of pairs."""
+    import numpy as np
+
+    order = np.argsort(columns.sources)
+    sources, copies, by_time = (t.cast("t.Any", column[order]) for column in columns)
+    numbers = copies // sides.destination.step - sides.destinations.start
+    keys = (sources // sides.source.step - sides.sources.start) * len(sides.destinations) + numbers
+    cells: dict[tuple[int, int], t.Any] = {}
+    for key in np.unique(keys).tolist():
+        its = keys == key
+        lowest = np.minimum.accumulate(copies[its][::-1])[::-1]
+        cells[divmod(key, len(sides.destinations))] = sources[its], lowest
+    by_copy = np.argsort(copies)
+    edges = np.searchsorted(numbers[by_copy], np.arange(len(sides.destinations) + 1)).tolist()
+    parts = [by_copy[begin:end] for begin, end in itertools.pairwise(edges)]
+    return Singles(cells, [(copies[part], sources[part]) for part in parts], sources[by_time], sources[~by_time])
+
+
+def _by_time(
+    records: Records, rows: Column, contents: Column, timestamps: bool
+) -> tuple[tuple[Column, Column], Column, Flags]:
+    """Of contents in which each time occurs at most once on each side, and no copy has another time: these, time by time.
+
+    contents: the position of each row's content. -> the rows of records and of their copies, those of records without one, and
+    which contents are left.
+    """
+    import numpy as np
+
+    copies = rows >= records.sources
+    order = np.lexsort((copies, records.times[rows], contents))
+    rows, contents, copies = rows[order], contents[order], copies[order]
+    begins = np.ones(len(rows), bool)
+    begins[1:] = (contents[1:] != contents[:-1]) | (np.diff(records.times[rows]) != 0)
+    follows = np.append(begins[1:], True)
+    # A record alone, a record before its copy, or that copy.
+    plain = np.where(copies, ~begins & follows & ~records.stamped[rows], begins)
+    plain[1:] &= ~copies[1:] | ~copies[:-1]
+    left = np.bincount(contents[~plain], minlength=contents.max(initial=-1) + 1) > 0
+    left |= np.bincount(contents[records.with_headers[rows]], minlength=len(left)) > 0
+    left |= not timestamps
+    taken = ~left[contents]
+    paired = taken & copies
+    pairs = rows[np.flatnonzero(paired) - 1], rows[paired]
+    return pairs, rows[taken & begins & follows & ~copies], left
+
+
+class _Several(t.NamedTuple):
+    """Contents with several records. ages: the times of all copies. kept_times, kept_headers: see Facts."""
+
+    contents: list[Content]
+    ages: dict[int, int]
+    kept_times: bool
+    kept_headers: bool
+
+
+def _several(
+    records: Records, groups: Grouped, contents: Column, stamped: Flags | None, without_headers: bool
+) -> _Several:
+    """These contents, given by their numbers. stamped: which times are the broker's; None where no times are compared."""
+    import numpy as np
+
+    rows, of = _rows(groups, contents)
+    copies = rows >= records.sources
+    order = np.lexsort((records.places[rows], copies, of))
+    rows, copies = rows[order], copies[order]
+    places, ages = records.places[rows].tolist(), records.times[rows].tolist()
+    unknown = (copies if stamped is None else copies & stamped[rows]).tolist()
+    times = [None if its else time for time, its in zip(ages, unknown, strict=True)]
+    with_headers = records.with_headers[rows].tolist() if without_headers else [False] * len(rows)
+    named = [
+        records.fingerprint(row, True) if its else b"" for row, its in zip(rows.tolist(), with_headers, strict=True)
+    ]
+    spots = list(map(Named, places, named, times))
+    middles = groups.sources[contents].tolist()
+    begin, alike = 0, []
+    for sources, number in zip(middles, groups.copies[contents].tolist(), strict=True):
+        middle = begin + sources
+        alike.append(alike_contents(spots[begin:middle], spots[middle : middle + number], stamped is not None))
+        begin = middle + number
+    return _Several(
+        [content for its in alike for content in its.contents],
+        dict(zip(places, ages, strict=True)),
+        all(its.kept_times for its in alike),
+        all(its.kept_headers for its in alike),
+    )
+
+
+def _rows(groups: Grouped, contents: Column) -> tuple[Column, Column]:
+    """The rows of these contents, and the position of its content for each."""
+    import numpy as np
+
+    sizes = (groups.sources + groups.copies)[contents]
+    of = np.repeat(np.arange(len(contents)), sizes)
+    within = np.arange(len(of)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    rows: Column = groups.order[groups.starts[contents][of] + within]
+    return rows, of
+
+
+def _differ(records: Records, source_rows: Column, copy_rows: Column) -> bool:
+    """Have any of these copies, given beside their records, other headers?"""
+    return bool((records.columns[:2, source_rows] != records.columns[:2, copy_rows]).any())
