@@ -47,7 +47,7 @@ def counting(
     """
     pair = _pair(its, source, destination)
     if max(map(size_of, (pair.sources, pair.destinations))) <= policy.budget:
-        yield functools.partial(_count_here, its, source, destination, policy.with_timestamp)
+        yield functools.partial(_count_in_process, its, source, destination, policy.with_timestamp)
         return
     say(f"comparing up to {counted(pair.size, 'record')} of topic {its.topic} with Spark")
     session = spark()
@@ -78,7 +78,7 @@ def counting(
         yield count
 
 
-def _count_here(
+def _count_in_process(
     its: Merged,
     source: ClusterLogs,
     destination: ClusterLogs,

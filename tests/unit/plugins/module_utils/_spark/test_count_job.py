@@ -8,11 +8,16 @@ import collections
 import random
 import typing as t
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.axis import Axis
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.counted_contents import Sides
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.counting import Logs, LogSet
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.group_count import GroupCount, Lag
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.singles import singles_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_frame import (
     buckets_for,
@@ -21,6 +26,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_f
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.count_job import count_wide
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_contents import (
+    Columns,
+    singles_of_columns,
+)
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._spark.by_hand import (
     SCANNED,
     World,
@@ -206,6 +215,45 @@ def test_several_destination_partitions_are_read_by_one_group(world: World) -> N
                     for its in log
                 )
                 assert later + elsewhere < at_destination[content]
+
+
+@settings(max_examples=100, deadline=None)
+@given(repartitioned, st.booleans(), st.booleans())
+def test_the_process_counts_the_same(world: World, timestamps: bool, expired: bool) -> None:
+    """Headers are told apart record by record in both, and copies of lost records left out."""
+    ends = tuple(max((its.offset + 1 for its in one), default=0) for one in world.sources)
+    logs = Logs(
+        LogSet(world.sources, (0, 0), ends),
+        LogSet(world.copies, (0, 0), world.ends),
+        lambda its: its.fingerprint,
+        timestamps=timestamps,
+        otherwise=lambda its: its.bare,
+        stable=(6, 8),
+        only_doubled=False,
+        expired=expired,
+    )
+    found = count_directly([world], timestamps, 4, without_headers=True, stable=[6, 8], expired=[0] if expired else [])
+    assert logs.count(world.committed) == found
+
+
+places = st.lists(st.integers(0, 30), unique=True, max_size=20)
+
+
+@given(places, places, st.lists(st.booleans(), min_size=20, max_size=20))
+def test_columns_of_numpy_are_those_of_python(sources: list[int], copies: list[int], by_time: list[bool]) -> None:
+    """Of two partitions on each side, which begin at 0 and at 16."""
+    axis = Axis((0, 0))
+    pairs = [
+        (*(axis.place(place // 16, place % 16) for place in pair[:2]), pair[2])
+        for pair in zip(sources, copies, by_time, strict=False)
+    ]
+    plain = singles_of(list(pairs), lambda source, copy: (source // axis.step, copy // axis.step), 2)
+    columns = Columns(*(np.array(column) for column in zip(*pairs, strict=True))) if pairs else None
+    if columns is not None:
+        told = singles_of_columns(columns, Sides(axis, range(2), axis, range(2)))
+        assert {at: tuple(map(list, its)) for at, its in told.cells.items()} == plain.cells
+        assert [tuple(map(list, its)) for its in told.copies] == plain.copies
+        assert (list(told.timed), list(told.untimed)) == (plain.timed, plain.untimed)
 
 
 def test_lag_and_what_the_source_does_not_have_are_told() -> None:
