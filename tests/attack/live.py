@@ -222,9 +222,10 @@ def _verified(world: World, commits: Commits, requests: Requests, entries: Entri
     ask = functools.partial(verify, requests, claims, limit, random.random() < 0.5)
     found, failed = _tried(way, lambda: dict(enumerate(ask())))
     yield from _failures(way, world, commits, failed)
+    pictures = requests.pictures
     for number, its in found.items():
         [(where, committed)], [(_there, offset)] = claims[number].source, claims[number].destination
-        cases = [case_of(moment, where.partition, committed) for moment in requests.pictures]
+        cases = [case_of(moment, where.partition, committed) for moment in pictures]
         yield way, None, cases[-1], list(_objections(way, cases, offset, claims[number].repeats, its))
 
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import types
 import typing as t
@@ -23,7 +24,7 @@ from tests.attack.moving import Topic, World
 from tests.support.listed_clusters import SOURCE
 
 MOST_REQUESTS = 400
-MOMENTS = 6
+MOMENTS = 24  # as often as a plan that waits looks at edges: its first answers may stand on the first of them
 
 
 class Hang(BaseException):
@@ -49,7 +50,7 @@ class Requests:
         mixed = []
         for earlier, later in itertools.pairwise(self.moments):
             if earlier.truncations == later.truncations:  # else copies name records whose offsets others have taken
-                mixed.append(later.as_it_is())
+                mixed.append(copy.copy(later))
                 mixed[-1].copies = earlier.copies
         return [*mixed, *self.moments]
 
