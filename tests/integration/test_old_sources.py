@@ -24,7 +24,9 @@ def old_sources(shared_clusters):
     """A cluster of each version, by version, both started at once."""
 
     def begin(version):
-        return KafkaCluster(start(f"source-{version.replace('.', '-')}", shared_clusters, version=version, memory="300m"))
+        return KafkaCluster(
+            start(f"source-{version.replace('.', '-')}", shared_clusters, version=version, memory="300m")
+        )
 
     with concurrent.futures.ThreadPoolExecutor() as pool:
         return dict(zip(VERSIONS, pool.map(begin, VERSIONS), strict=True))
@@ -49,7 +51,9 @@ def orders(old_source, destination, topic):
     now = int(time.time() * 1000)
     messages = [Message(b"%d" % n, b"k%d" % (n % 7), (("n", b"1"),), now + n, n % 3) for n in range(90)]
     produce(old_source, topic, messages)
-    in_transactions = [[Message(b"%s %d" % (word, n), timestamp=now) for n in range(5)] for word in (b"kept", b"aborted")]
+    in_transactions = [
+        [Message(b"%s %d" % (word, n), timestamp=now) for n in range(5)] for word in (b"kept", b"aborted")
+    ]
     produce_in_transactions(old_source, topic, zip(in_transactions, (True, False), strict=True))
     produce(old_source, topic, [Message(b"last", timestamp=now)])
     copy(old_source, destination, topic, junk=2)
