@@ -73,7 +73,7 @@ REFUSED = {
 
 
 class Hidden(t.NamedTuple):
-    """Two clusters behind proxies, and what these leave of them."""
+    """Two clusters with a proxy before each, and what these leave of them."""
 
     source: KafkaCluster
     destination: KafkaCluster
@@ -88,12 +88,12 @@ def clusters(tmp_path_factory):
     folder, offer, found = tmp_path_factory.mktemp("hidden"), Offer(), []
     with contextlib.ExitStack() as stack:
         for name in ("source", "destination"):
-            (behind,) = free_ports(1)
+            (front,) = free_ports(1)
             stack.callback(stop, name, folder)
-            settings = {"advertised.listeners": f"PLAINTEXT://127.0.0.1:{behind}"}
+            settings = {"advertised.listeners": f"PLAINTEXT://127.0.0.1:{front}"}
             cluster = KafkaCluster(start(name, folder, settings=settings, memory="300m"))
-            stack.enter_context(before(int(cluster.bootstrap_servers[0].rpartition(":")[2]), offer, behind))
-            cluster.bootstrap_servers = [f"127.0.0.1:{behind}"]
+            stack.enter_context(before(int(cluster.bootstrap_servers[0].rpartition(":")[2]), offer, front))
+            cluster.bootstrap_servers = [f"127.0.0.1:{front}"]
             found.append(cluster)
         yield Hidden(*found, offer)
 

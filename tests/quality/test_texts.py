@@ -16,7 +16,8 @@ LICENCE = "# SPDX-License-Identifier: GPL-3.0-or-later"
 # Hosts that a text may point to. Package registries and machines of our own are not among them.
 HOSTS = re.compile(
     r"([\w-]+|127\.0\.0\.1|(.+\.)?(example(\.(com|net|org))?|invalid|test)|www\.gnu\.org|www\.w3\.org|semver\.org|json-schema\.org"
-    r"|docs\.ansible\.com|github\.com|(kafka|maven|cwiki|issues)\.apache\.org|docs\.confluent\.io|docs\.aws\.amazon\.com)"
+    r"|docs\.ansible\.com|github\.com|(kafka|maven|cwiki|issues)\.apache\.org|docs\.confluent\.io|docs\.aws\.amazon\.com"
+    r"|docs\.streamnative\.io)"
 )
 MACHINE_PATHS = re.compile(r"(?<![\w.])/(?:root|home/\w+|Users/\w+|work)/")
 

@@ -16,7 +16,7 @@ from .._model.errors import BrokerError
 from .kafka_library import KafkaAdminClient
 
 
-class Need(t.NamedTuple):
+class KnownSince(t.NamedTuple):
     """A request in this version or a later one. since: the first Kafka that answers it.
 
     use: what it does, after "to". without: what a run does, or what you can do, where brokers do not offer it; a sentence
@@ -47,12 +47,14 @@ _BY_FILE = "Give the offsets as a CSV file, and write the plan as CSV for kafka-
 class Ability(enum.Enum):
     """What is asked of brokers that not every one can do."""
 
-    LOG_ENDS = Need(
+    LOG_ENDS = KnownSince(
         "ListOffsets", 2, 1, "0.10.1", "find where logs begin and end", "Nothing can be planned. Upgrade the brokers"
     )
-    ALL_OFFSETS = Need("OffsetFetch", 9, 2, "0.10.2", "read all that a group has committed", _BY_FILE)
-    GROUP_LIST = Need("ListGroups", 16, 0, "0.9", "find groups by patterns", "Name the groups instead of patterns")
-    MEMBERS = Need(
+    ALL_OFFSETS = KnownSince("OffsetFetch", 9, 2, "0.10.2", "read all that a group has committed", _BY_FILE)
+    GROUP_LIST = KnownSince(
+        "ListGroups", 16, 0, "0.9", "find groups by patterns", "Name the groups instead of patterns"
+    )
+    MEMBERS = KnownSince(
         "DescribeGroups",
         15,
         0,
@@ -60,9 +62,9 @@ class Ability(enum.Enum):
         "see whether groups have members",
         "Stop the consumers of the groups yourself. Only committed offsets that change are noticed",
     )
-    COORDINATORS = Need("FindCoordinator", 10, 0, "0.9", "find the coordinator of a group", _BY_FILE)
-    COMMITS = Need("OffsetCommit", 8, 2, "0.9", "commit offsets", _BY_FILE)
-    NO_CREATION = Need(
+    COORDINATORS = KnownSince("FindCoordinator", 10, 0, "0.9", "find the coordinator of a group", _BY_FILE)
+    COMMITS = KnownSince("OffsetCommit", 8, 2, "0.9", "commit offsets", _BY_FILE)
+    NO_CREATION = KnownSince(
         "Metadata",
         3,
         4,
@@ -70,7 +72,7 @@ class Ability(enum.Enum):
         "ask for a topic without creating it",
         "All topics are listed, and none is asked for that is not in the list",
     )
-    ISOLATION = Need(
+    ISOLATION = KnownSince(
         "ListOffsets",
         2,
         2,
@@ -78,7 +80,7 @@ class Ability(enum.Enum):
         "find where open transactions begin",
         "The end of a log counts as the end of what consumers read, as it is without transactions",
     )
-    CONFIGS = Need(
+    CONFIGS = KnownSince(
         "DescribeConfigs",
         32,
         0,
@@ -87,7 +89,7 @@ class Ability(enum.Enum):
         "A plan takes topics for compacted at the source and for stamped by the broker at the destination, so it reads more, "
         "and some offsets are safe that could be exact. No topics can be promoted, and no backlog copied from these brokers",
     )
-    TRANSACTIONS = Need(
+    TRANSACTIONS = KnownSince(
         "AddPartitionsToTxn",
         24,
         0,
@@ -95,9 +97,9 @@ class Ability(enum.Enum):
         "write in transactions, and records with headers",
         "No backlog can be copied to these brokers",
     )
-    ACLS = Need("DescribeAcls", 29, 0, "0.11", "read ACLs", "Promote topics without ACLs")
-    PREFIXED_ACLS = Need("CreateAcls", 30, 1, "2.0", "create prefixed ACLs", "Promote topics without ACLs")
-    TRANSACTION_COORDINATORS = Need(
+    ACLS = KnownSince("DescribeAcls", 29, 0, "0.11", "read ACLs", "Promote topics without ACLs")
+    PREFIXED_ACLS = KnownSince("CreateAcls", 30, 1, "2.0", "create prefixed ACLs", "Promote topics without ACLs")
+    TRANSACTION_COORDINATORS = KnownSince(
         "FindCoordinator",
         10,
         1,
@@ -105,8 +107,8 @@ class Ability(enum.Enum):
         "find the coordinator of a transaction",
         "No backlog can be copied to these brokers",
     )
-    ADD_PARTITIONS = Need("CreatePartitions", 37, 0, "1.0", "add partitions", "Add them with kafka-topics")
-    LOG_SIZES = Need(
+    ADD_PARTITIONS = KnownSince("CreatePartitions", 37, 0, "1.0", "add partitions", "Add them with kafka-topics")
+    LOG_SIZES = KnownSince(
         "DescribeLogDirs",
         35,
         0,
@@ -114,7 +116,7 @@ class Ability(enum.Enum):
         "tell how large logs are, and how much room there is",
         "A copy does not check whether there is room for it",
     )
-    REMOVE_GROUPS = Need(
+    REMOVE_GROUPS = KnownSince(
         "DeleteGroups",
         42,
         0,
@@ -122,7 +124,7 @@ class Ability(enum.Enum):
         "remove groups",
         "Old groups of a rename, and offsets that a rollback would remove, stay until they expire (offsets.retention.minutes)",
     )
-    GROUP_OPERATIONS = Need(
+    GROUP_OPERATIONS = KnownSince(
         "DescribeGroups",
         15,
         3,
@@ -130,7 +132,7 @@ class Ability(enum.Enum):
         "find out what the user may do with groups",
         "ACLs on groups are not checked in advance. If one is missing, the step that needs it fails",
     )
-    TOPIC_OPERATIONS = Need(
+    TOPIC_OPERATIONS = KnownSince(
         "Metadata",
         3,
         8,
@@ -138,10 +140,10 @@ class Ability(enum.Enum):
         "find out what the user may do with topics",
         "ACLs on topics are not checked in advance. If one is missing, the step that needs it fails",
     )
-    ALTER_CONFIGS = Need(
+    ALTER_CONFIGS = KnownSince(
         "IncrementalAlterConfigs", 44, 0, "2.3", "change single settings of topics", "Change them with kafka-configs"
     )
-    REMOVE_OFFSETS = Need(
+    REMOVE_OFFSETS = KnownSince(
         "OffsetDelete",
         47,
         0,
@@ -149,7 +151,7 @@ class Ability(enum.Enum):
         "remove single committed offsets",
         "A rollback removes groups that had none before, and cannot remove single offsets of other groups",
     )
-    STABLE_OFFSETS = Need(
+    STABLE_OFFSETS = KnownSince(
         "OffsetFetch",
         9,
         7,
@@ -158,8 +160,8 @@ class Ability(enum.Enum):
         "Committed offsets are read twice. If such a transaction is open, and commits later, the group reads its records "
         "again; none is skipped. No backlog can be copied to these brokers",
     )
-    GROUP_STATES = Need("ListGroups", 16, 4, "2.6", "list groups with their states", "Each group is described")
-    TOPIC_IDS = Need(
+    GROUP_STATES = KnownSince("ListGroups", 16, 4, "2.6", "list groups with their states", "Each group is described")
+    TOPIC_IDS = KnownSince(
         "Metadata",
         3,
         10,
@@ -167,7 +169,7 @@ class Ability(enum.Enum):
         "tell topics that were created again",
         "Clusters are told apart by ids, addresses and logs",
     )
-    CLUSTER_OPERATIONS = Need(
+    CLUSTER_OPERATIONS = KnownSince(
         "DescribeCluster",
         60,
         0,
@@ -175,7 +177,7 @@ class Ability(enum.Enum):
         "find out what the user may do with the cluster",
         "ACLs on the cluster are not checked in advance. If one is missing, the step that needs it fails",
     )
-    TOPICS_BY_ID = Need(
+    TOPICS_BY_ID = KnownSince(
         "DeleteTopics",
         20,
         6,
@@ -183,10 +185,10 @@ class Ability(enum.Enum):
         "delete a topic only if it is the one that was created",
         "Topics that were created stay. Delete them with kafka-topics",
     )
-    MANY_GROUPS = Need(
+    MANY_GROUPS = KnownSince(
         "OffsetFetch", 9, 8, "3.0", "read the offsets of many groups at once", "A request is sent for each group"
     )
-    MANY_COORDINATORS = Need(
+    MANY_COORDINATORS = KnownSince(
         "FindCoordinator",
         10,
         4,
@@ -194,7 +196,7 @@ class Ability(enum.Enum):
         "find the coordinators of many groups at once",
         "A request is sent for each group",
     )
-    OPEN_TRANSACTIONS = Need(
+    OPEN_TRANSACTIONS = KnownSince(
         "ListTransactions", 66, 0, "3.0", "name open transactions", "Messages do not name the transactions"
     )
 
@@ -206,7 +208,7 @@ def can(client: KafkaAdminClient, ability: Ability) -> bool:
     return bool(highest >= ability.value.version)
 
 
-def needed(text: str) -> Need | None:
+def needed(text: str) -> KnownSince | None:
     """What a request was needed for that the brokers do not offer. text: how the library says so."""
     found = re.search(r"'(\w+)Request'(?:.*client \[(\d+)-)?", text)
     if found is None:

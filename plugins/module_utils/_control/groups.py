@@ -90,11 +90,11 @@ def read_groups(
         passing: errors.KafkaError | None = None
         for group in left:
             shown = described[group].group_state if group in described else UNKNOWN_STATE
-            is_there = bool(offsets[group] or unstable[group]) or shown not in ("Dead", UNKNOWN_STATE)
+            known = bool(offsets[group] or unstable[group]) or shown not in ("Dead", UNKNOWN_STATE)
             one = (listed or {}).get(group)
-            if listed is None and is_there:
+            if listed is None and known:
                 one = GroupListing(group, "", "unknown", described[group].protocol_type if described else "")
-            if one is None and is_there:
+            if one is None and known:
                 passing = errors.CoordinatorLoadInProgressError(f"{group} is there, but was not listed")
             elif (unstable[group] or group in first) and time.monotonic() < end:
                 passing = passing or errors.UnstableOffsetCommitError(group)

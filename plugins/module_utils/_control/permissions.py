@@ -9,7 +9,7 @@ import typing as t
 from .._model.connection import Connection
 from .._model.errors import BrokerError
 from .._model.notes import Note, NoteKind
-from .abilities import Ability, Need, can
+from .abilities import Ability, KnownSince, can
 from .admin_client import attempt, exchange, raise_if_retriable
 from .coordinators import by_node, find_coordinators
 from .kafka_library import DescribeGroupsRequest, FindCoordinatorRequest, KafkaAdminClient, errors
@@ -96,7 +96,7 @@ def copy_obstacles(destination: Connection) -> list[BrokerError]:
     return [need.refusal(str(destination), remedy=remedy) for need in needs]
 
 
-def not_offered(connection: Connection, *abilities: Ability) -> list[Need]:
+def not_offered(connection: Connection, *abilities: Ability) -> list[KnownSince]:
     """Those of these that the brokers do not offer."""
     return attempt(connection, lambda client: [each.value for each in abilities if not can(client, each)])
 
