@@ -41,11 +41,18 @@ OWN |= {"report", "removed", "promotion"}
 OWN |= {"csv", "export", "export_format", "snapshot_format"}
 FIXED = {
     # What a copy plans is never blocked, and nobody reviews it.
-    "backlog_migration": {"on_absent", "on_blocked", "on_missing_entry", "plan_digest", "stop_timeout"},
+    "backlog_migration": {
+        "on_absent",
+        "on_blocked",
+        "on_missing_entry",
+        "on_still_written",
+        "plan_digest",
+        "stop_timeout",
+    },
     # Inside one cluster, offsets keep their meaning, and nothing is searched.
     "group_clone": {"match_on", "on_absent", "on_expired", "on_no_anchor", "repartitioned", "replication_policy"}
     | {"search_limit", "spark", "spark_limit", "stop_timeout", "strategy", "tail_check", "topic_map"}
-    | {"on_out_of_range", "resets", "wait_for_replication"},
+    | {"on_out_of_range", "resets", "wait_for_replication", "on_new_records", "on_still_written"},
     # A reset searches nothing, and takes no snapshot.
     "group_reset": {
         "group_map",
@@ -55,6 +62,8 @@ FIXED = {
         "on_missing_entry",
         "on_no_anchor",
         "on_conflict",
+        "on_new_records",
+        "on_still_written",
         "on_uncommitted",
         "on_active_source",
     }
@@ -79,7 +88,7 @@ FIXED = {
         "on_expiring",
     }
     | {"on_missing_entry", "plan_digest", "repartitioned", "strategy", "wait_for_replication"}
-    | {"on_out_of_range", "resets"},
+    | {"on_out_of_range", "resets", "on_new_records", "on_still_written"},
     # A migration between clusters resets nothing.
     "group_migration": {"on_out_of_range", "resets"},
 }

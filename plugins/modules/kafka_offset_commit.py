@@ -196,7 +196,7 @@ options:
       - What to do if producers still write to the groups' topics at O(source). The module compares the ends of the logs before
         and after O(idle_wait), and again after its last write. Records that come there later reach the groups only as long as
         a replication tool copies them.
-      - V(note) returns a note, and RV(still_written).
+      - V(note) returns a note, and C(still_written) in the result.
       - V(fail) writes nothing at all, and fails. What is seen only after the last write is a note.
       - By default, the module does not look.
     type: str

@@ -20,6 +20,8 @@ OTHER_DEFAULTS = {
     "idle_wait": 5,
     "group_clone_on_advance": "fail",
     "group_reset_on_rewind": "rewind",
+    "group_migration_on_new_records": "fail",
+    "group_migration_on_still_written": "note",
 }
 NO_DEFAULT = {"group_migration_wait_for_replication"}  # it depends on the phase
 NOT_OFFERED = {"group_migration_strategy": {"reset"}}  # the role group_reset does that
