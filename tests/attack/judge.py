@@ -125,21 +125,29 @@ def verification(case: Case, offsets: t.Sequence[int], judged: t.Sequence[tuple[
     """Whoever verifies one of these offsets objects to it when it skips or repeats, and only then.
 
     `undecided`: repeats that no log shows, because in another world with these logs nothing repeats: copies of equal records
-    have the times that this one would give them, or a record after the last stable offset that equals a consumed one is
-    committed.
+    have the times that this one would give them, a second copy with another time is somebody else's record, or a record after
+    the last stable offset that equals a consumed one is committed.
     """
     truth = _truth(case)
     found = []
     for offset, (skipped, repeated) in zip(offsets, judged, strict=True):
         true = truth.skipped(offset), truth.repeats(offset)
         text = f"offset {offset} skips {true[0]} and repeats {true[1]}, counted {skipped} and {repeated}"
-        if skipped < true[0] or (repeated < true[1] and not _is_doubted(case) and not _may_commit(case)):
+        may_be_others = _is_doubted(case) or _may_commit(case) or _has_later_times(case)
+        if skipped < true[0] or (repeated < true[1] and not may_be_others):
             found.append(Finding("unseen", "verify", text))
         elif repeated < true[1]:
             found.append(Finding("undecided", "verify", text))
         elif skipped and not true[0]:
             found.append(Finding("false alarm", "verify", text))
     return found
+
+
+def _has_later_times(case: Case) -> bool:
+    """Has a record a copy with its own time, and a second one with another time?"""
+    times = {record.offset: record.time for record in case.source}
+    copies = [(copy.origin, copy.time == times[copy.origin]) for copy in case.destination if copy.origin is not None]
+    return not {origin for origin, is_own in copies if is_own}.isdisjoint(o for o, is_own in copies if not is_own)
 
 
 def _may_commit(case: Case) -> bool:
