@@ -57,7 +57,8 @@ class Logs:
     the visible records of the destination. name tells contents apart; timestamps: whether times are compared at all.
     otherwise: another name, by which copies are known whose first one the source does not have (tools add headers). They
     count as copies with another time, unless they have the source's.
-    stable, only_doubled, expired, compacted: see CountedPair. Copies that can only be those of lost records stand for nothing.
+    stable, only_doubled, expired: see CountedPair. compacted: whether the source is. Copies that can only be those of lost
+    records stand for nothing.
     aborted: source records of aborted transactions, which some tools copy. The group never reads them at the source, so the
     offset goes past copies of those before the committed one where that skips nothing. Only of a single log.
     """
@@ -77,7 +78,7 @@ class Logs:
         compacted: bool = False,
     ) -> None:
         sides = Sides(source.axis, range(len(source.records)), copies.axis, range(len(copies.records)))
-        self._pair = CountedPair(sides, copies.ends, timestamps, stable, only_doubled, expired, compacted)
+        self._pair = CountedPair(sides, copies.ends, timestamps, stable, only_doubled, expired)
         self._name, self._family = name, otherwise or name
         if timestamps and (expired or compacted):
             copies = self._without_lost(source, copies)

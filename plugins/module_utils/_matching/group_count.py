@@ -95,7 +95,7 @@ class CountedPair(t.NamedTuple):
 
     ends: of each destination log. timestamps: whether times are compared at all. stable: the last stable offset of each source
     log; where it is given, repeats are counted as if all that open transactions hide were aborted; with only_doubled, where
-    anything was copied twice. expired, compacted: whether records may have been at the source that it has lost.
+    anything was copied twice. expired: whether records may have been at the source that it has lost by retention.
     """
 
     sides: Sides
@@ -104,7 +104,6 @@ class CountedPair(t.NamedTuple):
     stable: tuple[int, ...] | None = None
     only_doubled: bool = False
     expired: bool = False
-    compacted: bool = False
 
     @property
     def recurs(self) -> bool:

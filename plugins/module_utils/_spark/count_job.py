@@ -82,7 +82,6 @@ def pairs_of(
             None if stable is None else tuple(stable[at] for at in sources[pair]),
             only_doubled,
             pair in losses.expired,
-            pair in losses.compacted,
         )
         for pair in sources
     }
