@@ -11,12 +11,12 @@ from __future__ import annotations
 import typing as t
 
 NEWEST_KAFKA = "4.4.0"
-# What people migrate away from, and where to; 1.1.1 is the oldest that can remove groups, which a rollback does.
+# What people migrate away from, and where to: brokers since 2.4, because a rollback removes single offsets.
 FROM_OLD = {
     "2.6.3": "3.9.1",
     "2.4.1": "4.3.0",
     "2.1.1": "2.8.2",
-    "2.0.1": "1.1.1",
+    "2.0.1": "4.3.0",
     "1.1.1": "4.3.0",
     "0.11.0.3": "4.3.0",
     "0.10.2.2": "4.3.0",

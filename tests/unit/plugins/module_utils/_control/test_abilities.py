@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What brokers do not offer: which error names it, and what is asked for instead."""
+
+from __future__ import annotations
+
+import types
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits, topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.abilities import Ability, can, needed
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import (
+    DeleteGroupsRequest,
+    errors,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+
+
+def client_of(**versions):
+    """A client whose brokers offer these requests up to these versions."""
+    keys = {ability.value.request: ability.value.key for ability in Ability}
+    offered = {keys[name]: (0, version) for name, version in versions.items()}
+    return types.SimpleNamespace(
+        _manager=types.SimpleNamespace(broker_version_data=types.SimpleNamespace(api_versions=offered))
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "ability"),
+    [
+        ("Kafka broker does not support the 'DescribeConfigsRequest' Kafka protocol.", Ability.CONFIGS),
+        (
+            "No version of the 'OffsetFetchRequest' is supported by both the client [7-7] and broker [0-6].",
+            Ability.STABLE_OFFSETS,
+        ),
+        (
+            "No version of the 'MetadataRequest' is supported by both the client [10-13] and broker [0-9].",
+            Ability.TOPIC_IDS,
+        ),
+    ],
+)
+def test_the_error_of_the_library_is_told_by_what_the_request_is_for(text, ability):
+    assert needed(text) is ability.value
+
+
+@pytest.mark.parametrize("text", ["'VoteRequest'", "UNSUPPORTED_VERSION", "'MetadataRequest' client [14-14]"])
+def test_what_the_table_does_not_know_is_not_guessed(text):
+    assert needed(text) is None
+
+
+def test_a_version_or_a_whole_request_may_be_missing():
+    client = client_of(OffsetFetch=6)
+    assert can(client, Ability.ALL_OFFSETS)
+    assert not can(client, Ability.STABLE_OFFSETS)
+    assert not can(client, Ability.CONFIGS)
+
+
+@pytest.mark.parametrize(("version", "asked"), [(3, None), (4, ["missing", "orders"])])
+def test_brokers_that_would_create_a_topic_are_not_asked_for_its_name(monkeypatch, version, asked):
+    sent = []
+
+    def exchange(_client, requests):
+        sent.extend(request.topics and [topic.name for topic in request.topics] for request, _node in requests)
+        return [Answer([types.SimpleNamespace(name="orders", error_code=0, partitions=[1, 2])])]
+
+    monkeypatch.setattr(topics, "exchange", exchange)
+    found = topics.request_metadata(client_of(Metadata=version), ["missing", "orders"]).topics
+    assert sent == [asked]
+    if asked is None:
+        unknown = errors.UnknownTopicOrPartitionError.errno
+        assert [(topic.name, topic.error_code) for topic in found] == [("missing", unknown), ("orders", 0)]
+
+
+class Answer:
+    """To a metadata request."""
+
+    MetadataResponseTopic = types.SimpleNamespace
+
+    def __init__(self, found):
+        self.topics = found
+
+
+def test_groups_are_removed_where_single_offsets_cannot_be(monkeypatch):
+    sent = []
+
+    def exchange(_client, requests):
+        sent.extend(request for request, _node in requests)
+        row = types.SimpleNamespace(group_id="billing", error_code=0)
+        return [types.SimpleNamespace(results=[row]) for _request in requests]
+
+    monkeypatch.setattr(commits, "find_coordinators", lambda _client, groups: dict.fromkeys(groups, (1, 0)))
+    monkeypatch.setattr(commits, "exchange", exchange)
+    monkeypatch.setattr(
+        commits, "attempt", lambda _connection, operation, _deadline: operation(client_of(DeleteGroups=0))
+    )
+    partitions = [TopicPartition("orders", 0), TopicPartition("orders", 1)]
+    assert commits.delete_offsets(Connection("cluster", ("b1:9092",)), {"billing": partitions}) == {"billing": {}}
+    assert [type(request) for request in sent] == [DeleteGroupsRequest]
