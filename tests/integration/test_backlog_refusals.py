@@ -246,7 +246,7 @@ class TestFiles:
         assert "the source's groups have moved since the copy was planned" in refused()
 
     def test_a_group_that_has_moved_is_named(self, refused, migration, source, orders):
-        migration.backlog(via=dies_copying("copy_steps.carry_out"))
+        migration.backlog(via=dies_copying("copy_steps.CopyRun.make_topics"))
         commit(source, orders, {(orders, 0): 6})
         migration.snapshot(orders)
         assert f"{orders} has committed 6 on {orders}-0; no group had this offset" in refused()
