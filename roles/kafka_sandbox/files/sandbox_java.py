@@ -154,7 +154,8 @@ def _needed(version: str) -> t.Iterator[tuple[str, str, str]]:
     if version in OLD_VERSIONS:
         yield "org.apache.kafka", "kafka_2.12", version
         yield from FOR_OLD_ONES
-        if version in ("2.1.1", "2.0.1"):  # their own, 3.4.13, resolves no address with Java 14 or newer (ZOOKEEPER-3779)
+        # Their own ZooKeeper, 3.4.13, resolves no address with Java 14 or newer (ZOOKEEPER-3779).
+        if version in ("2.1.1", "2.0.1"):
             yield "org.apache.zookeeper", "zookeeper", "3.4.10"
         return
     yield "org.apache.kafka", "kafka_2.13", version
