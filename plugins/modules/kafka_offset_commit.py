@@ -418,6 +418,7 @@ import typing as t
 
 from ..module_utils._migration._committing import commit as use_case
 from ..module_utils._migration._committing.conflicts import absent_objections
+from ..module_utils._migration._committing.outcome import CommitOptions
 from ..module_utils._model import offset_formats, plan, receipt
 from ..module_utils._model.errors import MigrationError
 from ..module_utils._model.policies import (
@@ -470,7 +471,7 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
     files.check_writable(path)
     cluster = options.connection(params, "cluster")
     source = options.connection(params, "source") if params["source"] else None
-    policies = use_case.CommitOptions(
+    policies = CommitOptions(
         OnBlocked(params["on_blocked"]),
         OnRewind(params["on_rewind"]),
         OnAdvance(params["on_advance"]),

@@ -375,7 +375,8 @@ import dataclasses
 import typing as t
 
 from ..module_utils._migration._backlog import copy_steps
-from ..module_utils._migration._committing import commit, pending
+from ..module_utils._migration._committing import pending
+from ..module_utils._migration._committing.outcome import CommitOptions
 from ..module_utils._migration._verification import claimed_offsets, incremental
 from ..module_utils._migration._verification import verify as use_case
 from ..module_utils._migration.file_clusters import check_plan_clusters
@@ -472,7 +473,7 @@ def _planned(params: dict[str, t.Any], source: Connection, destination: Connecti
     if len(receipts) == 1:
         receipts = receipts * len(paths)
     scope = _scope(params)
-    policies = commit.CommitOptions(
+    policies = CommitOptions(
         OnBlocked(params["on_blocked"]),
         OnRewind(params["on_rewind"]),
         OnAdvance(params["on_advance"]),

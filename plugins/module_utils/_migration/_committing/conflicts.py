@@ -35,6 +35,10 @@ class Writes:
     alone: frozenset[str] = frozenset()
     consumed: frozenset[str] = frozenset()
 
+    def without(self, groups: t.Container[str]) -> Writes:
+        """The writes of all other groups."""
+        return dataclasses.replace(self, set={key: target for key, target in self.set.items() if key[0] not in groups})
+
 
 def objected(
     entries: t.Iterable[PlanEntry], objections: t.Mapping[Key, str], reason: Reason = Reason.VERIFICATION_FAILED

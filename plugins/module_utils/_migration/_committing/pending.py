@@ -12,8 +12,9 @@ from ..._model.policies import OnBlocked
 from ..._model.receipt import Receipt
 from ..._model.verdicts import Verdict
 from . import conflicts
-from .commit import CommitOptions, ground_of, groups_with_members
+from .commit_decision import ground_of, groups_with_members
 from .entry_decision import entries_to_write
+from .outcome import CommitOptions
 
 
 def entries_to_commit(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.commit import CommitOutcome
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.outcome import CommitOutcome
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, report, snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import GroupBusy
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset

@@ -14,11 +14,9 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import commit as use_case
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.commit import (
-    CommitOptions,
-    commit,
-    roll_back,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import commit_decision
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.commit import commit, roll_back
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.outcome import CommitOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import LogRange, Traits
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
@@ -153,11 +151,12 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
     its.identities = known_by_id(monkeypatch, lambda _connection: "cloud-id")
     for room in ("groups", "commits", "permissions"):
         monkeypatch.setattr(use_case.writing, room, its)
-    monkeypatch.setattr(use_case, "broker_number", lambda _connection, _name: its.retention)
+    monkeypatch.setattr(commit_decision, "broker_number", lambda _connection, _name: its.retention)
     bounds = types.SimpleNamespace(
         partition_bounds=lambda _connection, all_of: dict.fromkeys(all_of, Bounds(0, 99, 99))
     )
-    monkeypatch.setattr(use_case, "positions", bounds)
+    for its_module in (use_case, commit_decision):
+        monkeypatch.setattr(its_module, "positions", bounds)
     return its
 
 
@@ -210,7 +209,8 @@ def test_a_partition_that_a_promotion_has_yet_to_make_is_no_hindrance_to_a_predi
             raise NotFound("no such partition: orders-1")
         return dict.fromkeys(partitions, Bounds(0, 99, 99))
 
-    monkeypatch.setattr(use_case, "positions", types.SimpleNamespace(partition_bounds=partition_bounds))
+    for its_module in (use_case, commit_decision):
+        monkeypatch.setattr(its_module, "positions", types.SimpleNamespace(partition_bounds=partition_bounds))
     plan = dataclasses.replace(PLAN, entries=(PLAN.entries[2], dataclasses.replace(PLAN.entries[1], predicted=True)))
     assert set(commit(plan, None, CLOUD, NOW, None).set) == {("billing", P1), ("shipping", P0)}
     with pytest.raises(NotFound):

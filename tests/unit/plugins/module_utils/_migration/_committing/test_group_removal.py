@@ -120,7 +120,7 @@ def cluster(monkeypatch):
     its = Cluster()
     for room in ("groups", "commits", "permissions"):
         monkeypatch.setattr(use_case.writing, room, its)
-    monkeypatch.setattr(use_case.limits, "metadata_limit", lambda _connection: its.metadata_limit)
+    monkeypatch.setattr(use_case.limits, "broker_number", lambda _connection, _name: its.metadata_limit)
     known_by_id(monkeypatch, lambda _connection: "id")
     bounds = types.SimpleNamespace(
         partition_bounds=lambda _connection, all_of: dict.fromkeys(all_of, Bounds(0, 99, 99))

@@ -9,7 +9,7 @@ import dataclasses
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import conflicts, pending
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.commit import CommitOptions
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.outcome import CommitOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What a commit writes, decided before its first write: by what stands at the destination, its members, limits and ACLs."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from ..._control import positions
+from ..._control.configs import broker_number
+from ..._model.connection import Connection
+from ..._model.errors import Refused
+from ..._model.failure_kinds import FailureKind
+from ..._model.group_state import GroupReading, commits_of
+from ..._model.idle import idle_problem
+from ..._model.notes import Note, NoteKind
+from ..._model.plan import PlanEntry
+from ..._model.policies import OnActiveGroup, OnExpiring
+from ..._model.progress import first_of
+from ..._model.receipt import Key, Receipt, ReceiptEntry
+from .. import renewal
+from . import conflicts, entry_decision, limits, writing
+from .conflicts import Target, Writes
+from .entry_decision import Ground
+from .outcome import CommitOptions
+from .source_watch import SourceWatch
+
+_NAMED = 10  # group-partitions that a note names
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CommitDecision:
+    """What a commit writes, once nothing refuses it.
+
+    known: the receipt so far. found: the destination's groups as they were read. concerned: entries of the plan, and more
+    that is written. planned: what the plan says, of the writes; the others are commits of groups that are made again.
+    renewed: groups that are removed first. complete: groups of which nothing is left to do afterwards.
+    """
+
+    known: Receipt
+    found: dict[str, GroupReading]
+    concerned: set[Key]
+    receipt_entries: list[ReceiptEntry]
+    planned: Writes
+    writes: Writes
+    renewed: set[str]
+    complete: set[str]
+    left_out: list[str]
+    active_groups: list[str]
+    source_notes: list[Note]
+    back_notes: list[Note]
+    expiry_notes: list[Note]
+
+
+def decide_commit(
+    entries: list[PlanEntry],
+    known: Receipt,
+    destination: Connection,
+    options: CommitOptions,
+    watch: SourceWatch,
+    now: int | None,
+    *,
+    predicts: bool,
+) -> CommitDecision:
+    """What is written of these entries. predicts: topics that a promotion would make are not there yet.
+
+    Raises whatever commit() raises before its first write.
+    """
+    found = writing.read_named_groups(
+        destination,
+        {entry.group for entry in entries} | {each.group for each in known.renewing},
+        [entry.key for entry in entries],
+    )
+    lacking = renewal.missing_commits(known, found)
+    readings = renewal.completed(found, lacking)
+    current = commits_of(readings)
+    known = conflicts.confirmed(known, current)
+    concerned = {entry.key for entry in entries}
+    busy = groups_with_members(entries, found, options)
+    in_busy = [entry for entry in entries if entry.group in busy]
+    ground = ground_of(destination, readings, known, options)
+    waiting = entry_decision.entries_to_write(in_busy, ground)
+    entries = [entry for entry in entries if entry.group not in busy]
+    ground = _with_ends(ground, entries, destination)
+    try:
+        writes = entry_decision.commit_writes(entries, ground)
+    except Refused:  # members come first: whoever is refused for anything else would have to stop them next
+        to_write = {entry.group for entry in entry_decision.entries_to_write(entries, ground)}
+        writing.check_members(destination, to_write, found, options.on_active_group)
+        raise
+    absent = {entry.key for entry in entries if entry.predicted} if predicts else set()
+    _check_bounds(destination, {key: target for key, target in writes.set.items() if key not in absent})
+    expiring = renewal.expiring(found, {entry.group for entry in entries})
+    # A group that is made again has never had members: what it has consumed since would not be known as that any more.
+    renewed = set(expiring) - writes.consumed if options.on_expiring == OnExpiring.RENEW else set()
+    again = {key: target for key, target in current.items() if key[0] in renewed}
+    limits.check_targets(destination, {**again, **writes.set})
+    granted = {key: target for key, target in {**again, **writes.set}.items() if key not in absent}
+    writing.check_write_acls(destination, granted, "the renewal" if renewed else "the commit", renewed)
+    names = {group for group, _partition in {**lacking, **again, **writes.set}}
+    watched = {name for name in writes.consumed if not found[name].has_members}
+    moving = writing.busy_groups(destination, names, found, options.on_active_group, options.idle_wait, watched)
+    writes = writes.without(moving)
+    allowed, in_use, source_notes = watch.before(writes)
+    skipped = moving.keys() | ({group for group, _partition in writes.set.keys() - allowed.set.keys()})
+    # A renewed group is made again with all that it had committed; one whose renewal was killed gets what it still lacks.
+    remade = {key: target for key, target in {**lacking, **again}.items() if key[0] not in skipped}
+    warned = [name for name in expiring if name not in renewed]
+    return CommitDecision(
+        known=known,
+        found=found,
+        concerned={*concerned, *remade, *allowed.set},
+        receipt_entries=conflicts.receipt_entries(allowed, entries, current, known, now),
+        planned=allowed,
+        writes=Writes({**remade, **allowed.set}, allowed.kept, allowed.going_on),
+        renewed=renewed - skipped,
+        complete=found.keys() - skipped,
+        left_out=[*allowed.kept, *writing.left_out_lines(busy), *writing.left_out_lines(moving), *in_use],
+        active_groups=sorted(moving.keys() | {entry.group for entry in waiting}),
+        source_notes=source_notes,
+        back_notes=_back_notes(entry_decision.moved_back(entries, allowed, ground)),
+        expiry_notes=renewal.notes(warned, broker_number(destination, "offsets.retention.minutes")) if warned else [],
+    )
+
+
+def _back_notes(clauses: t.Sequence[str]) -> list[Note]:
+    """clauses: of what on_rewind lets go back."""
+    if not clauses:
+        return []
+    where = first_of(clauses, _NAMED)
+    text = f"What these groups have consumed at the destination after the plan's offsets is repeated: {where}."
+    return [Note(NoteKind.MOVED_BACK, text)]
+
+
+def groups_with_members(
+    entries: t.Iterable[PlanEntry], readings: t.Mapping[str, GroupReading], options: CommitOptions
+) -> dict[str, str]:
+    """The groups that have members, and why they are left out, where a policy leaves them out.
+
+    What members commit after the plan was made, or how far they are, is then no reason to refuse anything.
+    """
+    if options.on_active_group != OnActiveGroup.SKIP_GROUP:
+        return {}
+    return {
+        name: problem
+        for name in sorted({entry.group for entry in entries})
+        if (problem := idle_problem(readings[name], readings[name]))
+    }
+
+
+def ground_of(
+    destination: Connection, readings: t.Mapping[str, GroupReading], receipt: Receipt, options: CommitOptions
+) -> Ground:
+    """What decisions rest on, of groups as they were read, without the ends of logs."""
+    joined = {name for name, reading in readings.items() if reading.had_members}
+    return Ground(str(destination), commits_of(readings), receipt, options.on_rewind, options.on_advance, joined)
+
+
+def _with_ends(ground: Ground, entries: list[PlanEntry], destination: Connection) -> Ground:
+    """The same with the ends of the logs of which a refusal says how much would be repeated."""
+    partitions = sorted({entry.partition for entry in entry_decision.vanished(entries, ground.current, ground.receipt)})
+    bounds = positions.partition_bounds(destination, partitions) if partitions else {}
+    return dataclasses.replace(ground, ends={partition: its.high_watermark for partition, its in bounds.items()})
+
+
+def _check_bounds(destination: Connection, targets: t.Mapping[Key, Target]) -> None:
+    """A broker takes any offset; a consumer outside the log falls back to its reset policy, and loses or repeats."""
+    partitions = {partition for _group, partition in targets}
+    bounds = positions.partition_bounds(destination, sorted(partitions)) if partitions else {}
+    for (group, partition), target in sorted(targets.items()):
+        its = bounds[partition]
+        if target is not None and not its.log_start <= target.offset <= its.high_watermark:
+            raise Refused(
+                f"offset {target.offset} is not between the log's start {its.log_start} and its end {its.high_watermark}",
+                cluster=str(destination),
+                group=group,
+                topic=partition.topic,
+                partition=partition.partition,
+                why="the log has lost records since the plan was made"
+                if target.offset < its.log_start
+                else "the plan was edited, or the topic was truncated or created again since it was made",
+                remedy="plan again",
+                kind=FailureKind.PLAN_OUTDATED,
+            )

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What a commit or a rollback may do, and what it has done."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from ..._model.errors import InvalidFile
+from ..._model.group_state import CommittedOffset
+from ..._model.notes import Note
+from ..._model.policies import OnActiveGroup, OnAdvance, OnBlocked, OnExpiring, OnMissingEntry, OnRewind, OnStillWritten
+from ..._model.progress import counted
+from ..._model.receipt import Key, Receipt
+from .conflicts import Target, Writes
+from .write_watch import StillWritten
+
+Save = t.Callable[[Receipt], None]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CommitOptions:
+    """The options of kafka_offset_commit; idle_wait in seconds. on_still_written: None does not look."""
+
+    on_blocked: OnBlocked = OnBlocked.FAIL
+    on_rewind: OnRewind = OnRewind.FAIL
+    on_advance: OnAdvance = OnAdvance.ADVANCE
+    on_active_group: OnActiveGroup = OnActiveGroup.FAIL
+    on_active_source: OnActiveGroup = OnActiveGroup.FAIL
+    on_missing_entry: OnMissingEntry = OnMissingEntry.FAIL
+    idle_wait: float = 5.0
+    on_expiring: OnExpiring = OnExpiring.WARN
+    on_still_written: OnStillWritten | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CommitOutcome:
+    """What was, or in check mode would be, done.
+
+    before, after: the commits of every entry concerned; None for no commit. set: those of them that were written.
+    blocked: one line for each entry that the plan blocks. left_out: one for what else was asked for and is not done: the
+    snapshot does not have it, nothing is committed, or a policy or an earlier migration leaves it alone.
+    receipt: what the receipt file holds afterwards, None when there is none. notes: what the user should know besides, such as
+    source groups that are still in use where a policy allows it, or groups whose commits expire by an old clock.
+    going_on: one line for each group-partition that was migrated earlier and has consumed since.
+    unmoved: one line for each group of which a rollback finds nothing to restore.
+    kept_groups: groups of which a policy or an earlier migration leaves an offset alone. active_groups: groups that are left
+    out because they are in use at the destination, and for which the plan has other offsets than they have. still_written:
+    topics of the source that have grown at the last look.
+    """
+
+    before: dict[Key, Target]
+    after: dict[Key, Target]
+    set: dict[Key, Target]
+    left_out: list[str]
+    receipt: Receipt | None
+    notes: list[Note] = dataclasses.field(default_factory=list)
+    blocked: list[str] = dataclasses.field(default_factory=list)
+    active_groups: list[str] = dataclasses.field(default_factory=list)
+    unmoved: list[str] = dataclasses.field(default_factory=list)
+    kept_groups: list[str] = dataclasses.field(default_factory=list)
+    going_on: list[str] = dataclasses.field(default_factory=list)
+    still_written: list[StillWritten] = dataclasses.field(default_factory=list)
+
+
+def outcome_of(
+    concerned: t.Iterable[Key],
+    current: t.Mapping[Key, CommittedOffset],
+    writes: Writes,
+    left_out: list[str],
+    receipt: Receipt | None,
+) -> CommitOutcome:
+    """What becomes of these group-partitions. concerned: also those that stay. current: what is committed before."""
+    before = {key: current.get(key) for key in sorted(concerned)}
+    after = {key: writes.set.get(key, found) for key, found in before.items()}
+    return CommitOutcome(before, after, writes.set, left_out, receipt, going_on=writes.going_on)
+
+
+def save_last(receipt: Receipt, done: t.Sized, save: Save) -> None:
+    """Save the receipt after the last write. Raises InvalidFile that says what was written, as the file does not yet."""
+    try:
+        save(receipt)
+    except InvalidFile as exc:
+        raise InvalidFile(
+            f"{counted(len(done), 'offset')} {'is' if len(done) == 1 else 'are'} written at the destination, and {exc.what}",
+            why=exc.why,
+            remedy=f"{exc.remedy}; then run the same again, which completes the file and writes nothing else",
+            kind=exc.kind,
+        ) from exc
