@@ -262,18 +262,21 @@ def _wait_for_time_to_pass(cluster: Servers) -> None:
     change_topic(cluster, "orders", retention_ms=7 * DAY)
     change_topic(cluster, "campaign-2019", retention_ms=30 * DAY)
     deadline = time.monotonic() + PATIENCE
-    while not _time_has_passed(cluster):
+    while left := _not_gone(cluster):
         if time.monotonic() > deadline:
-            raise TimeoutError(f"retention and compaction are not done after {PATIENCE:.0f} s")
+            raise TimeoutError(f"{left} not done after {PATIENCE:.0f} s")
         time.sleep(0.2)
 
 
-def _time_has_passed(cluster: Servers) -> bool:
+def _not_gone(cluster: Servers) -> str:
+    """What the brokers have still to remove, in words; empty when they have done it."""
     orders, campaign = log_bounds(cluster, "orders"), log_bounds(cluster, "campaign-2019")
-    if not all(first > 0 for first, _unused in orders.values()) or any(first < end for first, end in campaign.values()):
-        return False
+    if not all(first > 0 for first, _unused in orders.values()):
+        return "the retention of orders is"
+    if any(first < end for first, end in campaign.values()):
+        return "the retention of campaign-2019 is"
     keys = [(record.partition, record.key) for record in read(cluster, "customers")]
-    return len(keys) < 8_000  # of 12,000
+    return "" if len(keys) < 8_000 else "the compaction of customers is"  # of 12,000
 
 
 def _moments(first: int, last: int, count: int) -> t.Iterator[int]:
