@@ -362,7 +362,7 @@ class TestPreflight:
         assert found["problems"] == []
         assert [note.partition(":")[0] for note in found["notes"]] == [
             f"topic {ghost} does not exist at the destination",
-            f"{wide} has 2 partitions at the source, and {wide} 3 at the destination",
+            f"{wide} has 2 partitions at the source, and 3 at the destination",
         ]
         # One that may have other partitions still has to be there.
         found = succeeds("kafka_migration_info", **clusters, groups=[orders], repartitioned=[f"{orders}-.*"])
