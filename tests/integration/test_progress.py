@@ -43,7 +43,7 @@ def test_what_spark_reads_for_a_plan_is_told(source, destination, topic, migrati
     other = f"{topic}-other"
     create_topic(source, other, partitions=2)
     create_topic(destination, other, partitions=3)
-    produce(source, other, [Message(b"%d" % number, partition=number % 2) for number in range(30)])
+    produce(source, other, [Message(b"%d" % number, partition=number % 2) for number in range(120)])
     repartition(source, destination, [other], other, 3)
     commit(source, topic, {(topic, 0): 900, (other, 0): 7, (other, 1): 8})
 
@@ -57,7 +57,7 @@ def test_what_spark_reads_for_a_plan_is_told(source, destination, topic, migrati
     assert [line for line in said if line.startswith(("Spark is", "comparing"))] == [
         "Spark is starting",
         "comparing up to 4,003 records of 1 partition with Spark",
-        f"comparing up to 60 records of topic {other} with Spark",
+        f"comparing up to 240 records of topic {other} with Spark",
     ]
 
 
