@@ -205,10 +205,10 @@ def test_of_two_waves_the_second_is_rolled_back_while_the_first_goes_on(
 
 
 @pytest.fixture
-def mia(monkeypatch, controller):
+def mia(monkeypatch, tmp_path_factory):
     """She runs what the test runs."""
     monkeypatch.setenv("USER", "mia")
-    monkeypatch.setenv("ANSIBLE_REMOTE_TMP", str(controller.directory / "tmp"))  # she has no home
+    monkeypatch.setenv("ANSIBLE_REMOTE_TMP", str(tmp_path_factory.mktemp("mia")))  # she has no home
 
 
 def test_a_reviewed_plan_is_applied_whole_and_only_while_the_source_stands(
