@@ -139,7 +139,7 @@ problems:
   elements: dict
   contains:
     kind:
-      description: Kind of the problem, as in RV(failure.kind).
+      description: Kind of the problem, as in C(kind) of RV(failure).
       type: str
       returned: success
       sample: acl_missing

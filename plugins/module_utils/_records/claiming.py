@@ -39,7 +39,7 @@ class Lost(t.NamedTuple):
     ends: dict[TopicPartition, int]
 
 
-Decide = t.Callable[[KnownProgress], Claimed | Lost]
+Decide = t.Callable[[KnownProgress], "Claimed | Lost"]
 
 _TRIES = 5  # a run that is slow to take the ids over may fence another one more than once
 _SETTLED_SECONDS = 3.0  # between taking a transactional id over and claiming its partitions lie a few round trips
