@@ -117,7 +117,7 @@ def test_what_has_run_and_failed_loses_its_row_and_what_succeeds_gets_a_new_one(
 
 @pytest.mark.parametrize("reason", [signal.SIGINT, signal.SIGTERM])
 def test_an_interruption_is_one_line_and_no_other_column_begins(python, matrix, reason):
-    python(f"kill -{reason.value} $PPID; exec sleep 60")
+    python(f"sleep 0.5; kill -{reason.value} $PPID; exec sleep 60")  # the parent has to be waiting by then
     code, lines = matrix("lowest", "newest")
     assert code == 130
     assert lines == ["interrupted: the rows of columns that have not ended stay in README.md as they were"]

@@ -21,6 +21,7 @@ def broker(monkeypatch):
     class Broker:
         topics = ()
         lost = 0
+        _manager = types.SimpleNamespace(broker_version=(4, 3))
 
         def __init__(self, **_options):
             pass
