@@ -9,7 +9,7 @@ import ssl
 import tempfile
 import typing as t
 
-from .._http.tokens import TokenSource
+from .._http.tokens import TokenSource, token_source
 from .._model.connection import Connection, refuse_store
 from .._model.errors import InvalidInput
 from .kafka_library import AbstractTokenProvider
@@ -37,7 +37,7 @@ def security_options(connection: Connection) -> dict[str, t.Any]:
     if connection.uses_sasl:
         options["sasl_mechanism"] = connection.sasl_mechanism
         if connection.sasl_mechanism == "OAUTHBEARER":
-            options["sasl_oauth_token_provider"] = _TokenProvider(TokenSource(connection))
+            options["sasl_oauth_token_provider"] = _TokenProvider(token_source(connection))
         else:
             options["sasl_plain_username"] = _login_name(connection)
             options["sasl_plain_password"] = connection.sasl_password

@@ -10,12 +10,13 @@ import json
 import math
 import re
 import tempfile
+import threading
 import time
 import typing as t
 import urllib.parse
 
 from .._model.addresses import masked
-from .._model.connection import Connection
+from .._model.connection import TOKEN_OPTIONS, Connection
 from .._model.errors import ConnectionFailed, MigrationError
 from . import msk
 from .http_json import Endpoint, HttpAnswer, ask, ask_patiently
@@ -30,28 +31,40 @@ _LONGEST_LIFETIME = 1 << 31
 
 
 class TokenSource:
-    """Tokens for one client. It keeps one until shortly before it expires, by a clock that nobody sets.
-
-    The first one is got here, so that its failure is told as what it is. Raises MigrationError.
-    """
+    """Tokens for a login. It keeps one until shortly before it expires, by a clock that nobody sets."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._token, self._expires = "", -math.inf
-        self.token()
+        self._one_at_a_time = threading.Lock()  # librdkafka asks in threads of its own
 
     def token(self) -> tuple[str, float]:
         """A token, and for how many seconds it is good. Raises MigrationError if no new one can be had."""
         early = 0.0 if self._connection.oauth_token else EARLY_SECONDS  # there is no other one
-        if time.monotonic() > self._expires - early:
-            self._token, seconds = _new_token(self._connection)
-            self._expires = time.monotonic() + seconds
-        return self._token, self._expires - time.monotonic()
+        with self._one_at_a_time:
+            if time.monotonic() > self._expires - early:
+                self._token, seconds = _new_token(self._connection)
+                self._expires = time.monotonic() + seconds
+            return self._token, self._expires - time.monotonic()
 
     @property
     def extensions(self) -> dict[str, str]:
         """What is sent with a token (RFC 7628, section 3.1)."""
         return dict(self._connection.oauth_extensions)
+
+
+_sources: dict[tuple[str, ...], TokenSource] = {}
+
+
+def token_source(connection: Connection) -> TokenSource:
+    """Where all clients of this process get tokens for this login: a run opens dozens, and endpoints limit requests.
+
+    The first token is got here, so that its failure is told as what it is. Raises MigrationError.
+    """
+    login = [str(getattr(connection, option)) for option in TOKEN_OPTIONS]
+    source = _sources.setdefault((str(connection), str(connection.client_config), *login), TokenSource(connection))
+    source.token()
+    return source
 
 
 def _new_token(connection: Connection) -> tuple[str, float]:

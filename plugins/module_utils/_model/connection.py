@@ -34,7 +34,7 @@ _TOKEN_WAYS = {
     "oauth_token": (),
     "oauth_token_url": ("oauth_client_id", "oauth_client_secret", "oauth_scope", "oauth_audience"),
 }
-_TOKEN_OPTIONS = (*(name for way, more in _TOKEN_WAYS.items() for name in (way, *more)), "oauth_extensions")
+TOKEN_OPTIONS = (*(name for way, more in _TOKEN_WAYS.items() for name in (way, *more)), "oauth_extensions")
 SSL_OPTIONS = ("ssl_cafile", "ssl_certfile", "ssl_keyfile", "ssl_ca", "ssl_cert", "ssl_key", "ssl_key_password")
 _LIMITED = re.compile(
     r"too many (connect|request|login|auth)|throttl|rate.?limit|limit (is |was )?(exceeded|reached)|quota exceeded|server busy",
@@ -192,7 +192,7 @@ def _check_sasl(connection: Connection) -> None:
             "set sasl_mechanism to OAUTHBEARER and aws_region to the cluster's region",
         )
     if mechanism in PASSWORD_MECHANISMS:
-        given = [option for option in _TOKEN_OPTIONS if getattr(connection, option)]
+        given = [option for option in TOKEN_OPTIONS if getattr(connection, option)]
         if given:
             what = f"{given[0]} is given, but {mechanism} takes no token"
             raise _refusal(connection, what, "set sasl_mechanism to OAUTHBEARER, or remove it")
@@ -201,7 +201,7 @@ def _check_sasl(connection: Connection) -> None:
     if connection.aws_region and not may_be_shown("aws_region", connection.aws_region):
         raise _refusal(connection, "aws_region is not the name of a region", "write it like eu-central-1")
     if not connection.uses_sasl:
-        for option in ("sasl_mechanism", "sasl_username", "sasl_password", *_TOKEN_OPTIONS):
+        for option in ("sasl_mechanism", "sasl_username", "sasl_password", *TOKEN_OPTIONS):
             if getattr(connection, option):
                 raise _refusal(
                     connection,

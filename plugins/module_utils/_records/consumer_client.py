@@ -7,7 +7,7 @@ from __future__ import annotations
 import time
 import typing as t
 
-from .._http.tokens import TokenSource
+from .._http.tokens import token_source
 from .._model.connection import LIMIT_REMEDY, Connection, is_limited
 from .._model.errors import ConnectionFailed, InvalidInput, MigrationError
 from .confluent_library import Consumer, KafkaError, KafkaException
@@ -159,7 +159,7 @@ def _is_final(error: KafkaError) -> bool:
 
 def _token_callback(connection: Connection) -> t.Callable[[str], tuple[str, float, str, dict[str, str]]]:
     """What librdkafka calls for a token: the token, when it expires (seconds since 1970), whose it is, and its extensions."""
-    source = TokenSource(connection)
+    source = token_source(connection)
 
     def token(_config: str) -> tuple[str, float, str, dict[str, str]]:
         value, seconds = source.token()

@@ -129,8 +129,8 @@ def test_a_token_endpoint_that_is_busy_is_asked_again(statuses, works):
         options = {"bootstrap_servers": "b:1", "security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "OAUTHBEARER"}
         options |= {"oauth_token_url": f"http://{server.address}/", "oauth_client_id": "me", "oauth_client_secret": "x"}
         if works:
-            assert tokens.TokenSource(connection_from(options)).token()[0] == "t0ken"
+            assert tokens.token_source(connection_from(options)).token()[0] == "t0ken"
         else:
             with pytest.raises(MigrationError):
-                tokens.TokenSource(connection_from(options))
+                tokens.token_source(connection_from(options))
             assert len(left) == 1

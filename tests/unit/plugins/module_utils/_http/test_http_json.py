@@ -35,7 +35,7 @@ def get_token(address):
         "oauth_client_id": "me",
         "oauth_client_secret": SECRET,
     }
-    return tokens.TokenSource(connection_from(options)).token()[0]
+    return tokens.token_source(connection_from(options)).token()[0]
 
 
 def connect_call(call, *arguments):

@@ -10,7 +10,7 @@ import urllib.parse
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._http.tokens import TokenSource
+from ansible_collections.streamshift.kafka.plugins.module_utils._http.tokens import token_source
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import ConnectionFailed, InvalidInput
 from tests.support.token_endpoint import TokenEndpoint, assumes, unsigned_token
@@ -33,7 +33,7 @@ def client_of(endpoint, **more):
 
 def test_a_token_is_granted_for_the_client_and_kept():
     with granting(b'{"access_token": "t0ken", "expires_in": 3600}') as endpoint:
-        source = TokenSource(client_of(endpoint, oauth_scope="kafka", oauth_audience="https://kafka.example.com"))
+        source = token_source(client_of(endpoint, oauth_scope="kafka", oauth_audience="https://kafka.example.com"))
         assert source.token()[0] == source.token()[0] == "t0ken"
     basic = "Basic " + base64.b64encode(b"mig%3Arator:s3cret").decode()
     form = {"grant_type": "client_credentials", "scope": "kafka", "audience": "https://kafka.example.com"}
@@ -42,7 +42,7 @@ def test_a_token_is_granted_for_the_client_and_kept():
 
 def test_a_token_that_expires_soon_is_renewed():
     with granting(b'{"access_token": "t0ken", "expires_in": 10}') as endpoint:
-        TokenSource(client_of(endpoint)).token()
+        token_source(client_of(endpoint)).token()
     assert len(endpoint.asked) == 2
 
 
@@ -57,29 +57,38 @@ def test_a_token_that_expires_soon_is_renewed():
 )
 def test_a_refusal_is_told_without_the_secret(status, answer, why):
     with granting(answer, status) as endpoint, pytest.raises(ConnectionFailed) as refusal:
-        TokenSource(client_of(endpoint))
+        token_source(client_of(endpoint))
     assert why in refusal.value.why and "oauth_client_secret" in refusal.value.remedy
     assert "s3cret" not in str(refusal.value)
 
 
 def test_a_token_of_the_users_is_used_as_long_as_it_is_good():
     token = unsigned_token("me", 20)
-    value, seconds = TokenSource(connection(oauth_token=token)).token()
+    value, seconds = token_source(connection(oauth_token=token)).token()
     assert value == token and 15 < seconds <= 20
-    opaque, seconds = TokenSource(connection(oauth_token="opaque.but.good")).token()
+    opaque, seconds = token_source(connection(oauth_token="opaque.but.good")).token()
     assert opaque == "opaque.but.good" and seconds > 86_400
 
 
 def test_a_token_that_has_expired_is_told_as_that():
     token = unsigned_token("me", -90)
     with pytest.raises(ConnectionFailed, match="expired 90 s ago") as refusal:
-        TokenSource(connection(oauth_token=token))
+        token_source(connection(oauth_token=token))
     assert token not in str(refusal.value) and "fetch a new one" in refusal.value.remedy
+
+
+def test_clients_of_one_login_share_its_token_and_others_have_their_own():
+    with granting(b'{"access_token": "t0ken", "expires_in": 3600}') as endpoint:
+        for _client in range(3):
+            token_source(client_of(endpoint))
+        assert len(endpoint.asked) == 1
+        token_source(client_of(endpoint, oauth_scope="another"))
+        assert len(endpoint.asked) == 2
 
 
 def test_extensions_go_with_the_token():
     cloud = {"logicalCluster": "lkc-1", "identityPoolId": "pool-2"}
-    assert TokenSource(connection(oauth_token="t0ken", oauth_extensions=cloud)).extensions == cloud
+    assert token_source(connection(oauth_token="t0ken", oauth_extensions=cloud)).extensions == cloud
 
 
 @pytest.fixture
@@ -101,7 +110,7 @@ def sts(monkeypatch, tmp_path):
 
 def key_of(connection):
     """The access key with which a token is signed: a base64 encoded, signed URL."""
-    token, seconds = TokenSource(connection).token()
+    token, seconds = token_source(connection).token()
     assert 890 < seconds <= 900
     url = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)).decode()
     assert urllib.parse.urlparse(url).hostname.startswith("kafka.eu-west-1.")
@@ -134,7 +143,7 @@ def test_iam_signs_with_the_machines_credentials_a_profiles_or_a_roles(sts, opti
 )
 def test_credentials_that_aws_does_not_give_are_told(sts, options, why, remedy):
     with pytest.raises(ConnectionFailed) as refusal:
-        TokenSource(connection(aws_region="eu-west-1", **options))
+        token_source(connection(aws_region="eu-west-1", **options))
     assert why in refusal.value.why and remedy in refusal.value.remedy
 
 
@@ -142,10 +151,10 @@ def test_a_machine_without_credentials_is_told(sts, monkeypatch):
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     with pytest.raises(ConnectionFailed, match="no AWS credentials"):
-        TokenSource(connection(aws_region="eu-west-1"))
+        token_source(connection(aws_region="eu-west-1"))
 
 
 def test_iam_without_its_package_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "aws_msk_iam_sasl_signer", None)
     with pytest.raises(InvalidInput, match="aws-msk-iam-sasl-signer-python"):
-        TokenSource(connection(aws_region="eu-west-1"))
+        token_source(connection(aws_region="eu-west-1"))
