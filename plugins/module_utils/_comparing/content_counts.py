@@ -28,16 +28,16 @@ def of_run(run: PairRun, windows: Windows) -> Counts:
     first_skipped, first_repeated = max(unconsumed, low), at
     skipped = max(0, min(near, at) - first_skipped)
     repeated = max(0, min(unconsumed, destination_near) - first_repeated)
+    result = Counts(
+        max(0, min(near, find(run.offsets, destination.high)) - max(unconsumed, at)), skipped, repeated=repeated
+    )
     if not (skipped or repeated):
-        return Counts(max(0, min(near, find(run.offsets, destination.high)) - max(unconsumed, at)))
+        return result
 
     def spot(index: int) -> Spot:
         return Spot((run.source_place, run.sources[index]), (run.place, run.offsets[index]))
 
-    return Counts(
-        compared=max(0, min(near, find(run.offsets, destination.high)) - max(unconsumed, at)),
-        skipped=skipped,
-        repeated=repeated,
+    return result._replace(
         first_skipped=spot(first_skipped) if skipped else None,
         first_repeated=spot(first_repeated) if repeated else None,
     )

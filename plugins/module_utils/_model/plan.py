@@ -123,6 +123,12 @@ class PlanEntry:
         names.update(name for at in self.source for name in (at.group, at.partition.topic))
         return with_option_names(self.detail, names)
 
+    def blocked(self, reason: Reason, detail: str) -> PlanEntry:
+        """The same without an offset, and why."""
+        return dataclasses.replace(
+            self, offset=None, verdict=Verdict.BLOCKED, reason=reason, repeats=None, detail=detail
+        )
+
     @property
     def target(self) -> CommittedOffset | None:
         """What is to be committed; None for an entry that nothing is written for."""

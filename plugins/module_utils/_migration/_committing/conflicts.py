@@ -45,16 +45,7 @@ def objected(
 ) -> list[PlanEntry]:
     """The entries, blocked for this reason where something objects to the offset; objections: what it is, by key."""
     return [
-        dataclasses.replace(
-            entry,
-            offset=None,
-            verdict=Verdict.BLOCKED,
-            reason=reason,
-            repeats=None,
-            detail=objections[entry.key],
-        )
-        if entry.offset is not None and entry.key in objections
-        else entry
+        entry.blocked(reason, objections[entry.key]) if entry.offset is not None and entry.key in objections else entry
         for entry in entries
     ]
 

@@ -88,9 +88,8 @@ def moved_back(entries: t.Iterable[PlanEntry], writes: Writes, ground: Ground) -
         if found is not None and found.offset > target.offset:
             clauses.append(f"{entry_name(entry)} (up to {counted(found.offset - target.offset, 'record')})")
         elif _vanished(receipts.get(entry.key), ground.current):
-            end = ground.ends.get(entry.partition)
-            most = "" if end is None else f" (up to {counted(max(0, end - target.offset), 'record')})"
-            clauses.append(f"{entry_name(entry)}{most}")
+            most = _rest(entry, target, ground)
+            clauses.append(f"{entry_name(entry)}{most and f' ({most})'}")
     return clauses
 
 
@@ -175,8 +174,7 @@ def _again(
 ) -> CommittedOffset | LeftAlone:
     """What becomes of a group that was migrated, and has no committed offset any more."""
     what = f"the group was migrated to {commit_text(earlier.written)} {_when(earlier)}, and has no committed offset now"
-    end = ground.ends.get(entry.partition)
-    repeated = "" if end is None else f", up to {counted(max(0, end - target.offset), 'record')}"
+    most = _rest(entry, target, ground)
     return _rewound(
         entry,
         target,
@@ -186,10 +184,16 @@ def _again(
         "its committed offsets have expired, somebody has removed or renamed the group, or a rollback was killed; how far it "
         "had consumed is not known any more",
         f"if the group has another name now, take it out of the selection. Otherwise set {option_name('on_rewind')} to rewind "
-        f"to commit {commit_text(target)}, which repeats what it has consumed at the destination{repeated}; or to keep to "
-        "leave such entries alone: their consumers start by auto.offset.reset, where latest skips what they have not "
+        f"to commit {commit_text(target)}, which repeats what it has consumed at the destination{most and f', {most}'}; or to "
+        "keep to leave such entries alone: their consumers start by auto.offset.reset, where latest skips what they have not "
         "consumed, and earliest repeats everything",
     )
+
+
+def _rest(entry: PlanEntry, target: CommittedOffset, ground: Ground) -> str:
+    """How many records a group consumes again at most whose commit is gone, in words; empty where nobody knows."""
+    end = ground.ends.get(entry.partition)
+    return "" if end is None else f"up to {counted(max(0, end - target.offset), 'record')}"
 
 
 def _rewound(

@@ -220,15 +220,7 @@ def _blocked(entry: PlanEntry, staying: Staying) -> PlanEntry:
 
 def _without_offset(entry: PlanEntry, detail: str) -> PlanEntry:
     return dataclasses.replace(
-        entry,
-        offset=None,
-        verdict=Verdict.BLOCKED,
-        reason=Reason.NEW_RECORDS,
-        repeats=None,
-        detail=detail,
-        lossless=None,
-        evidence=Evidence(),
-        absent=None,
+        entry.blocked(Reason.NEW_RECORDS, detail), lossless=None, evidence=Evidence(), absent=None
     )
 
 
