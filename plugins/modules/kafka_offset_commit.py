@@ -198,7 +198,7 @@ options:
         a replication tool copies them.
       - V(note) returns a note, and C(still_written) in the result.
       - V(fail) writes nothing at all, and fails. What is seen only after the last write is a note.
-      - By default, the module does not look.
+      - If it is not set, the module does not look.
     type: str
     choices: [note, fail]
   idle_wait:
@@ -300,8 +300,8 @@ written:
   type: int
   sample: 12
 stands:
-  description: How many group-partitions have the planned offset after this task, or have had it and consumed since. With
-    O(state=rolled_back), how many the receipt has of what was selected.
+  description: How many group-partitions of the plan have their offset after this task, or have had it and consumed since. Null
+    with O(state=rolled_back).
   returned: success
   type: int
   sample: 12
@@ -505,10 +505,10 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
                 _objections(params, made),
                 int(time.time()),
             )
-            lost = summaries.lost_records(made, outcome.before)
+            lost, stands = summaries.lost_records(made, outcome.before), outcome.stands(made.entries)
         else:
             recorded = receipt.from_json(files.read_required(path, "receipt", None), path)
-            outcome = use_case.roll_back(recorded, selection, cluster, policies, writer)
+            outcome, stands = use_case.roll_back(recorded, selection, cluster, policies, writer), None
             head = [summaries.rollback_line(outcome.set, {entry.group for entry in recorded.entries})]
             head += summaries.first_lines([f"  {line}" for line in outcome.unmoved])
     return {
@@ -527,7 +527,7 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
             )
         ],
         "written": len(outcome.set),
-        "stands": len(outcome.before),
+        "stands": stands,
         "blocked": outcome.blocked,
         "left_out": outcome.left_out,
         "kept_groups": outcome.kept_groups,

@@ -8,8 +8,9 @@ import dataclasses
 import typing as t
 
 from ..._model.errors import InvalidFile
-from ..._model.group_state import CommittedOffset
+from ..._model.group_state import CommittedOffset, same_commit
 from ..._model.notes import Note
+from ..._model.plan import PlanEntry
 from ..._model.policies import OnActiveGroup, OnAdvance, OnBlocked, OnExpiring, OnMissingEntry, OnRewind, OnStillWritten
 from ..._model.progress import counted
 from ..._model.receipt import Key, Receipt
@@ -62,6 +63,13 @@ class CommitOutcome:
     kept_groups: list[str] = dataclasses.field(default_factory=list)
     going_on: list[str] = dataclasses.field(default_factory=list)
     still_written: list[StillWritten] = dataclasses.field(default_factory=list)
+
+    def stands(self, entries: t.Iterable[PlanEntry]) -> int:
+        """How many of these entries have their offset now, or have had it and gone on since."""
+        right = sum(
+            entry.target is not None and same_commit(self.after.get(entry.key), entry.target) for entry in entries
+        )
+        return right + len(self.going_on)
 
 
 def outcome_of(

@@ -721,6 +721,18 @@ def old_group(cluster):
 RENEWED = {**AFTER, "billing": {**AFTER["billing"], OTHER: CommittedOffset(7, "other", 3)}}
 
 
+def test_only_what_has_its_offset_or_has_gone_on_stands(cluster):
+    cluster.states["billing"] = "Stable"
+    skips = dataclasses.replace(REWIND, on_active_group="skip_group")
+    assert commit(PLAN, None, CLOUD, skips, None).stands(PLAN.entries) == 1  # billing is left out
+    cluster.states["billing"] = "Empty"
+    commit(PLAN, None, CLOUD, REWIND, cluster.save)
+    cluster.groups["shipping"][P0] = CommittedOffset(45)
+    cluster.protocols["shipping"] = "consumer"
+    again = commit(PLAN, cluster.receipt, CLOUD, NOW, cluster.save)
+    assert (again.set, again.stands(PLAN.entries)) == ({}, 3)
+
+
 def test_what_a_rewind_repeats_is_noted_and_is_no_matter_of_the_plan(cluster):
     for save in (None, cluster.save):
         (note,) = commit(PLAN, None, CLOUD, REWIND, save).notes
