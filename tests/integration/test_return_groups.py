@@ -149,6 +149,7 @@ def test_there_and_back_twice_with_live_consumers(world):
     first = done(world.take_back())
     assert "2 exact" in first.output
     assert "-e group_migration_source=cloud -e group_migration_destination=onprem" in first.output
+    assert "start the consumers on onprem. To roll back" in first.output
     world.consume(100)
     assert done(world.take_back()).changed == 0, "whoever has consumed since stays where he is"
 
