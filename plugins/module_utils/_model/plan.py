@@ -13,6 +13,7 @@ from .cluster_identity import NO_TRAITS, ClusterIdentity, Traits
 from .group_state import CommittedOffset
 from .match_on import MatchOn
 from .option_names import with_option_names
+from .record_sum import Bound, RecordSum
 from .records import TopicPartition
 from .verdicts import Absent, CertificateName, Reason, Verdict
 
@@ -99,6 +100,7 @@ class PlanEntry:
     to_come: int | None = None
     predicted: bool = False
     lost: int | None = 0
+    lost_bound: Bound = Bound.EXACTLY
     absent: Absent | None = None
 
     @property
@@ -110,6 +112,11 @@ class PlanEntry:
     def source_topics(self) -> set[str]:
         """The topics at the source that the entry rests on."""
         return {at.partition.topic for at in self.source}
+
+    @property
+    def lost_records(self) -> RecordSum:
+        """How many records that the group has not consumed no cluster has any more."""
+        return RecordSum.of([(self.lost, self.lost_bound)])
 
     @property
     def lacks_certificate(self) -> bool:
@@ -248,6 +255,7 @@ def _row(entry: PlanEntry) -> documents.Json:
         "verified": entry.verified and entry.verified._asdict(),
         **({"predicted": True} if entry.predicted else {}),
         **({} if entry.lost == 0 else {"lost": entry.lost}),
+        **({"lost_bound": entry.lost_bound} if entry.lost_bound else {}),
         **({"absent": entry.absent._asdict()} if entry.absent else {}),
     }
 
@@ -293,6 +301,7 @@ def _entry(row: t.Any) -> PlanEntry:
         verified=_verification(row.get("verified")),
         predicted="predicted" in row,
         lost=_optional(row.get("lost", 0)),
+        lost_bound=Bound(row.get("lost_bound", "")),
         absent=_absent(row["absent"]) if "absent" in row else None,
     )
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import enum
 import typing as t
 
+from .record_sum import Bound, RecordSum
+
 
 class Verdict(enum.StrEnum):
     """How much is proved of a destination offset."""
@@ -63,10 +65,14 @@ class Absent(t.NamedTuple):
     exactly: bool = True
 
     def __str__(self) -> str:
-        at_least = "" if self.exactly else "at least "
-        noun, verb = ("record", "is") if self.records == 1 else ("records", "are")
-        what = f"{at_least}{self.records:,} unconsumed {noun}, from source offset {self.source} on"
-        return f"{what}, {verb} not at the destination, though later ones are"
+        verb = "is" if self.records == 1 else "are"
+        where = f"from source offset {self.source} on, {verb} not at the destination, though later ones are"
+        return f"{self.number.clause('unconsumed record')}, {where}"
+
+    @property
+    def number(self) -> RecordSum:
+        """How many, for sums."""
+        return RecordSum(self.records, Bound.EXACTLY if self.exactly else Bound.AT_LEAST)
 
 
 class CertificateName(enum.StrEnum):

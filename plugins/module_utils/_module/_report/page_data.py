@@ -100,4 +100,5 @@ def _offsets(copied: Copied | None) -> list[int | None]:
 
 def _group(group: GroupFigures, texts: _Texts) -> list[t.Any]:
     counts = [group.verdicts[verdict] for verdict in VERDICTS]
-    return [texts.number(group.group), group.partitions, counts, group.repeats, group.committed, group.lag]
+    repeats = None if group.repeats.unknown else group.repeats.records
+    return [texts.number(group.group), group.partitions, counts, repeats, group.committed, group.lag]
