@@ -192,15 +192,15 @@ def _check_removal(destination: Connection, targets: t.Mapping[Key, Target], del
     if not removed and not deletes:
         return
     asked = (Ability.REMOVE_GROUPS, *((Ability.REMOVE_OFFSETS,) if removed else ()))
-    lacking = permissions.not_offered(destination, *asked)
-    if Ability.REMOVE_GROUPS.value in lacking:
-        raise Ability.REMOVE_GROUPS.value.refusal(str(destination), min({*removed, *deletes}))
-    if lacking:
+    lacking = {need.request: need for need in permissions.not_offered(destination, *asked)}
+    if (need := lacking.get(Ability.REMOVE_GROUPS.value.request)) is not None:
+        raise need.refusal(str(destination), min({*removed, *deletes}))
+    if (need := lacking.get(Ability.REMOVE_OFFSETS.value.request)) is not None:
         kept = {group for (group, _partition), target in targets.items() if target is not None}
         readings = read_named_groups(destination, removed)
         for group, partitions in sorted(removed.items()):
             if group in kept or readings[group].offsets.keys() - partitions:
-                raise Ability.REMOVE_OFFSETS.value.refusal(str(destination), group)
+                raise need.refusal(str(destination), group)
 
 
 def remove_groups(destination: Connection, names: t.Collection[str], remedy: str) -> None:

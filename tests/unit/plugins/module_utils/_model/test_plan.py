@@ -49,7 +49,16 @@ PLAN = Plan(
             entry(Verdict.UNCOMMITTED, None, 4),
             source=(SourcePosition("billing", TopicPartition("orders", 4), None),),
         ),
-        entry(Verdict.REQUESTED, 0, 5, leader_epoch=4, predicted=True, absent=Absent(3, 7, exactly=False), lost=2, lost_bound=Bound.AT_MOST),
+        entry(
+            Verdict.REQUESTED,
+            0,
+            5,
+            leader_epoch=4,
+            predicted=True,
+            absent=Absent(3, 7, exactly=False),
+            lost=2,
+            lost_bound=Bound.AT_MOST,
+        ),
         dataclasses.replace(
             entry(Verdict.SAFE, 7, 6, reason=Reason.REPARTITIONED, repeats=1),
             source=(

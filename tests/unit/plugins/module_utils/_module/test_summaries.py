@@ -50,8 +50,10 @@ def test_the_plans_table_counts_by_group_and_tells_what_is_not_exact():
         "  billing orders-1: 41 -> 7, safe (equal_records) repeats at most 2: two are equal",
         "  billing orders-2: 41 -> 7, safe (tail_not_counted) repeats not counted: not counted",
         "  shipping orders-0: 41 -> not set, blocked (destination_lags): wait (offset 6 would lose nothing)",
-        "Total: 3 groups, 7 group-partitions: 1 exact, 4 safe, 1 blocked, 1 uncommitted; "
-        "at most 7 records repeated, not counted in 1 group-partition.",
+        (
+            "Total: 3 groups, 7 group-partitions: 1 exact, 4 safe, 1 blocked, 1 uncommitted; "
+            "at most 7 records repeated, not counted in 1 group-partition."
+        ),
     ]
 
 
