@@ -26,6 +26,7 @@ from ..._model.policies import OnActiveGroup
 from ..._model.progress import counted, first_of
 from ..._model.receipt import Key
 from ..._model.records import TopicPartition
+from .. import quiet
 from .conflicts import Writes
 
 _NAMED = 3  # groups that a message names
@@ -141,8 +142,11 @@ class SourceWatch:
                     stood.setdefault(at.group, {})[at.partition] = at.offset
         readings = groups.read_groups(self._source, sorted(stood)) if stood else {}
         written = {(at.group, at.partition) for entry in self._plan.entries if entry.key in keys for at in entry.source}
-        uses = {name: _use(_of_written(readings[name], written), offsets) for name, offsets in sorted(stood.items())}
-        return {name: use for name, use in uses.items() if use is not None}
+        found = {name: _use(_of_written(readings[name], written), offsets) for name, offsets in sorted(stood.items())}
+        uses = {name: use for name, use in found.items() if use is not None}
+        members = {name: use.members for name, use in uses.items() if use.members}
+        members = quiet.with_clients(self._source, members, readings)
+        return {name: use._replace(members=members.get(name)) for name, use in uses.items()}
 
     def _destinations(self, source_group: str) -> set[str]:
         return {entry.group for entry in self._plan.entries if any(at.group == source_group for at in entry.source)}

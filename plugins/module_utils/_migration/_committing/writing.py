@@ -19,6 +19,7 @@ from ..._model.policies import OnActiveGroup
 from ..._model.progress import counted
 from ..._model.receipt import Key
 from ..._model.records import TopicPartition
+from .. import quiet
 from .conflicts import Target
 
 
@@ -53,13 +54,15 @@ def busy_groups(
     whose auto.commit.interval.ms is as long is seen, too.
     """
     check_members(destination, names, first, on_active_group)
-    problems = _problems(names, first, first)
-    quiet = [name for name in sorted({*names, *watched}) if name not in problems]
-    if quiet:
+    readings, problems = first, _problems(names, first, first)
+    still = [name for name in sorted({*names, *watched}) if name not in problems]
+    if still:
         time.sleep(idle_wait)
-        second = read_named_groups(destination, quiet)
+        second = read_named_groups(destination, still)
         joined = {name for name in watched if name not in names and second[name].has_members}
-        problems |= _problems([name for name in quiet if name not in joined], first, second)
+        problems |= _problems([name for name in still if name not in joined], first, second)
+        readings = {**first, **second}
+    problems = quiet.with_clients(destination, problems, readings)
     _refuse_in_use(problems, destination, on_active_group)
     return problems
 
@@ -71,7 +74,9 @@ def check_members(
     on_active_group: OnActiveGroup,
 ) -> None:
     """Raise GroupBusy where one of these groups has members, unless on_active_group leaves such groups out."""
-    _refuse_in_use(_problems(names, found, found), destination, on_active_group)
+    if on_active_group == OnActiveGroup.FAIL:
+        problems = quiet.with_clients(destination, _problems(names, found, found), found)
+        _refuse_in_use(problems, destination, on_active_group)
 
 
 def _problems(
