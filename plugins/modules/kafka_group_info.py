@@ -183,7 +183,7 @@ summary:
     - "group    type     what  state  members  topics  partitions   lag  movable  why_not"
     - "billing  classic  -     Empty        0  orders          12  1204  yes      -"
 csv:
-  description: The list as CSV with a header.
+  description: The list as CSV with a header. Characters of a name that cannot be seen are escapes, as in RV(summary).
   returned: success
   type: str
   sample: |

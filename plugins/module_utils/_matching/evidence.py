@@ -37,6 +37,11 @@ class LogFacts:
     compacted: bool = False
     retention_ms: int | None = None
 
+    @property
+    def open_from(self) -> int | None:
+        """The last stable offset, where a transaction is open."""
+        return self.end if self.end < self.high_watermark else None
+
 
 @dataclasses.dataclass(slots=True)
 class Log:

@@ -119,6 +119,11 @@ class PlanEntry:
         return RecordSum.of([(self.lost, self.lost_bound)])
 
     @property
+    def source_partitions(self) -> frozenset[TopicPartition]:
+        """The partitions at the source that the entry rests on."""
+        return frozenset(at.partition for at in self.source)
+
+    @property
     def lacks_certificate(self) -> bool:
         """Is the offset called exact without saying how that is known? Such an entry has to be decided anew."""
         return self.verdict is Verdict.EXACT and self.evidence.certificate is None
@@ -256,7 +261,7 @@ def _row(entry: PlanEntry) -> documents.Json:
         **({"predicted": True} if entry.predicted else {}),
         **({} if entry.lost == 0 else {"lost": entry.lost}),
         **({"lost_bound": entry.lost_bound} if entry.lost_bound else {}),
-        **({"absent": entry.absent._asdict()} if entry.absent else {}),
+        **({"absent": entry.absent.row()} if entry.absent else {}),
     }
 
 
@@ -308,7 +313,10 @@ def _entry(row: t.Any) -> PlanEntry:
 
 def _absent(row: t.Any) -> Absent:
     return Absent(
-        documents.offset_of(row["records"]), documents.offset_of(row["source"]), documents.flag_of(row["exactly"])
+        documents.offset_of(row["records"]),
+        documents.offset_of(row["source"]),
+        documents.flag_of(row["exactly"]),
+        _optional(row.get("open_from")),
     )
 
 

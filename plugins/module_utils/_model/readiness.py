@@ -20,8 +20,8 @@ _NAMED = 3  # partitions that a line names
 
 
 def absent_records(entries: t.Iterable[PlanEntry]) -> RecordSum:
-    """How many unconsumed records of these entries are known to be absent at the destination."""
-    return RecordSum.of(entry.absent.number[:2] for entry in entries if entry.absent)
+    """How many unconsumed records of these entries are known to be absent at the destination, each once."""
+    return RecordSum.of_shared((entry.source_partitions, *entry.absent.number[:2]) for entry in entries if entry.absent)
 
 
 class NotExact(t.NamedTuple):

@@ -37,6 +37,16 @@ class RecordSum(t.NamedTuple):
         bound = Bound.ABOUT if len(bounds) > 1 else bounds.pop() if bounds else Bound.EXACTLY
         return cls(sum(number for number, _bound in known), bound, len(numbers) - len(known))
 
+    @classmethod
+    def of_shared(cls, parts: t.Iterable[tuple[t.Hashable, int | None, Bound]]) -> RecordSum:
+        """The same of records that groups share, each of which counts once: for each key, the most that one of them has."""
+        numbers = [(number, key, bound) for key, number, bound in parts]
+        most: dict[t.Hashable, tuple[int, Bound]] = {}
+        for number, key, bound in numbers:
+            if number is not None and (key not in most or number > most[key][0]):
+                most[key] = number, bound
+        return cls.of(most.values())._replace(unknown=sum(number is None for number, _key, _bound in numbers))
+
     def __bool__(self) -> bool:
         """Are there any, as far as is known?"""
         return bool(self.records or self.unknown)

@@ -157,8 +157,10 @@ def lost_records(plan: Plan, keys: t.Collection[tuple[str, t.Any]]) -> str:
 
 
 def lost_by(entries: t.Iterable[PlanEntry]) -> RecordSum:
-    """How many records that groups have not consumed no cluster has any more; blocked entries do not count."""
-    return RecordSum.of((entry.lost, entry.lost_bound) for entry in entries if entry.offset is not None)
+    """How many records that groups have not consumed no cluster has any more, each once; blocked entries do not count."""
+    return RecordSum.of_shared(
+        (entry.source_partitions, entry.lost, entry.lost_bound) for entry in entries if entry.offset is not None
+    )
 
 
 def _skipped(plan: Plan) -> int:

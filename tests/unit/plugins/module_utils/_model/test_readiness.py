@@ -67,6 +67,14 @@ def test_records_that_the_destination_lacks_are_said_of_a_group_that_is_ready():
     assert status.group_row(found)["absent"] == 12
 
 
+def test_a_record_that_several_groups_lack_counts_once():
+    both = [entry("billing", 0, absent=Absent(10, 5)), entry("audit", 0, absent=Absent(2, 13, False))]
+    assert readiness.absent_records(both) == RecordSum(10)
+    assert readiness.absent_records([*both, entry("audit", 1, absent=Absent(4, 1, False))]) == RecordSum(
+        14, Bound.AT_LEAST
+    )
+
+
 @pytest.mark.parametrize(
     ("entries", "changed_destination", "words"),
     [
