@@ -22,6 +22,7 @@ import typing as t
 from .errors import InvalidFile
 from .failure_kinds import FailureKind
 from .group_state import CommittedOffset
+from .visible_text import shortened
 
 Json = dict[str, t.Any]
 VERSION = 1
@@ -43,6 +44,7 @@ _AGAIN = {
     "topics-receipt": f"{_KEPT}: without it nothing can be rolled back",
 }
 _OPENING, _CLOSING = '"entries": [', "\n]}\n"
+_SHOWN = 200  # characters of a file that an error shows
 _LONGEST_HEAD = 1 << 20  # characters: a longer first line is read with the rest of the document
 KINDS = ("snapshot", "plan", "receipt", "report", "copy")  # what people query
 _T = t.TypeVar("_T")
@@ -255,11 +257,8 @@ def committed_from(row: t.Any) -> CommittedOffset | None:
     """The reverse of committed_row; raises ValueError, KeyError, TypeError or AttributeError for what is not one."""
     if row is None:
         return None
-    return CommittedOffset(
-        offset_of(row["offset"]),
-        metadata_of(row["metadata"]),
-        epoch_of(row.get("leader_epoch")),
-    )
+    epoch = epoch_of(row.get("leader_epoch"))
+    return CommittedOffset(offset_of(row["offset"]), metadata_of(row["metadata"]), epoch)
 
 
 def offset_of(value: t.Any) -> int:
@@ -287,7 +286,7 @@ def _shown(value: t.Any) -> str:
         text = json.dumps(value, ensure_ascii=False)
     except RecursionError:
         return "what is nested too deeply"
-    return text[:200].encode(errors="backslashreplace").decode()
+    return shortened(text.encode(errors="backslashreplace").decode(), _SHOWN)
 
 
 def members_once(pairs: list[tuple[str, t.Any]]) -> Json:
