@@ -20,7 +20,7 @@ from ..._model.group_state import GroupReading
 from ..._model.idle import members_problem
 from ..._model.moves import Move, moves, moves_text
 from ..._model.notes import Note, NoteKind
-from ..._model.option_names import option_name
+from ..._model.option_names import because_of, option_name
 from ..._model.plan import Plan
 from ..._model.policies import OnActiveGroup
 from ..._model.progress import counted, first_of
@@ -122,7 +122,7 @@ class SourceWatch:
     def _without_used(self, writes: Writes, uses: t.Mapping[str, Use]) -> tuple[Writes, list[str]]:
         """The writes of the other groups, and a line for each destination group that is left out."""
         lines = {
-            group: f"{group}: its source group {use}: left out ({option_name('on_active_source')}: skip_group)"
+            group: f"{group}: its source group {use}: left out{because_of('on_active_source', 'skip_group')}"
             for name, use in sorted(uses.items(), reverse=True)
             for group in self._destinations(name)
             if any(group == written for written, _partition in writes.set)

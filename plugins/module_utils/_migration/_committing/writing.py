@@ -14,7 +14,7 @@ from ..._model.errors import BrokerError, GroupBusy, NotAuthorized
 from ..._model.failure_kinds import FailureKind
 from ..._model.group_state import CommittedOffset, GroupReading, commit_text, commits_of, open_text, same_commit
 from ..._model.idle import idle_problem
-from ..._model.option_names import option_name
+from ..._model.option_names import because_of, option_name, ways
 from ..._model.policies import OnActiveGroup
 from ..._model.progress import counted
 from ..._model.receipt import Key
@@ -94,15 +94,17 @@ def _refuse_in_use(problems: t.Mapping[str, str], destination: Connection, on_ac
             + (f" ({len(problems)} groups are in use: {', '.join(sorted(problems))})" if len(problems) > 1 else ""),
             cluster=str(destination),
             group=name,
-            remedy="stop what uses it and wait for the session timeout, "
-            f"or leave it out by {option_name('on_active_group')}: skip_group",
+            remedy=ways(
+                ("", "stop what uses it and wait for the session timeout"),
+                ("on_active_group", f"leave it out by {option_name('on_active_group')}: skip_group"),
+            ),
         )
 
 
 def left_out_lines(problems: t.Mapping[str, str]) -> list[str]:
     """A line for each group that is left out, because it is in use."""
     return [
-        f"{name}: {problem}: left out ({option_name('on_active_group')}: skip_group)"
+        f"{name}: {problem}: left out{because_of('on_active_group', 'skip_group')}"
         for name, problem in sorted(problems.items())
     ]
 
