@@ -83,7 +83,12 @@ TOPICS = (
         _CONNECT,
         by_default=False,
     ),
-    KnownName(r"(?i)(.*[-_.])?connect[-_.](config|offset|status)[-_.]?storage.*", _CONNECT, by_default=False),
+    # connect-configs-prod, kafka-connect-offsets-2, connect-offset-storage-topic
+    KnownName(
+        r"(?i)(.*[-_.])?connect[-_.]((configs?|offsets?|status(es)?)[-_.][a-z0-9]+|(config|offset|status)[-_.]?storage.*)",
+        _CONNECT,
+        by_default=False,
+    ),
     KnownName(r"quickstart(-avro)?-(config|offsets|status)", _CONNECT, by_default=False),
     KnownName(
         r"_schemas?([-_.].*)?|_schema_encoders|_exporter_(configs|states)|_dek_registry_keys",
