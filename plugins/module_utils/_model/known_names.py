@@ -83,12 +83,7 @@ TOPICS = (
         _CONNECT,
         by_default=False,
     ),
-    # connect-configs-prod, kafka-connect-offsets-2, connect-offset-storage-topic
-    KnownName(
-        r"(?i)(.*[-_.])?connect[-_.]((configs?|offsets?|status(es)?)[-_.][a-z0-9]+|(config|offset|status)[-_.]?storage.*)",
-        _CONNECT,
-        by_default=False,
-    ),
+    KnownName(r"(?i)(.*[-_.])?connect[-_.](config|offset|status)[-_.]?storage.*", _CONNECT, by_default=False),
     KnownName(r"quickstart(-avro)?-(config|offsets|status)", _CONNECT, by_default=False),
     KnownName(
         r"_schemas?([-_.].*)?|_schema_encoders|_exporter_(configs|states)|_dek_registry_keys",
@@ -108,6 +103,8 @@ TOPICS = (
     KnownName(r".*ksql_processing_log", "ksqlDB's", by_default=False),
     *STREAMS_TOPICS,
     KnownName(r"__.*", _INTERNAL),
+    # connect-configs-prod, kafka-connect-offsets-2
+    KnownName(r"(?i)(.*[-_.])?connect[-_.](configs?|offsets?|status(es)?)[-_.][a-z0-9]+", _CONNECT, by_default=False),
 )
 
 

@@ -41,8 +41,9 @@ def test_topics_of_tools_are_known_in_every_spelling(owner, name):
 
 
 USERS = (
+    "disconnect-status-log connect-orders-eu "
     "orders orders.status user-disconnect-status reconnect_status connection-status interconnect-offsets connected-offsets "
-    "disconnect-status-log connect-orders-eu orders-configs payments-offsets schemas shop.schemas changelog repartition confluence-pages internal heartbeat"
+    "orders-configs payments-offsets schemas shop.schemas changelog repartition confluence-pages internal heartbeat"
 )
 
 
