@@ -9,7 +9,7 @@ import typing as t
 import pytest
 import yaml
 
-from tools.role_docs import ROOT
+from tools.role_options import ROOT
 
 ENVIRONMENT = "{{ __common_lease.environment | default({}) }}"
 FILES = sorted((ROOT / "roles").glob("*/tasks/*.yml"))
