@@ -27,7 +27,7 @@ from ansible_collections.streamshift.kafka.plugins.modules import (
     kafka_backlog_copy,
     kafka_connect_offsets,
     kafka_group_offsets,
-    kafka_migration_lease,
+    kafka_migration_run,
     kafka_offset_commit,
     kafka_offset_translate,
     kafka_offset_verify,
@@ -130,7 +130,7 @@ TRANSLATE = documented(
 COMMIT = documented(kafka_offset_commit.DOCUMENTATION, SELECTION.DOCUMENTATION, SELECTION.TOPICS)
 # The other modules describe the rest, or a variable of its own does.
 VERIFY = {"on_absent": documented(kafka_offset_verify.DOCUMENTATION)["on_absent"]}
-LEASE = {"on_locked": documented(kafka_migration_lease.DOCUMENTATION)["on_locked"]}
+LEASE = {"on_locked": documented(kafka_migration_run.DOCUMENTATION)["on_locked"]}
 # The modules of each role. Where several have an option, the last one describes it.
 ROLES: dict[str, dict[str, Options]] = {
     "group_migration": {
@@ -138,7 +138,7 @@ ROLES: dict[str, dict[str, Options]] = {
         "kafka_offset_translate": TRANSLATE,
         "kafka_offset_commit": COMMIT,
         "kafka_offset_verify": VERIFY,
-        "kafka_migration_lease": LEASE,
+        "kafka_migration_run": LEASE,
     },
     "group_reset": {
         "kafka_offset_translate": TRANSLATE,
@@ -163,7 +163,7 @@ ROLES: dict[str, dict[str, Options]] = {
         "kafka_offset_translate": TRANSLATE,
         "kafka_offset_commit": COMMIT,
         "kafka_offset_verify": VERIFY,
-        "kafka_migration_lease": LEASE,
+        "kafka_migration_run": LEASE,
     },
 }
 
