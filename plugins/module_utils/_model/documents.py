@@ -22,6 +22,7 @@ import typing as t
 from .errors import InvalidFile
 from .failure_kinds import FailureKind
 from .group_state import CommittedOffset
+from .option_names import path_option
 from .visible_text import shortened
 
 Json = dict[str, t.Any]
@@ -131,7 +132,7 @@ def _check(kind: str, document: t.Any, path: str) -> None:
         raise InvalidFile(
             f"{path} is not a {kind} file",
             why=f"its format is {_shown(found)}, not {_shown(_PREFIX + kind)}",
-            remedy="correct the path, or move that file away",
+            remedy=f"correct {path_option()}, or move that file away",
             kind=FailureKind.FILE_DAMAGED,
         )
     if document.get("version") != VERSION:
