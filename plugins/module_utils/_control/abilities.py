@@ -216,10 +216,10 @@ class Ability(enum.Enum):
 
 def can(client: KafkaAdminClient, ability: Ability) -> bool:
     """Whether the brokers offer it."""
-    return lacking(client, ability) is None
+    return missing_part(client, ability) is None
 
 
-def lacking(client: KafkaAdminClient, ability: Ability) -> KnownSince | None:
+def missing_part(client: KafkaAdminClient, ability: Ability) -> KnownSince | None:
     """What is lacking, with what brokers offer instead; None where they offer what is needed."""
     versions: t.Any = client._manager.broker_version_data  # known as soon as a client is connected
     _lowest, highest = versions.api_versions.get(ability.value.key, (0, -1))

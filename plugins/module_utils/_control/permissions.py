@@ -9,7 +9,7 @@ import typing as t
 from .._model.connection import Connection
 from .._model.errors import BrokerError
 from .._model.notes import Note
-from .abilities import Ability, KnownSince, can, lacking
+from .abilities import Ability, KnownSince, can, missing_part
 from .admin_client import attempt, exchange, raise_if_retriable
 from .coordinators import by_node, find_coordinators
 from .kafka_library import DescribeGroupsRequest, FindCoordinatorRequest, KafkaAdminClient, errors
@@ -92,7 +92,7 @@ def copy_obstacles(destination: Connection) -> list[BrokerError]:
 
 def not_offered(connection: Connection, *abilities: Ability) -> list[KnownSince]:
     """Those of these that the brokers do not offer."""
-    return attempt(connection, lambda client: [need for each in abilities if (need := lacking(client, each))])
+    return attempt(connection, lambda client: [need for each in abilities if (need := missing_part(client, each))])
 
 
 def _needs(*pairs: tuple[t.Collection[str], str]) -> dict[str, set[str]]:

@@ -9,7 +9,12 @@ import types
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits, topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.abilities import Ability, can, lacking, needed
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.abilities import (
+    Ability,
+    can,
+    missing_part,
+    needed,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import (
     DeleteGroupsRequest,
     errors,
@@ -67,7 +72,7 @@ def test_a_version_or_a_whole_request_may_be_missing():
     assert can(client, Ability.ALL_OFFSETS)
     assert not can(client, Ability.STABLE_OFFSETS)
     assert not can(client, Ability.CONFIGS)
-    assert (lacking(client, Ability.STABLE_OFFSETS).found, lacking(client, Ability.CONFIGS).found) == (6, -1)
+    assert (missing_part(client, Ability.STABLE_OFFSETS).found, missing_part(client, Ability.CONFIGS).found) == (6, -1)
 
 
 @pytest.mark.parametrize(("version", "asked"), [(3, None), (4, ["missing", "orders"])])
