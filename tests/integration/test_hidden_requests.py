@@ -125,7 +125,12 @@ def test_a_group_is_migrated_and_rolled_back(clusters, migration, records, topic
     clusters.hide(offer)
     its = succeeds("kafka_migration_info", source=migration.source, destination=migration.destination, groups=[topic])
     assert its["problems"] == []
-    told = {each.name for each in Ability if any(f"cannot {each.value.use} (" in note for note in its["notes"])}
+    taken = succeeds(
+        "kafka_group_offsets", cluster=migration.source, groups=[topic], snapshot=str(migration.snapshot_file)
+    )
+    notes = [*its["notes"], *taken["notes"]]
+    told = {each.name for each in Ability if any(f"cannot {each.value.use} (" in note for note in notes)}
+    assert len(set(notes)) == len(notes), notes
     assert told == set(missing)
     planned = migration.plan(topic)
     assert {key[2]: (entry["verdict"], entry["offset"]) for key, entry in planned.items()} == {
