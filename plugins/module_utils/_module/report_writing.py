@@ -39,8 +39,8 @@ def write_report(module: Module, outcome: RunOutcome) -> dict[str, t.Any]:
     for path in paths.values():
         files.check_writable(path)
     texts = {name: files.read(os.path.join(folder, name)) for name in NAMES if name in params["files"]}
-    there = {name: text for name, text in texts.items() if text is not None}
-    migration = read_files(there, folder, OnMismatch(params["on_mismatch"]))
+    present = {name: text for name, text in texts.items() if text is not None}
+    migration = read_files(present, folder, OnMismatch(params["on_mismatch"]))
     told = story(migration, _occasion(params, folder, outcome), _logs(params, migration))
     if not module.check_mode:
         files.write(paths["report.html"], html_page(told))
