@@ -532,15 +532,7 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
         "left_out": outcome.left_out,
         "kept_groups": outcome.kept_groups,
         "active_groups": outcome.active_groups,
-        "still_written": [
-            {
-                "topic": each.topic,
-                "records": each.records,
-                "last": each.last,
-                "producers": [writer._asdict() for writer in each.writers],
-            }
-            for each in outcome.still_written
-        ],
+        "still_written": [each.row() for each in outcome.still_written],
         **warned(module, outcome.notes),
         "summary": head
         + summaries.commit_summary(

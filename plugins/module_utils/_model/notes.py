@@ -84,6 +84,8 @@ class NoteKind(enum.StrEnum):
     RUN_TAKEN_OVER = "run_taken_over"
     LEASE_STAYS = "lease_stays"
     STATUS_UNUSABLE = "status_unusable"
+    SEVERAL_DIRECTORIES = "several_directories"
+    RETENTION_UNKNOWN = "retention_unknown"
     CLOCK_WENT_BACK = "clock_went_back"
     # reports
     FILE_MISSING = "file_missing"

@@ -14,8 +14,8 @@ from ..._model.plan import PlanEntry
 from ..._model.policies import OnActiveGroup, OnAdvance, OnBlocked, OnExpiring, OnMissingEntry, OnRewind, OnStillWritten
 from ..._model.progress import counted
 from ..._model.receipt import Key, Receipt
+from ..still_written import StillWritten
 from .conflicts import Target, Writes
-from .write_watch import StillWritten
 
 Save = t.Callable[[Receipt], None]
 
