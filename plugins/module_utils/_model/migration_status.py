@@ -18,7 +18,7 @@ from .visible_text import visible
 Readings = t.Mapping[str, GroupReading]
 
 
-class State(enum.StrEnum):
+class GroupState(enum.StrEnum):
     """What has become of a group. What needs somebody first comes first."""
 
     AT_SOURCE = "consuming_at_source"
@@ -33,18 +33,18 @@ class State(enum.StrEnum):
 
 _MIGRATE, _PHASE = "streamshift.kafka.migrate_groups", "-e group_migration_phase"
 NEXT = {
-    State.AT_SOURCE: f"stop its consumers at the source; {_MIGRATE} then moves the group again, from where it has stopped",
-    State.MOVED: f"find out who has committed other offsets; then streamshift.kafka.rollback, and {_MIGRATE}",
-    State.NOT_STARTED: "start its consumers at the destination, or streamshift.kafka.rollback",
-    State.COMMITTED: f"stop its consumers at the source, and {_MIGRATE} {_PHASE}=cut_over",
-    State.PLANNED: f"look at the plan, and {_MIGRATE} {_PHASE}=apply",
-    State.ROLLED_BACK: f"start its consumers at the source, or {_MIGRATE}",
-    State.RETURNED: f"start its consumers at the source, or {_MIGRATE}",
-    State.AT_DESTINATION: "nothing; the way back is streamshift.kafka.return_groups",
+    GroupState.AT_SOURCE: f"stop its consumers at the source; {_MIGRATE} then moves the group again, from where it has stopped",
+    GroupState.MOVED: f"find out who has committed other offsets; then streamshift.kafka.rollback, and {_MIGRATE}",
+    GroupState.NOT_STARTED: "start its consumers at the destination, or streamshift.kafka.rollback",
+    GroupState.COMMITTED: f"stop its consumers at the source, and {_MIGRATE} {_PHASE}=cut_over",
+    GroupState.PLANNED: f"look at the plan, and {_MIGRATE} {_PHASE}=apply",
+    GroupState.ROLLED_BACK: f"start its consumers at the source, or {_MIGRATE}",
+    GroupState.RETURNED: f"start its consumers at the source, or {_MIGRATE}",
+    GroupState.AT_DESTINATION: "nothing; the way back is streamshift.kafka.return_groups",
 }
 
 
-class MigrationFiles(t.NamedTuple):
+class DirectoryFiles(t.NamedTuple):
     """The files in one directory. returned: the receipt of the return.
 
     synced: the destination's groups that the last round has synced. synced_until: when it ended, as Unix time.
@@ -108,7 +108,7 @@ class GroupStatus(t.NamedTuple):
     """
 
     files: GroupFiles
-    state: State
+    state: GroupState
     in_use_at_source: bool
     in_use_at_destination: bool
     source_lag: int | None
@@ -138,7 +138,7 @@ class GroupStatus(t.NamedTuple):
         }
 
 
-def groups_of(files: MigrationFiles) -> list[GroupFiles]:
+def groups_of(files: DirectoryFiles) -> list[GroupFiles]:
     """What a directory knows of each group, by name. A group that no run has committed is only in the plan."""
     written: dict[str, list[ReceiptEntry]] = collections.defaultdict(list)
     for line in files.receipt.entries if files.receipt else ():
@@ -207,20 +207,20 @@ def _in_use(used_at_source: bool) -> dict[str, None]:
     return {"rollback": None} if used_at_source else {}
 
 
-def _state(files: GroupFiles, used_at_source: bool, consumed: bool, moved: bool, went_on: bool) -> State:
+def _state(files: GroupFiles, used_at_source: bool, consumed: bool, moved: bool, went_on: bool) -> GroupState:
     if not files.written:
-        return State.ROLLED_BACK if files.is_rolled_back else State.PLANNED
+        return GroupState.ROLLED_BACK if files.is_rolled_back else GroupState.PLANNED
     if files.is_returned:
-        return State.MOVED if moved else State.RETURNED
+        return GroupState.MOVED if moved else GroupState.RETURNED
     if files.is_synced and not consumed:
-        return State.MOVED if moved else State.COMMITTED
+        return GroupState.MOVED if moved else GroupState.COMMITTED
     if used_at_source:
-        return State.AT_SOURCE
+        return GroupState.AT_SOURCE
     if moved:
-        return State.MOVED
+        return GroupState.MOVED
     if consumed:
-        return State.AT_DESTINATION
-    return State.AT_SOURCE if went_on else State.NOT_STARTED
+        return GroupState.AT_DESTINATION
+    return GroupState.AT_SOURCE if went_on else GroupState.NOT_STARTED
 
 
 def _has_consumed(line: ReceiptEntry, reading: GroupReading) -> bool:
@@ -247,7 +247,7 @@ def _utc(time: float | None) -> str | None:
 
 def in_order(groups: t.Iterable[GroupStatus]) -> list[GroupStatus]:
     """Those that need somebody first."""
-    order = list(State)
+    order = list(GroupState)
     return sorted(groups, key=lambda group: (order.index(group.state), group.files.group))
 
 
@@ -273,11 +273,11 @@ def status_table(groups: t.Sequence[GroupStatus]) -> list[str]:
 
 def next_lines(groups: t.Iterable[GroupStatus], named: int = 5) -> list[str]:
     """For each state that occurs, how many groups it has, and what is next for them."""
-    by_state: dict[State, list[str]] = collections.defaultdict(list)
+    by_state: dict[GroupState, list[str]] = collections.defaultdict(list)
     for group in groups:
         by_state[group.state].append(visible(group.files.group))
     lines = []
-    for state in State:
+    for state in GroupState:
         if names := by_state[state]:
             more = f" and {len(names) - named} more" if names[named:] else ""
             lines.append(f"{len(names)} {state.value} ({', '.join(names[:named])}{more}): {NEXT[state]}.")

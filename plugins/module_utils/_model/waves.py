@@ -79,14 +79,14 @@ def sort_groups(waves: t.Sequence[Wave], existing: t.Collection[str]) -> WaveGro
     groups: dict[str, list[str]] = {}
     gone: dict[str, list[str]] = {}
     waves_of: dict[str, list[str]] = collections.defaultdict(list)
-    there = frozenset(existing)
+    known = frozenset(existing)
     for wave in waves:
-        names = wave.selection.select_groups(there).names
-        groups[wave.name] = [name for name in names if name in there]
-        gone[wave.name] = [name for name in names if name not in there]
+        names = wave.selection.select_groups(known).names
+        groups[wave.name] = [name for name in names if name in known]
+        gone[wave.name] = [name for name in names if name not in known]
         for name in groups[wave.name]:
             waves_of[name].append(wave.name)
-    wanted = Selection(group_patterns=(".*",)).select_groups(there).names
+    wanted = Selection(group_patterns=(".*",)).select_groups(known).names
     return WaveGroups(
         groups,
         gone,

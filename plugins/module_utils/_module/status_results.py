@@ -16,7 +16,7 @@ from .._model.connection import Connection
 from .._model.documents import utc_text
 from .._model.errors import InvalidFile
 from .._model.failure_kinds import FailureKind
-from .._model.migration_status import MigrationFiles, next_lines, status_table
+from .._model.migration_status import DirectoryFiles, next_lines, status_table
 from .._model.option_names import option_name
 from . import files
 from .masking import Module
@@ -66,7 +66,7 @@ def _has_begun(directory: str) -> bool:
     return any(os.path.exists(os.path.join(directory, name)) for name in ("plan.json", "receipt.json"))
 
 
-def _read(directory: str) -> MigrationFiles:
+def _read(directory: str) -> DirectoryFiles:
     """Raises InvalidFile for a directory without a plan and a receipt, and for a damaged file."""
 
     def load(name: str, parse: t.Callable[[str, str], t.Any]) -> t.Any:
@@ -85,8 +85,8 @@ def _read(directory: str) -> MigrationFiles:
     last = load("status.json", status.from_json)
     returned = load("return/receipt.json", receipt.from_json)
     if last is None or last.phase != _ROUNDS:
-        return MigrationFiles(directory, made, written, returned)
-    return MigrationFiles(
+        return DirectoryFiles(directory, made, written, returned)
+    return DirectoryFiles(
         directory, made, written, returned, frozenset(row["group"] for row in last.groups), last.ended
     )
 

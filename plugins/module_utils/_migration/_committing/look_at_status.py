@@ -16,7 +16,7 @@ from ..._model.background import at_once
 from ..._model.cluster_identity import ClusterIdentity
 from ..._model.connection import Connection
 from ..._model.errors import NotAuthorized
-from ..._model.migration_status import GroupFiles, GroupStatus, MigrationFiles, WayBack
+from ..._model.migration_status import DirectoryFiles, GroupFiles, GroupStatus, WayBack
 from ..._model.notes import Note, NoteKind
 from ..._model.progress import first_of
 from ..._model.records import TopicPartition
@@ -36,7 +36,7 @@ class MigrationStatus(t.NamedTuple):
 
 
 def look_at_status(
-    directories: t.Sequence[MigrationFiles], source: Connection, destination: Connection, pause: float
+    directories: t.Sequence[DirectoryFiles], source: Connection, destination: Connection, pause: float
 ) -> MigrationStatus:
     """pause: seconds between two readings of the log ends at the source, at least.
 
@@ -74,7 +74,7 @@ def _ends(connection: Connection, partitions: t.Collection[TopicPartition]) -> E
     return {where: its.high_watermark for where, its in bounds.items()}
 
 
-def _check_clusters(directories: t.Sequence[MigrationFiles], source: Connection, destination: Connection) -> None:
+def _check_clusters(directories: t.Sequence[DirectoryFiles], source: Connection, destination: Connection) -> None:
     """Raise Refused for the first file of another cluster. Each cluster is asked once for the topics of all files."""
     noted: tuple[list[tuple[str, ClusterIdentity]], list[tuple[str, ClusterIdentity]]] = ([], [])
     for its in directories:
@@ -98,7 +98,7 @@ def _topics(noted: t.Iterable[tuple[str, ClusterIdentity]]) -> set[str]:
     return {topic for _file, identity in noted for topic in identity.traits.topic_ids}
 
 
-def _newest(directories: t.Sequence[MigrationFiles]) -> tuple[list[GroupFiles], list[Note]]:
+def _newest(directories: t.Sequence[DirectoryFiles]) -> tuple[list[GroupFiles], list[Note]]:
     """Every group once, as the directory knows it that has committed it last; a note where several know one."""
     known: dict[str, list[GroupFiles]] = {}
     for files in directories:

@@ -135,7 +135,7 @@ def test_an_offset_that_failed_verification_counts_as_blocked(look, tmp_path):
 
 @pytest.fixture
 def status(run_module, monkeypatch, tmp_path):
-    """``status(**options)`` reads the directory of the test; the clusters know nothing, and status.asked counts their readings."""
+    """``status(**options)`` reads the directory of the test; the clusters know nothing, and status.asked has what was read."""
 
     def use_case(directories, _source, _destination, _pause):
         status.asked.append([each.directory for each in directories])

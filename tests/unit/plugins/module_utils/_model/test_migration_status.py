@@ -9,9 +9,9 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.migration_status import (
     NEXT,
+    DirectoryFiles,
+    GroupState,
     GroupStatus,
-    MigrationFiles,
-    State,
     WayBack,
     assess,
     groups_of,
@@ -57,7 +57,7 @@ def look(
     synced=(),
 ) -> GroupStatus:
     """The status of the one group, whose committed offsets are these now."""
-    files = MigrationFiles(
+    files = DirectoryFiles(
         "/here", plan, Receipt("D", lines) if lines else None, Receipt("S", tuple(returned)), frozenset(synced), NOON
     )
     (its,) = groups_of(files)
@@ -71,27 +71,27 @@ def look(
 @pytest.mark.parametrize(
     ("state", "lines", "now"),
     [
-        (State.PLANNED, [], {"new": None}),
-        (State.NOT_STARTED, [line()], {}),
-        (State.COMMITTED, [line()], {"synced": ["billing-new"]}),
-        (State.COMMITTED, [line()], {"synced": ["billing-new"], "used_old": True, "old": 58}),
-        (State.MOVED, [line()], {"synced": ["billing-new"], "new": 39}),
-        (State.NOT_STARTED, [line(time=NOON + 1)], {"synced": ["billing-new"]}),
-        (State.AT_SOURCE, [line()], {"used_old": True}),
-        (State.AT_SOURCE, [line()], {"used_old": True, "used_new": True}),
-        (State.AT_SOURCE, [line()], {"old": 51}),
-        (State.AT_DESTINATION, [line()], {"used_new": True}),
-        (State.AT_DESTINATION, [line()], {"new": 44}),
-        (State.AT_DESTINATION, [line()], {"new": 44, "synced": ["billing-new"]}),
-        (State.MOVED, [line()], {"new": 39}),
-        (State.MOVED, [line()], {"new": None}),
-        (State.MOVED, [line()], {"new": 39, "used_new": True}),
-        (State.ROLLED_BACK, [line(None)], {"new": None}),
-        (State.RETURNED, [line()], {"returned": [back(55, NOON + 9)], "old": 57, "used_old": True}),
-        (State.MOVED, [line()], {"returned": [back(55, NOON + 9)], "old": 54}),
+        (GroupState.PLANNED, [], {"new": None}),
+        (GroupState.NOT_STARTED, [line()], {}),
+        (GroupState.COMMITTED, [line()], {"synced": ["billing-new"]}),
+        (GroupState.COMMITTED, [line()], {"synced": ["billing-new"], "used_old": True, "old": 58}),
+        (GroupState.MOVED, [line()], {"synced": ["billing-new"], "new": 39}),
+        (GroupState.NOT_STARTED, [line(time=NOON + 1)], {"synced": ["billing-new"]}),
+        (GroupState.AT_SOURCE, [line()], {"used_old": True}),
+        (GroupState.AT_SOURCE, [line()], {"used_old": True, "used_new": True}),
+        (GroupState.AT_SOURCE, [line()], {"old": 51}),
+        (GroupState.AT_DESTINATION, [line()], {"used_new": True}),
+        (GroupState.AT_DESTINATION, [line()], {"new": 44}),
+        (GroupState.AT_DESTINATION, [line()], {"new": 44, "synced": ["billing-new"]}),
+        (GroupState.MOVED, [line()], {"new": 39}),
+        (GroupState.MOVED, [line()], {"new": None}),
+        (GroupState.MOVED, [line()], {"new": 39, "used_new": True}),
+        (GroupState.ROLLED_BACK, [line(None)], {"new": None}),
+        (GroupState.RETURNED, [line()], {"returned": [back(55, NOON + 9)], "old": 57, "used_old": True}),
+        (GroupState.MOVED, [line()], {"returned": [back(55, NOON + 9)], "old": 54}),
         # Migrated again after a return, and a return that is rolled back.
-        (State.NOT_STARTED, [line(time=NOON + 20)], {"returned": [back(55, NOON + 9)], "old": 50}),
-        (State.NOT_STARTED, [line()], {"returned": [back(None, NOON + 9)]}),
+        (GroupState.NOT_STARTED, [line(time=NOON + 20)], {"returned": [back(55, NOON + 9)], "old": 50}),
+        (GroupState.NOT_STARTED, [line()], {"returned": [back(None, NOON + 9)]}),
     ],
 )
 def test_each_state_is_told_from_the_others(state, lines, now):
@@ -111,7 +111,7 @@ def test_a_group_knows_its_lags_and_until_when_it_can_go_back():
 
 
 def test_a_receipt_of_a_wave_is_enough_after_the_plan_of_the_next():
-    (its,) = groups_of(MigrationFiles("/here", None, Receipt("D", (line(),)), None))
+    (its,) = groups_of(DirectoryFiles("/here", None, Receipt("D", (line(),)), None))
     assert (its.source_groups, its.partitions) == (["billing"], {NEW})
 
 
