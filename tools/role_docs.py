@@ -89,6 +89,8 @@ FIXED = {
     }
     | {"on_missing_entry", "plan_digest", "repartitioned", "strategy", "wait_for_replication"}
     | {"on_out_of_range", "resets", "on_new_records", "on_still_written"},
+    # A fence has a role of its own.
+    "topic_promotion": {"principals", "read_principals", "on_still_written", "idle_wait"},
     # A migration between clusters resets nothing.
     "group_migration": {"on_out_of_range", "resets"},
 }

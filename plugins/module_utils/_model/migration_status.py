@@ -33,13 +33,13 @@ class GroupState(enum.StrEnum):
 
 _MIGRATE, _PHASE = "streamshift.kafka.migrate_groups", "-e group_migration_phase"
 NEXT = {
-    GroupState.AT_SOURCE: f"stop its consumers at the source; {_MIGRATE} then moves the group again, from where it has stopped",
+    GroupState.AT_SOURCE: f"stop the consumers at the source; {_MIGRATE} then moves the group again, from where it has stopped",
     GroupState.MOVED: f"find out who has committed other offsets; then streamshift.kafka.rollback, and {_MIGRATE}",
-    GroupState.NOT_STARTED: "start its consumers at the destination, or streamshift.kafka.rollback",
-    GroupState.COMMITTED: f"stop its consumers at the source, and {_MIGRATE} {_PHASE}=cut_over",
+    GroupState.NOT_STARTED: "start the consumers at the destination, or streamshift.kafka.rollback",
+    GroupState.COMMITTED: f"stop the consumers at the source, and {_MIGRATE} {_PHASE}=cut_over",
     GroupState.PLANNED: f"look at the plan, and {_MIGRATE} {_PHASE}=apply",
-    GroupState.ROLLED_BACK: f"start its consumers at the source, or {_MIGRATE}",
-    GroupState.RETURNED: f"start its consumers at the source, or {_MIGRATE}",
+    GroupState.ROLLED_BACK: f"start the consumers at the source, or {_MIGRATE}",
+    GroupState.RETURNED: f"start the consumers at the source, or {_MIGRATE}",
     GroupState.AT_DESTINATION: "nothing; the way back is streamshift.kafka.return_groups",
 }
 

@@ -76,6 +76,7 @@ class NoteKind(enum.StrEnum):
     PARTITIONS_STAY = "partitions_stay"
     SETTING_LEFT_ALONE = "setting_left_alone"
     ACL_LOCKOUT = "acl_lockout"
+    ACL_CHANGED = "acl_changed"
     ACL_LEFT_OUT = "acl_left_out"
     ACL_SPLIT = "acl_split"
     ACL_DESTINATION_ONLY = "acl_destination_only"
