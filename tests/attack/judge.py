@@ -62,9 +62,9 @@ def _truth(case: Case) -> Truth:
     return _LAST[0]
 
 
-def judge(case: Case, way: str, answer: Answer) -> list[Finding]:
-    """What is wrong with one answer."""
-    found = [Finding(kind, way, text) for kind, text in _judge(_truth(case), answer)]
+def judge(case: Case, way: str, answer: Answer, needless: bool = True) -> list[Finding]:
+    """What is wrong with one answer. needless: also where it could be better."""
+    found = [Finding(kind, way, text) for kind, text in _judge(_truth(case), answer, needless)]
     if isinstance(answer.decision, Decision) and _is_balanced(case, answer.decision):
         found = [its._replace(kind="balanced") if its.kind in ("lost", "false exact") else its for its in found]
     if isinstance(answer.decision, Decision) and not is_true(case, answer.decision):
@@ -83,7 +83,7 @@ def _is_balanced(case: Case, decision: Decision) -> bool:
     return len(left_out) > 0 and len(copies) == len(wanted)
 
 
-def _judge(truth: Truth, answer: Answer) -> t.Iterator[tuple[str, str]]:
+def _judge(truth: Truth, answer: Answer, needless: bool) -> t.Iterator[tuple[str, str]]:
     edges = truth.case.destination_edges
     for name, offset in (("lost", answer.offset), ("advice loses", answer.lossless)):
         if offset is None:
@@ -100,7 +100,7 @@ def _judge(truth: Truth, answer: Answer) -> t.Iterator[tuple[str, str]]:
             yield "too few" if stated else "false exact", f"{answer}: repeats {repeats}"
         elif (repeats := truth.repeats(answer.offset, to_come=True)) > stated:
             yield "to come", f"{answer}: repeats {repeats} when the tool has caught up"
-    if answer.verdict != "exact" and truth.is_plain:
+    if needless and answer.verdict != "exact" and truth.is_plain:
         yield f"needless {answer.verdict}", f"{answer}, and {truth.best[0]} is exact"
 
 
