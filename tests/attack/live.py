@@ -206,8 +206,10 @@ def _common(found: t.Sequence[list[Finding]]) -> list[Finding]:
 
 
 def _verified(world: World, commits: Commits, requests: Requests, entries: Entries) -> t.Iterator[Said]:
-    """The plan's offsets, and some that are wrong, as they are claimed."""
+    """Some of the plan's offsets, and some that are wrong, as they are claimed; of one plan in two, as it takes long."""
     random = world.random
+    if random.random() < 0.5:
+        return
     limit = random.choice((None, None, 3, 8))
     way = "verify" if limit is None else "verify, limit"
     claims = []

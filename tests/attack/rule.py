@@ -127,19 +127,19 @@ def whole(case: Case) -> Answer:
 
 
 _Read = t.TypeVar("_Read")
-_LAST: dict[t.Any, tuple[Case, t.Any]] = {}
+_KNOWN: dict[t.Any, tuple[Case, t.Any]] = {}
+_MOST_KNOWN = 16
 
 
 def _of_these_logs(read: t.Callable[[Case], _Read], case: Case) -> _Read:
-    """What reading the logs of a case has given; once for all positions that follow one another in a world."""
-    last = _LAST.get(read)
-    if last is None or not (
-        last[0].source is case.source
-        and last[0].destination is case.destination
-        and dataclasses.replace(last[0], committed=case.committed, to_come=case.to_come) == case
-    ):
-        last = _LAST[read] = case, read(case)
-    return t.cast(_Read, last[1])
+    """What reading the logs of a case has given; once for the positions of a world."""
+    key = read, id(case.source), id(case.destination)
+    known = _KNOWN.get(key)
+    if known is None or dataclasses.replace(known[0], committed=case.committed, to_come=case.to_come) != case:
+        if len(_KNOWN) >= _MOST_KNOWN:
+            _KNOWN.pop(next(iter(_KNOWN)))
+        known = _KNOWN[key] = case, read(case)
+    return t.cast(_Read, known[1])
 
 
 def _read_whole(case: Case) -> tuple[Logs, Question]:
