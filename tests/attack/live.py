@@ -250,7 +250,7 @@ class Pictured:
 
 def _objections(way: str, truths: Pictured, offset: int, repeats: int | None, its: Verified) -> t.Iterator[Finding]:
     kinds = {flaw.kind.value for flaw in its.problems}
-    text = f"offset {offset}: {', '.join(sorted(kinds)) or 'no problem'}"
+    text = f"offset {offset}: {'; '.join(f'{flaw.kind.value}: {flaw.detail}' for flaw in its.problems) or 'no problem'}"
     if not kinds & {"skipped", "beyond_end"} and all(truth.skipped(offset) for truth in truths):
         skipped = next(iter(truths)).skipped(offset)
         if its.complete:
@@ -259,7 +259,9 @@ def _objections(way: str, truths: Pictured, offset: int, repeats: int | None, it
             yield Finding("not counted", way, f"{text}, of what was counted, and it skips {skipped}")
         return
     if "skipped" in kinds and not any(truth.skipped(offset) for truth in truths):
-        kind = "undecided" if any(rule.may_skip(truth.case, offset) for truth in truths) else "false alarm"
+        is_outside = repeats is None and not its.complete  # of no plan, and a second copy is outside the limit
+        may_skip = is_outside or any(rule.may_skip(truth.case, offset) for truth in truths)
+        kind = "undecided" if may_skip else "false alarm"
         yield Finding(kind, way, f"{text}, and it skips nothing")
     if not kinds & {"repeated", "absent"} or all(truth.skipped(offset) for truth in truths):
         return

@@ -15,6 +15,7 @@ import itertools
 import operator
 import typing as t
 
+from .._matching.certificates import DISTINCT
 from .._matching.content import doubted
 from .._matching.tallies import Time
 from .claims import SingleContent, Windows, pair_runs, run_order
@@ -34,15 +35,20 @@ class Contents:
         self,
         contents: t.Iterable[OneContent],
         pairs: t.Iterable[SingleContent] = (),
+        others: t.Iterable[SingleContent] = (),
     ) -> None:
-        """contents: the source records and the copies of each content, each once. pairs: further contents, as they are."""
+        """contents: the source records and the copies of each content, each once. pairs, others: further contents, as they are.
+
+        pairs: copies have the times of their records; others: they do not.
+        """
         self.pairs: list[SingleContent] = list(pairs)
+        self._others: list[SingleContent] = list(others)
         self._plain: list[tuple[Offsets, Offsets]] = []
         self._mixed: list[tuple[t.Sequence[CountedRecord], t.Sequence[CountedRecord]]] = []
         once_by_time: list[SingleContent] = []
         lonely: list[CountedRecord] = []
         lonely_copies: list[CountedRecord] = []
-        self.progress = ToolProgress({}, {})
+        self.progress = ToolProgress.none()
         self.headers_changed = False
         for source, copies, headers_changed in contents:
             self.headers_changed |= headers_changed
@@ -67,22 +73,27 @@ class Contents:
                     self._plain.append((offsets_by_partition(originals), offsets_by_partition(part_copies)))
                     self._arrive(originals, part_copies)
         self._lonely, self._destination_only = offsets_by_partition(lonely), offsets_by_partition(lonely_copies)
-        self.pairs.sort(key=run_order)
-        self.runs = pair_runs(self.pairs)
+        timed, others = pair_runs(self.pairs), pair_runs(self._others)
+        self.runs = timed + others
         # They say where windows are cut, also where all records are equal and not all of their copies can be told apart.
-        self.landmarks = sorted(self.pairs + once_by_time, key=run_order) if once_by_time else self.pairs
-        self.landmark_runs = pair_runs(self.landmarks) if once_by_time else self.runs
-        for run in self.runs:
+        self.landmarks = sorted(self.pairs + self._others + once_by_time, key=run_order)
+        self.landmark_runs = pair_runs(self.landmarks) if once_by_time or (timed and others) else self.runs
+        for run in timed:
             self._arrive([CountedRecord(run.source_place, run.sources[-1], 0)], [CountedRecord(run.place, 0, 0)])
+        for run in self.runs:
+            by_content = (self.progress.once, self.progress.in_a_row, self.progress.reached)
+            for highest in by_content if len(run.sources) >= DISTINCT else by_content[::2]:
+                highest[run.source_place] = max(run.sources[-1], highest.get(run.source_place, -1))
 
     def _add_pair(self, original: CountedRecord, copy: CountedRecord) -> None:
-        self.pairs.append(_pair(original, copy))
+        is_own = original.time == copy.time != -1
+        (self.pairs if is_own else self._others).append(_pair(original, copy))
 
     def _arrive(self, source: t.Sequence[CountedRecord], copies: t.Sequence[CountedRecord]) -> None:
         """Only a copy with a record's own time is surely that record's: others may be second copies, or of lost records."""
         in_order = sorted(source, key=operator.itemgetter(1))
         for place, offset, _time in (surely := list(_with_own_copies(in_order, copies))):
-            self.progress.arrived[place] = max(offset, self.progress.arrived.get(place, -1))
+            self.progress.timed[place] = max(offset, self.progress.timed.get(place, -1))
         for place, offset, _time in itertools.chain(in_order[: len(copies)], surely):
             self.progress.reached[place] = max(offset, self.progress.reached.get(place, -1))
 
