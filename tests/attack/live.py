@@ -265,7 +265,9 @@ def _objections(way: str, truths: Pictured, offset: int, repeats: int | None, it
         yield Finding(kind, way, f"{text}, and it skips nothing")
     if not kinds & {"repeated", "absent"} or all(truth.skipped(offset) for truth in truths):
         return
-    if "repeated" in kinds and all(truth.repeats(offset, True) <= (repeats or 0) for truth in truths):
+    if "repeated" in kinds and all(
+        max(truth.repeats(offset, True), truth.reread(offset)) <= (repeats or 0) for truth in truths
+    ):
         yield Finding("false alarm", way, f"{text}, and it repeats no more than {repeats}")
     if "absent" in kinds and all(_only_lags(truth.case) for truth in truths):
         yield Finding("false alarm", way, f"{text}, and all that is missing is still to come")

@@ -22,6 +22,7 @@ import dataclasses
 import functools
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.content import doubted
 from tests.attack.case import Case, Copy, Original
 
 LONG = 60  # copies of a log of which the best offset is not looked for: that takes the square of it
@@ -156,6 +157,11 @@ class Truth:
         others = [(text, time) for copy, text, time in read if again[text] and copy.origin not in self.consumed]
         return sum(again.values()) - (self._matched(wanted, everything) - self._matched(wanted, others))
 
+    def reread(self, offset: int) -> int:
+        """How many records that were consumed it reads again, those that the source has lost included."""
+        read = self._logs.visible[bisect.bisect_left(self._logs.offsets, offset) :]
+        return sum(copy.origin is not None and copy.origin < self.case.committed for copy, _text, _time in read)
+
     @functools.cached_property
     def _to_come(self) -> list[tuple[Copy, str, int | None]]:
         """What the tool will bring, but for what seems to be there: no more equal copies than the source has records."""
@@ -193,8 +199,8 @@ class Truth:
     def is_plain(self) -> bool:
         """Can reading everything of a log that is not long tell an offset that neither skips nor repeats?
 
-        It can where nothing is lost at the source, C lies within it, the last consumed record is there, and each
-        content is on one side of C.
+        It can where nothing is lost at the source, C lies within it, the last consumed record is there, no consumed record may
+        still come, and each content is on one side of C.
         """
         case, edges = self.case, self.case.source_edges
         if edges.compacted or edges.start or not 0 < case.committed <= edges.stable or not self.consumed:
@@ -206,7 +212,10 @@ class Truth:
         before = {self._logs.text_of(record.text) for record in self.consumed.values()}
         after = {self._logs.text_of(record.text) for record in self.unconsumed.values()}
         others = {text for copy, text, _time in self._logs.visible if copy.origin not in self.consumed}
-        arrived = max(self.consumed) in {copy.origin for copy in case.destination if copy.kind == "data"}
+        copied = {copy.origin for copy in case.destination if copy.kind == "data"}
+        last = self.consumed[max(self.consumed)]
+        has_no_equal = sum(record.text == last.text for record in self._logs.left) == 1
+        arrived = last.offset in copied and (has_no_equal or copied.issuperset(self.consumed)) and not is_doubted(case)
         return arrived and before.isdisjoint(after | others) and self.best[1] == 0
 
 
@@ -224,3 +233,16 @@ def largest_matching(wishes: t.Sequence[t.Sequence[int]]) -> int:
         return False
 
     return sum(find(number, set()) for number in range(len(wishes)))
+
+
+def is_doubted(case: Case) -> bool:
+    """May copies have the time of an equal record whose copies they are not?"""
+    times: dict[str, tuple[list[int], list[int]]] = collections.defaultdict(lambda: ([], []))
+    for original in case.source:
+        if not original.gone and original.kind != "aborted":
+            times[original.text.partition("+")[0]][0].append(original.time)
+    for copy in case.destination:
+        times[copy.text.partition("+")[0]][1].append(copy.time)
+    return any(
+        doubted(collections.Counter(source), collections.Counter(destination)) for source, destination in times.values()
+    )

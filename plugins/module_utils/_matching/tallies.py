@@ -212,7 +212,13 @@ class Mixed:
             return 0
         timed = from_on(self._timed, offset)
         others = from_on(self._other, offset) - timed
-        return self._surely(offset, others + min(timed, self._wanted_missing + self._consumed_missing))
+        return self._surely(offset, others + min(timed, self._lacking_own))
+
+    @property
+    def _lacking_own(self) -> int:
+        """How many records, consumed or not, have no copy with their own time."""
+        both = self._consumed, self._unconsumed
+        return sum(max(0, sum(its.get(time, 0) for its in both) - len(own)) for time, own in self._own.items())
 
     def _surely(self, offset: int, others: int) -> int:
         """others: of the copies with other times from the offset on, how many count. Second copies of unconsumed ones do not."""

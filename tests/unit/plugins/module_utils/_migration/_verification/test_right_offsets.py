@@ -67,6 +67,11 @@ def test_a_right_offset_is_not_objected_to(text: str, offset: int) -> None:
     assert found(text, offset).problems == ()
 
 
+def test_a_copy_with_another_time_is_a_repeat_if_records_of_one_time_lack_it() -> None:
+    (problem,) = found("S a@0 a@0 T a@0<0 a@1<1 C=1", 0).problems
+    assert problem.kind is ProblemKind.REPEATED
+
+
 def test_a_copy_of_a_record_before_the_limit_is_none_of_an_equal_record_within_it() -> None:
     source = f"S {numbered('p{n}@{t}', 26)} c@261 {numbered('p{n}@{t}', 45, 27)} c@451 {numbered('p{n}@{t}', 60, 46)}"
     copies = f"T {numbered('p{n}@{t}<{n}', 26)} c@261<26 {numbered('p{n}@{t}<{n}', 45, 27)}"
