@@ -25,9 +25,9 @@ API_VERSIONS, UNSUPPORTED_VERSION = 18, 35
 class Offer:
     """What the service leaves of Kafka.
 
-    hidden: requests that it does not know. capped: the highest version of others, or the lowest that the broker knows. raised:
-    the lowest version. address: from which the broker takes clients to come, so that ACLs can tell them from others. asked: what
-    a client has sent although it is not offered.
+    hidden: requests that it does not know. capped: the highest version of others, or the lowest that the broker knows.
+    raised: the lowest version. address: from which the broker takes clients to come, so that ACLs can tell them from
+    others. asked: what a client has sent although it is not offered.
     """
 
     hidden: t.Collection[str] = ()
@@ -37,7 +37,7 @@ class Offer:
     asked: set[str] = dataclasses.field(default_factory=set)
 
     def takes(self, frame: bytes) -> bool:
-        """Is this a request, and a version of it, that the service offers? Brokers refuse versions above their own themselves."""
+        """Is this a request, and a version of it, that the service offers? One above the cap is not looked for."""
         key, version = struct.unpack(">hh", frame[:4])
         name = next((each.name for each in ApiKey if each.value == key), "")
         taken = name not in self.hidden and version >= self.raised.get(name, 0)
