@@ -182,8 +182,9 @@ def _check_sasl(connection: Connection) -> None:
     if mechanism in ("GSSAPI", "KERBEROS"):
         raise _refusal(
             connection,
-            "Kerberos (GSSAPI) is not supported",
-            "let the brokers offer SCRAM-SHA-512, OAUTHBEARER or a listener with client certificates for the migration",
+            "Kerberos (GSSAPI) is not supported, because confluent-kafka, which reads the records, is built without it",
+            "let the same listener offer SCRAM-SHA-512 as well until the migration is over: add it to sasl.enabled.mechanisms of "
+            "the brokers, and a user with kafka-configs (docs/logging-in.md, Kerberos). Or use a listener with client certificates",
         )
     if mechanism == "AWS_MSK_IAM":
         raise _refusal(
