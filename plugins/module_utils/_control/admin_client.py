@@ -201,8 +201,8 @@ def attempt(
             elif time.monotonic() > begun + deadline:
                 raise exc.told(connection) from None
             say(
-                f"{connection}: a quota (controller_mutation_rate) lets no more changes of topics pass for {exc.seconds:.1f} s, "
-                f"{exc.first} is next"
+                f"{connection}: a quota (controller_mutation_rate) takes no changes of topics for {exc.seconds:.1f} s; "
+                f"topic {exc.first} is next"
             )
             time.sleep(exc.seconds)
         except ConnectionFailed as exc:

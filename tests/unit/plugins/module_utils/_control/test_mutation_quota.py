@@ -118,7 +118,7 @@ def test_every_topic_has_its_turn_at_any_rate(controller, monkeypatch, change, r
     quota, lines = controller(rate), []
     monkeypatch.setattr(admin_client, "tell_wait", lines.append)
     CHANGES[change]()
-    assert "a quota (controller_mutation_rate) lets no more changes of topics pass for" in lines[0] or rate == 20
+    assert "a quota (controller_mutation_rate) takes no changes of topics for" in lines[0] or rate == 20
     assert len(set(quota.taken)) == len(quota.taken) == len(NAMES)
     assert quota.now < 1.2 * len(NAMES) * PARTITIONS / rate + 5
 
