@@ -183,7 +183,7 @@ def _check_sasl(connection: Connection) -> None:
         raise _refusal(
             connection,
             "Kerberos (GSSAPI) is not supported, because confluent-kafka, which reads the records, is built without it",
-            "let the same listener offer SCRAM-SHA-512, too, until the migration is over: add it to sasl.enabled.mechanisms, and "
+            "let the listener offer SCRAM-SHA-512, too, until the migration is over: add it to sasl.enabled.mechanisms, and "
             "a user with kafka-configs (docs/logging-in.md, Kerberos). Or use a listener with client certificates",
         )
     if mechanism == "AWS_MSK_IAM":

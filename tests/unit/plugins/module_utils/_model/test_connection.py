@@ -77,7 +77,7 @@ def test_no_secret_is_told():
         ({**LOGIN, "sasl_mechanism": None}, "SASL_SSL needs sasl_mechanism"),
         ({**LOGIN, "sasl_mechanism": "scram_sha_512"}, "Did you mean SCRAM-SHA-512? Use one of"),
         ({**LOGIN, "sasl_mechanism": "MD5"}, "sasl_mechanism has an unknown value. Use one of PLAIN"),
-        ({**LOGIN, "sasl_mechanism": "GSSAPI"}, "is built without it. Let the same listener offer SCRAM-SHA-512"),
+        ({**LOGIN, "sasl_mechanism": "GSSAPI"}, "is built without it. Let the listener offer SCRAM-SHA-512"),
         ({**LOGIN, "sasl_mechanism": "AWS_MSK_IAM"}, "set sasl_mechanism to OAUTHBEARER and aws_region"),
         ({**LOGIN, "sasl_username": None}, "SCRAM-SHA-512 needs sasl_username"),
         ({**LOGIN, "sasl_password": ""}, "SCRAM-SHA-512 needs sasl_password"),
