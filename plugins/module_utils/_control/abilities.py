@@ -89,7 +89,8 @@ class Ability(enum.Enum):
         "0.11",
         "read the settings of topics",
         "A plan takes topics for compacted at the source and for stamped by the broker at the destination, so it reads more, "
-        "and some offsets are safe that could be exact. No topics can be promoted, and no backlog copied from these brokers",
+        "and some offsets are safe that could be exact. A copy creates topics with the settings of the destination's brokers: "
+        "create those yourself that need others. No topics can be promoted",
     )
     TRANSACTIONS = KnownSince(
         "AddPartitionsToTxn",

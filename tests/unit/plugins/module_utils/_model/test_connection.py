@@ -89,6 +89,14 @@ def test_no_secret_is_told():
             {**LOGIN, "sasl_mechanism": "OAUTHBEARER", "aws_region": "eu-west-1", "oauth_client_id": "x"},
             "aws_region and oauth_client_id are both given",
         ),
+        (
+            {**TLS, "security_protocol": "SASL_SSL", "sasl_mechanism": "OAUTHBEARER", "aws_role_arn": "arn"},
+            "a login with options of AWS needs aws_region. Set aws_region",
+        ),
+        (
+            {**LOGIN, "sasl_mechanism": "OAUTHBEARER", "oauth_token": "t"},
+            "sasl_username is given, but OAUTHBEARER logs in by a token. Set sasl_mechanism to one of PLAIN",
+        ),
         ({**SERVERS, "ssl_cafile": "ca.pem"}, "ssl_cafile is given, but PLAINTEXT does not encrypt"),
         ({**TLS, "ssl_cafile": "ca.pem", "ssl_ca": CERTIFICATE}, "ssl_cafile and ssl_ca are both given"),
         ({**TLS, "ssl_certfile": "c.pem", "ssl_cert": CERTIFICATE}, "ssl_certfile and ssl_cert are both given"),

@@ -55,7 +55,7 @@ def prepare(monkeypatch):
         patch(destination_topics.topics, "topic_ids", lambda _connection, names: dict.fromkeys(names, topic_id))
         patch(topic_making, "create_topics", create_topics)
         for module in (destination_topics, topic_making.configs):
-            patch(module, "topic_configs", lambda *_args: {"orders": TopicConfigs(effective, own)})
+            patch(module, "topic_configs", lambda *_args, **_how: {"orders": TopicConfigs(effective, own)})
         patch(suspended_settings, "alter_topic_configs", lambda *_args: None)
         return destination_topics.prepare(NOWHERE, [PLANNED], [].append if saved is None else saved.append)
 
@@ -96,7 +96,7 @@ def plan(monkeypatch):
 
     def plan(trial, own=None, replicas=1, copies=False):
         own = own or {}
-        monkeypatch.setattr(destination_topics, "topic_configs", lambda *_args: {"orders": TopicConfigs(own, own)})
+        monkeypatch.setattr(destination_topics, "topic_configs", lambda *_args, **_how: {"orders": TopicConfigs(own, own)})
         monkeypatch.setattr(destination_topics, "_check_replicas", lambda *_args: None)
         counts = [{"orders": 2}, {}]
         monkeypatch.setattr(destination_topics.topics, "partition_counts", lambda *_args: counts.pop(0))
