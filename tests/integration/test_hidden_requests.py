@@ -14,6 +14,7 @@ import typing as t
 from pathlib import Path
 
 import pytest
+from kafka.protocol.api_key import ApiKey
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.abilities import Ability
 from testbed.clients import Message, commit, committed, create_topic, produce
@@ -212,6 +213,25 @@ def test_what_cannot_be_done_without_is_named(clusters, migration, topic, reques
         if result.get("failed"):
             break
     assert re.search(REFUSED[request_name], result["msg"]), result["msg"]
+
+
+def test_a_request_that_is_lost_during_a_run_is_named_and_nothing_is_written(clusters, migration, records, topic):
+    migration.plan(topic)
+
+    class LosesCommits(Offer):
+        def takes(self, frame):
+            if int.from_bytes(frame[:2], "big") == ApiKey.OffsetFetch.value:
+                clusters.hide(Offer(("OffsetCommit",)))
+            return super().takes(frame)
+
+    clusters.offer.__class__ = LosesCommits
+    try:
+        message = migration.commit(via=run)["msg"]
+    finally:
+        clusters.offer.__class__ = Offer
+    assert re.search(REFUSED["OffsetCommit"], message)
+    clusters.hide(Offer())
+    assert committed(clusters.destination, topic) == {(records, 0): (1, ""), (records, 1): (1, "")}
 
 
 def test_patterns_need_a_list_of_groups(clusters, migration):

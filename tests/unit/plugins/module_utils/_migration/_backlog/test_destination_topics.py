@@ -179,3 +179,10 @@ def test_a_topic_in_a_format_without_transactions_is_refused_in_the_plan(plan, m
     else:
         assert plan(trial, copies=True) is not None
     assert plan(trial, copies=False) is not None
+
+
+def test_a_topic_that_is_there_is_suspended_without_the_settings_of_a_source_that_tells_none():
+    existing = {"cleanup.policy": "delete", "message.timestamp.type": "CreateTime", "max.message.bytes": "1000"}
+    existing |= {"retention.bytes": "-1", "retention.ms": "600000"}
+    found = suspended_settings.to_suspend(TopicConfigs({}, {}), TopicConfigs(existing, {"retention.ms": "600000"}))
+    assert found == {"retention.ms": Suspended("600000", "-1")}
