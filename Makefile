@@ -21,7 +21,7 @@ VERSION ?= 4.3.0
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java chromium demo check test integration molecule lint format docs docs-roles bench attack faults soak matrix lock package clean
+.PHONY: help setup java chromium demo check test integration molecule lint format docs bench attack faults soak matrix lock package clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1|/p' Makefile | while IFS='|' read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done
@@ -56,14 +56,12 @@ molecule: setup  ## the users' stories, by molecule on real brokers
 lint: .venv/.complete  ## formatting, types, import rules, YAML and Ansible's conventions
 	@$(PYTEST) tests/quality/test_lint.py
 
-format: .venv/.complete  ## let ruff put the Python files in order
+format: .venv/.complete  ## put the Python files in order, and declare the roles' variables as the modules declare their options
 	@$(PYTHON) -m ruff check --fix . ; $(PYTHON) -m ruff format .
+	@$(PROGRAM) tools/role_options.py
 
 docs: .venv/.complete  ## the documentation site: every page, module, role and playbook, in .cache/docs/html
 	@$(PYTHON) docs/site/build.py .cache/docs
-
-docs-roles: .venv/.complete  ## describe the roles' variables with the words of the modules' documentation
-	@$(PROGRAM) tools/role_docs.py
 
 bench: setup  ## print how fast it is, side by side with plain reading
 	@$(PROGRAM) tests/benchmark/run.py

@@ -181,6 +181,12 @@ members:
       type: str
       returned: success
       sample: 10.0.0.7
+skipped_groups:
+  description: Those of RV(active_groups) that O(on_active_group=skip_group) has left out.
+  returned: success
+  type: list
+  elements: str
+  sample: []
 left_out_groups:
   description:
     - Groups that match a pattern but were left out because of an exclude pattern, their type or O(on_active_group), and
@@ -285,6 +291,7 @@ def take(module: Module) -> dict[str, t.Any]:
         "members": [
             {"group": group, **member._asdict()} for group, its in sorted(taken.members.items()) for member in its
         ],
+        "skipped_groups": list(taken.skipped),
         "left_out_groups": sorted({*taken.left_out_groups, *taken.not_consumer_groups, *taken.skipped}),
         "left_out_topics": list(taken.left_out_topics),
         "left_out": left_out(taken.snapshot.left_out),

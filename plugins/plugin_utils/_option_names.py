@@ -21,8 +21,8 @@ OTHER_NAMES = {
     "kafka_backlog_copy": {"state: absent": "phase: remove"},
     "kafka_group_offsets": {"on_active_group": "on_active_source"},
     "kafka_group_removal": {"on_active_group": "on_active_source"},
-    "kafka_migration_history": {"keep": "keep_history"},
     "kafka_migration_info": {"creates_topics": "promote_topics", "on_active_group": "on_active_source"},
+    "kafka_migration_run": {"keep": "keep_history", "report": "write_report"},
     "kafka_offset_commit": {"everything": "rollback_all"},
     "kafka_offset_verify": {"limit": "verify_limit", "method": "verify"},
 }

@@ -167,7 +167,9 @@ def test_no_alias_of_a_type_has_the_name_of_a_class() -> None:
 def test_every_module_has_a_unit_test_of_its_own() -> None:
     modules = {file.stem for file in (PLUGINS / "modules").glob("*.py")}
     tested = {file.stem.removeprefix("test_") for file in (ROOT / "tests/unit/plugins/modules").glob("test_kafka_*.py")}
-    assert modules == tested
+    assert modules <= tested
+    # What is too much for one file begins with the name of the module.
+    assert {name for name in tested if not name.startswith(tuple(modules))} == set()
 
 
 @pytest.mark.parametrize(

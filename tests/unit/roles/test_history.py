@@ -43,20 +43,14 @@ def common(tasks_from, home, **variables):
 def end(controller, home):
     """Play the end of a run that holds its directory, with these results of its tasks. python: runs the modules."""
 
-    def play(*results, python=None, words=(), then=(), **variables):
-        plain = {
-            "source": "onprem",
-            "destination": "onprem",
-            "selection": {},
-            "planned": {},
-            "committed": {},
-            **variables,
-        }
+    def play(*, python=None, words=(), then=(), **variables):
+        results = {step: variables.pop(step) for step in ("plan", "commit", "groups", "rollback") if step in variables}
+        plain = {"source": "onprem", "destination": "onprem", "selection": {}, **variables}
         block = {
             "name": "Run",
-            "environment": "{{ __common_lease.environment | default({}) }}",
-            "block": [common("directory", home), *then],
-            "always": [common("finish", home, results=list(results), verifications=[], **plain)],
+            "environment": "{{ __common_begun.environment | default({}) }}",
+            "block": [common("begin", home), *then],
+            "always": [common("end", home, results=results, **plain)],
         }
         extra = {} if python is None else {"ansible_python_interpreter": str(python)}
         play = {"name": "Play", "hosts": "onprem", "gather_facts": False, "vars": extra, "tasks": [block]}
@@ -67,56 +61,56 @@ def end(controller, home):
     return play
 
 
+FAILED = {"failed": True, "msg": "no broker answers"}
+
+
 @pytest.mark.parametrize(
     ("results", "kept"),
     [
-        ([{"changed": False}, {"changed": True}], 1),
-        ([{"changed": False}, {"failed": True, "msg": "no broker answers"}], 1),
-        ([{"changed": False}, {}], 0),
-        ([], 0),
+        ({"plan": {"changed": False}, "commit": {"changed": True}}, 1),
+        ({"plan": FAILED}, 1),
+        ({"plan": {"changed": False}, "commit": {}}, 0),
+        ({}, 0),
     ],
 )
 def test_a_run_keeps_its_files_if_it_has_changed_something_or_failed(end, controller, results, kept):
-    assert done(end(*results)).changed == 0
+    assert done(end(**results)).changed == 0
     assert len(controller.history()) == kept
-    assert done(end(*results, words=["--check"])).changed == 0
+    assert done(end(**results, words=["--check"])).changed == 0
     assert len(controller.history()) == kept
 
 
 @pytest.mark.parametrize(
-    ("committed", "said"),
+    ("results", "said"),
     [
-        ({}, "The run failed, and changed no committed offset."),  # it has not come so far
-        ({"failed": True, "written": 0}, "The run failed, and changed no committed offset."),
-        ({"failed": True}, "The run failed. 0 of 0"),  # what it has written is not known
+        ({"plan": FAILED}, "The run failed, and changed no committed offset."),  # it has not come so far
+        ({"commit": {**FAILED, "written": 0}}, "The run failed, and changed no committed offset."),
+        ({"commit": FAILED}, "The run failed. 0 of 0"),  # what it has written is not known
     ],
 )
-def test_the_report_of_a_failed_run_says_that_it_changed_nothing_if_that_is_known(end, home, committed, said):
-    done(end({"failed": True, "msg": "no broker answers"}, report=True, committed=committed))
+def test_the_report_of_a_failed_run_says_that_it_changed_nothing_if_that_is_known(end, home, results, said):
+    done(end(report=True, **results))
     assert said in (home / "report.md").read_text()
 
 
 @pytest.mark.parametrize(
-    ("restored", "said"),
+    ("results", "said"),
     [
-        ({}, "The rollback failed, and changed nothing."),
-        ({"failed": True}, "The rollback failed, perhaps after it had restored some offsets."),
+        ({"plan": FAILED}, "The rollback failed, and changed nothing."),
+        ({"groups": FAILED}, "The rollback failed, perhaps after it had restored some offsets."),
     ],
 )
-def test_a_rollback_that_fails_as_it_makes_groups_again_may_have_changed_something(end, home, restored, said):
-    note = {"ansible.builtin.set_fact": {"__common_restored": restored}}
-    why = {"failed": True, "msg": "no broker answers"}
-    done(end(why, then=[note], report=True, phase="rollback", report_files=["receipt.json"]))
+def test_a_rollback_that_fails_as_it_makes_groups_again_may_have_changed_something(end, home, results, said):
+    done(end(**results, report=True, phase="rollback", report_files=["receipt.json"]))
     assert said in (home / "report.md").read_text()
 
 
 @pytest.mark.parametrize(("everything", "said"), [(True, "rollback_all"), (False, "reset_group_patterns")])
 def test_the_report_of_a_rollback_of_everything_selects_no_group(end, home, everything, said):
-    why = {"failed": True, "msg": "no broker answers"}
     selection = {"groups": ["billing"], "group_patterns": [".*"]}
     done(
         end(
-            why,
+            plan=FAILED,
             report=True,
             phase="rollback",
             rollback_all=everything,
@@ -128,20 +122,19 @@ def test_the_report_of_a_rollback_of_everything_selects_no_group(end, home, ever
 
 
 def test_a_run_that_has_failed_and_written_nothing_says_so_in_the_name_of_its_folder(end, controller, home):
-    failure = {"failed": True, "msg": "the group does not exist"}
-    done(end({"changed": True}))
-    done(end({"changed": True}, failure))  # a snapshot
+    done(end(plan={"changed": True}))
+    done(end(plan={"changed": True}, commit=FAILED))
     (home / "receipt.json").write_text("another one")
-    done(end(failure))
+    done(end(commit=FAILED))
     assert sorted(controller.phases()) == ["reset", "reset", "reset-failed"]
 
 
 def test_the_report_of_another_run_is_not_kept(end, controller, home):
     (home / "report.md").write_text("another run's")
-    output = done(end({"changed": True}, report=True, selection={"group": ["billing"]})).output
+    output = done(end(plan={"changed": True}, report=True, selection={"group": ["billing"]})).output
     assert "No report was written." in output
     assert (home / "report.md").read_text() == "another run's"
-    done(end({"changed": True}, report=True))
+    done(end(plan={"changed": True}, report=True))
     assert [(folder / "report.md").exists() for folder in controller.history()] == [False, True]
 
 
@@ -163,7 +156,7 @@ def test_a_full_file_system_leaves_no_part_of_a_folder_and_the_run_ends_as_it_wo
     (home / "receipt.json").write_text("x" * 5 * MEGABYTE)
     reason = "the reason of the run"
     then = [{"name": "Fail", "ansible.builtin.fail": {"msg": reason}}] if ending == "fails" else []
-    played = end({"changed": True}, python=full, then=then)
+    played = end(plan={"changed": True}, python=full, then=then)
     output = done(played).output if ending == "succeeds" else failed(played)
     assert (reason in output) == (ending == "fails")
     assert "Warning: the history lacks this run, which ends as it would have without." in output

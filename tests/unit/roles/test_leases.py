@@ -9,12 +9,12 @@ import typing as t
 import pytest
 import yaml
 
-from tools.role_docs import ROOT
+from tools.role_options import ROOT
 
-ENVIRONMENT = "{{ __common_lease.environment | default({}) }}"
+ENVIRONMENT = "{{ __common_begun.environment | default({}) }}"
 FILES = sorted((ROOT / "roles").glob("*/tasks/*.yml"))
-HOLDS = {"lease.yml", "directory.yml", "directory"}
-RELEASES = {"release.yml", "remove_scratch.yml", "remove_scratch", "finish.yml", "finish"}
+BEGINS = {"begin.yml", "begin"}
+ENDS = {"end.yml", "end"}
 Task = dict[str, t.Any]
 
 
@@ -36,19 +36,11 @@ def blocks(tasks: list[Task]) -> t.Iterator[Task]:
                 yield from blocks(task.get(part, []))
 
 
-def tasks_of(tasks: list[Task]) -> t.Iterator[Task]:
-    """All tasks, also those in blocks."""
-    for task in tasks:
-        yield task
-        for part in ("block", "rescue", "always"):
-            yield from tasks_of(task.get(part, []))
-
-
 HOLDING = [
     pytest.param(block, id=f"{file.parents[1].name}-{file.stem}")
     for file in FILES
     for block in blocks(yaml.safe_load(file.read_text()))
-    if HOLDS & {called(task) for task in block["block"]}
+    if BEGINS & {called(task) for task in block["block"]}
 ]
 
 
@@ -60,33 +52,15 @@ def test_every_role_that_writes_files_holds_its_directory():
 
 @pytest.mark.parametrize("block", HOLDING)
 def test_the_tasks_in_between_know_their_run(block):
-    assert called(block["block"][0]) in HOLDS
+    assert called(block["block"][0]) in BEGINS
     assert block["environment"] == ENVIRONMENT
 
 
 @pytest.mark.parametrize("block", HOLDING)
 def test_the_directory_is_released_however_the_run_ends(block):
-    releases = [task for task in block["always"] if called(task) in RELEASES]
+    releases = [task for task in block["always"] if called(task) in ENDS]
     assert len(releases) == 1
     assert "when" not in releases[0]
-
-
-def test_whatever_holds_a_directory_keeps_its_history():
-    missing = [
-        block.id
-        for block in HOLDING
-        if not {"finish", "finish.yml", "keep_history", "keep_history.yml"}
-        & {called(task) for task in block.values[0]["always"]}
-    ]
-    assert missing == []
-
-
-def test_one_file_says_what_is_kept():
-    """Whoever imports it says which results count, and no more: no condition, no phase but a rollback's."""
-    for file in FILES:
-        for task in tasks_of(yaml.safe_load(file.read_text())):
-            if called(task) in ("keep_history", "keep_history.yml"):
-                assert "when" not in task, file
 
 
 def conditions(task: Task) -> list[str]:
@@ -98,7 +72,7 @@ def conditions(task: Task) -> list[str]:
 def test_a_role_that_ends_before_its_always_releases_the_directory_first(file):
     *_tasks, release, end = yaml.safe_load((ROOT / "roles" / file).read_text())
     assert end["ansible.builtin.meta"] == "end_role"
-    assert called(release) in RELEASES
+    assert called(release) in ENDS
     assert conditions(release) == conditions(end)
 
 

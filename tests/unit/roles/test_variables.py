@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The roles' variables are the modules' options: the same names, types, choices and defaults."""
+"""Each variable of a role is used, and each phase has its steps."""
 
 from __future__ import annotations
 
@@ -9,55 +9,18 @@ import re
 import pytest
 import yaml
 
-from tools import role_docs
+from tools import role_options
 
-ROOT = role_docs.ROOT
-Options = role_docs.Options
-
-# A snapshot alone harms nobody; a new group inside one cluster should have committed nothing; a reset was asked for.
-OTHER_DEFAULTS = {
-    "on_active_source": "fail",
-    "idle_wait": 5,
-    "group_clone_on_advance": "fail",
-    "group_reset_on_rewind": "rewind",
-    "group_migration_on_new_records": "fail",
-    "group_migration_on_still_written": "note",
-}
-NO_DEFAULT = {"group_migration_wait_for_replication"}  # it depends on the phase
-NOT_OFFERED = {"group_migration_strategy": {"reset"}}  # the role group_reset does that
-OPTIONS = [
-    pytest.param(role, variable, option, id=f"{role}-{module}.{variable}")
-    for role in role_docs.ROLES
-    for module, variable, option in role_docs.passed_on(role)
-]
+ROOT = role_options.ROOT
+Options = role_options.Options
 
 
 def specified(role: str) -> Options:
-    options: Options = yaml.safe_load(role_docs.specification(role).read_text())["argument_specs"]["main"]["options"]
+    options: Options = yaml.safe_load(role_options.specification(role).read_text())["argument_specs"]["main"]["options"]
     return options
 
 
-def said(option: Options, inner: str) -> Options:
-    return {
-        "type": option["type"],
-        "elements": option.get("elements"),
-        "choices": sorted(option.get("choices") or []),
-        "default": option.get("default"),
-        "options": {name: said(each, inner) for name, each in (option.get(inner) or {}).items()},
-    }
-
-
-@pytest.mark.parametrize(("role", "name", "option"), OPTIONS)
-def test_every_option_of_the_modules_is_a_variable_of_the_role(role, name, option):
-    default = OTHER_DEFAULTS.get(f"{role}_{name}", OTHER_DEFAULTS.get(name))
-    expected = said(option, "suboptions") | ({"default": default} if default is not None else {})
-    if f"{role}_{name}" in NO_DEFAULT:
-        expected["default"] = None
-    expected["choices"] = sorted(set(expected["choices"]) - NOT_OFFERED.get(f"{role}_{name}", set()))
-    assert said(specified(role)[f"{role}_{name}"], "options") == expected
-
-
-@pytest.mark.parametrize("role", role_docs.ROLES)
+@pytest.mark.parametrize("role", role_options.ROLES)
 def test_every_variable_is_used(role):
     folder = ROOT / "roles" / role
     tasks = "".join(

@@ -101,12 +101,6 @@ def test_every_secret_is_masked_and_nothing_else(name, accepted):
     options = accepted(name)
     masked = {option for option, spec in leaves(options) if spec.get("no_log")}
     its = {"spark": {"remote"}, "rest": {"password"}}
-    if name in (
-        "kafka_migration_lease",
-        "kafka_migration_history",
-    ):  # they are about files alone
-        assert not masked
-        return
     assert masked == SECRETS.union(*(secrets for option, secrets in its.items() if option in options))
 
 

@@ -19,7 +19,7 @@ from ansible_collections.streamshift.kafka.plugins.plugin_utils._option_names im
     variables,
     without_collections,
 )
-from tools import role_docs
+from tools import role_options
 
 ROOT = Path(__file__).parents[4]
 PROGRAM = Path(sys.executable).parent / "ansible-playbook"
@@ -35,7 +35,7 @@ def names(module, role, phase=None):
     ("role", "module", "variable", "option"),
     [
         pytest.param(role, module, variable, option, id=f"{role}-{module}.{option}")
-        for role, modules in role_docs.ROLES.items()
+        for role, modules in role_options.ROLES.items()
         for module, options in modules.items()
         for option in options
         for variable in [f"{role}_{OTHER_NAMES.get(module, {}).get(option, option)}"]

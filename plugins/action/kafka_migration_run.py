@@ -11,14 +11,16 @@ from ansible.errors import AnsibleActionFail
 from ..module_utils._migration.processes import process_namespace, start_ticks, started
 from ..plugin_utils._option_names import OptionNamesActionModule
 
+_ROWS = frozenset({"entries", "diff", "readiness", "invocation", "ranges", "topics", "groups", "members"})
+
 
 class ActionModule(OptionNamesActionModule):
-    """Run kafka_migration_lease for the process of ansible-playbook, which forks one like this for each task."""
+    """Run kafka_migration_run for the process of ansible-playbook, which forks one like this for each task."""
 
     _supports_async = False
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None, **more: t.Any) -> dict[str, t.Any]:
-        """Name that process to the module, which may run on another machine."""
+        """Name that process to the module, which may run on another machine, and give it what it reads of the results."""
         of_collection = getattr(self._task._role, "_role_collection", None) == "streamshift.kafka"
         if of_collection and self._task.check_mode and not (task_vars or {}).get("ansible_check_mode"):
             raise AnsibleActionFail(
@@ -33,4 +35,14 @@ class ActionModule(OptionNamesActionModule):
             "ticks": start_ticks(process),
             "started": started(process),
         }
+        given = self._task.args.get("results")
+        if isinstance(given, dict):
+            more["results"] = {step: _short(result) for step, result in given.items()}
         return super().run(tmp, task_vars, holder=holder, **more)
+
+
+def _short(result: t.Any) -> t.Any:
+    """A result without the rows of its groups and partitions, which may be very many."""
+    if not isinstance(result, dict):
+        return result
+    return {name: value for name, value in result.items() if name not in _ROWS}

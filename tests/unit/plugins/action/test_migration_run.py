@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from ansible.plugins.action import ActionBase
 
-from ansible_collections.streamshift.kafka.plugins.action.kafka_migration_lease import ActionModule
+from ansible_collections.streamshift.kafka.plugins.action.kafka_migration_run import ActionModule
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import processes
 
 ROOT = Path(__file__).parents[4]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""kafka_migration_report writes two files beside those of the migration, and is never changed."""
+"""kafka_migration_run writes two files beside those of the migration, and is never changed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control import 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import log_bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import ConnectionFailed, NotAuthorized
-from ansible_collections.streamshift.kafka.plugins.modules import kafka_migration_report
+from ansible_collections.streamshift.kafka.plugins.modules import kafka_migration_run
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._module._report.migration import (
     ENTRIES,
     texts_of,
@@ -30,7 +30,9 @@ def migration(tmp_path):
 
 
 def test_two_files_are_written_for_their_owner_alone_and_nothing_is_changed(run_module, migration):
-    result = run_module(kafka_migration_report, directory=str(migration), role="group_migration", phase="migrate")
+    result = run_module(
+        kafka_migration_run, state="reported", directory=str(migration), role="group_migration", phase="migrate"
+    )
     assert not result["changed"] and result["headline"].startswith("Committed: 3 of 5 group-partitions")
     page, ticket = migration / "report.html", migration / "report.md"
     assert (result["html"], result["markdown"]) == (str(page), str(ticket))
@@ -40,30 +42,29 @@ def test_two_files_are_written_for_their_owner_alone_and_nothing_is_changed(run_
 
 def test_check_mode_returns_the_same_and_writes_nothing(run_module, migration):
     before = sorted(migration.iterdir())
-    predicted = run_module(kafka_migration_report, check=True, directory=str(migration))
+    predicted = run_module(kafka_migration_run, state="reported", check=True, directory=str(migration))
     assert sorted(migration.iterdir()) == before
-    assert run_module(kafka_migration_report, directory=str(migration)) == predicted
+    assert run_module(kafka_migration_run, state="reported", directory=str(migration)) == predicted
 
 
 def test_the_report_says_who_ran_it_and_how_long_the_steps_took(run_module, migration):
-    steps = [{"name": "plan", "seconds": 2, "records": 66}, {"name": "read back", "seconds": 0.25}]
-    result = run_module(kafka_migration_report, directory=str(migration), ran_by="mia", steps=steps)
+    results = {"plan": {"seconds": 2, "records_read": 66}, "verify": {}, "read back": {"seconds": 0.25}}
+    result = run_module(kafka_migration_run, state="reported", directory=str(migration), ran_by="mia", results=results)
     ticket = (migration / "report.md").read_text()
     assert not result["changed"] and "| Run by | `mia` |" in ticket
     assert "| plan | 2.0 s | 66 | 33 |" in ticket and "| read back | 0.2 s |  |  |" in ticket
 
 
 def test_a_run_that_has_written_nothing_says_so(run_module, migration):
-    result = run_module(kafka_migration_report, directory=str(migration), written=0)
+    results = {"commit": {"written": 0}}
+    result = run_module(kafka_migration_run, state="reported", directory=str(migration), results=results)
     assert result["headline"].startswith("Nothing to change: 3 of 5 group-partitions")
-    result = run_module(kafka_migration_report, directory=str(migration), written=-1)
-    assert result["failed"] and result["msg"] == "written is -1. Give 0 or more."
 
 
-@pytest.mark.parametrize("wrong", [{"seconds": -1}, {"seconds": "nan"}, {"seconds": 1, "records": -1}])
-def test_a_step_that_cannot_be_meant_is_refused(run_module, migration, wrong):
-    result = run_module(kafka_migration_report, directory=str(migration), steps=[{"name": "plan", **wrong}])
-    assert result["failed"] and "the step 'plan' of steps has" in result["msg"]
+@pytest.mark.parametrize("wrong", [3, ["plan"], {"seconds": "soon"}])
+def test_what_is_no_result_is_refused(run_module, migration, wrong):
+    result = run_module(kafka_migration_run, state="reported", directory=str(migration), results={"plan": wrong})
+    assert result["failed"] and "'plan' in results is no result of a module" in result["msg"]
 
 
 def cluster(port=1, **more):
@@ -80,7 +81,7 @@ def test_the_lag_is_read_from_the_clusters_that_are_given(run_module, migration,
 
     monkeypatch.setattr(log_bounds, "bounds_as_far_as_known", bounds)
     both = {"source_cluster": cluster(), "destination_cluster": cluster(request_timeout=2)}
-    result = run_module(kafka_migration_report, directory=str(migration), **both)
+    result = run_module(kafka_migration_run, state="reported", directory=str(migration), **both)
     # Only partitions with an offset are asked for: others are perhaps not there.
     assert asked == {
         "source cluster": (["clicks-0", "orders-0", "orders-1"], 5, 5),
@@ -105,7 +106,7 @@ def test_a_cluster_that_does_not_tell_its_log_ends_fails_nothing(run_module, mig
         return "another", {}
 
     monkeypatch.setattr(log_bounds, "bounds_as_far_as_known", bounds)
-    result = run_module(kafka_migration_report, directory=str(migration), source_cluster=cluster())
+    result = run_module(kafka_migration_run, state="reported", directory=str(migration), source_cluster=cluster())
     (note,) = result["notes"]
     assert result["note_kinds"] == ["log_ends_missing"]
     assert note.startswith("The log ends of the source cluster are missing: ") and said in note
@@ -116,7 +117,7 @@ def test_a_cluster_that_is_down_costs_a_note_without_a_secret(run_module, migrat
     monkeypatch.setattr(admin_client, "CONNECT_SECONDS", 0.3)
     login = {"security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "PLAIN", "sasl_username": "mia"}
     down = cluster(**login, sasl_password="s3cret-password")
-    result = run_module(kafka_migration_report, directory=str(migration), destination_cluster=down)
+    result = run_module(kafka_migration_run, state="reported", directory=str(migration), destination_cluster=down)
     assert "The log ends of the destination cluster are missing: " in result["notes"][0]
     written = "".join(path.read_text() for path in migration.iterdir())
     assert "s3cret" not in written and "s3cret" not in json.dumps(result)
@@ -124,7 +125,7 @@ def test_a_cluster_that_is_down_costs_a_note_without_a_secret(run_module, migrat
 
 def test_partitions_that_are_not_there_are_named(run_module, migration, monkeypatch):
     monkeypatch.setattr(log_bounds, "bounds_as_far_as_known", lambda *_arguments: ("source-id", {}))
-    result = run_module(kafka_migration_report, directory=str(migration), source_cluster=cluster())
+    result = run_module(kafka_migration_run, state="reported", directory=str(migration), source_cluster=cluster())
     assert (
         "3 of 3 partitions do not exist" in result["notes"][0] and "clicks-0, orders-0, orders-1." in result["notes"][0]
     )
@@ -132,7 +133,7 @@ def test_partitions_that_are_not_there_are_named(run_module, migration, monkeypa
 
 def test_a_cluster_that_cannot_be_meant_is_refused(run_module, migration):
     result = run_module(
-        kafka_migration_report, directory=str(migration), source_cluster=cluster(sasl_mechanism="PLAIN")
+        kafka_migration_run, state="reported", directory=str(migration), source_cluster=cluster(sasl_mechanism="PLAIN")
     )
     assert (
         result["failed"] and result["msg"].startswith("source cluster: ") and not (migration / "report.html").exists()
@@ -140,25 +141,27 @@ def test_a_cluster_that_cannot_be_meant_is_refused(run_module, migration):
 
 
 def test_an_empty_directory_gets_a_report_that_says_so(run_module, tmp_path):
-    result = run_module(kafka_migration_report, directory=str(tmp_path))
+    result = run_module(kafka_migration_run, state="reported", directory=str(tmp_path))
     assert result["headline"] == "There is no plan yet." and "snapshot.json, plan.json" in result["notes"][0]
     assert result["note_kinds"] == ["file_missing"]
 
 
 def test_a_file_that_does_not_belong_to_the_others_is_refused_or_left_out(run_module, migration):
     (migration / "snapshot.json").write_text(texts_of(ENTRIES[:1])["snapshot.json"], encoding="utf-8")
-    refused = run_module(kafka_migration_report, directory=str(migration))
+    refused = run_module(kafka_migration_run, state="reported", directory=str(migration))
     assert refused["failed"] and "another snapshot" in refused["msg"] and not (migration / "report.html").exists()
-    result = run_module(kafka_migration_report, directory=str(migration), on_mismatch="leave_out")
+    result = run_module(kafka_migration_run, state="reported", directory=str(migration), on_mismatch="leave_out")
     kinds = dict(zip(result["notes"], result["note_kinds"], strict=True))
     assert [kind for note, kind in kinds.items() if "another snapshot" in note] == ["file_left_out"]
 
 
 def test_a_directory_that_is_missing_is_refused(run_module, tmp_path):
-    result = run_module(kafka_migration_report, directory=str(tmp_path / "none"))
+    result = run_module(kafka_migration_run, state="reported", directory=str(tmp_path / "none"))
     assert result["failed"] and "is no directory" in result["msg"]
 
 
 def test_a_selection_that_is_none_is_refused(run_module, migration):
-    result = run_module(kafka_migration_report, directory=str(migration), selection={"group": ["billing"]})
+    result = run_module(
+        kafka_migration_run, state="reported", directory=str(migration), selection={"group": ["billing"]}
+    )
     assert result["failed"] and "'group'" in result["msg"]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""kafka_migration_history keeps whole folders, the last ones, and touches nothing that is not its own."""
+"""The end of a run keeps whole folders, the last ones, touches nothing that is not its own, and releases the directory."""
 
 from __future__ import annotations
 
@@ -10,16 +10,19 @@ import os
 import pathlib
 import re
 import resource
+import socket
 
 import pytest
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.processes import process_namespace
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import history, lease
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.lease import Lease
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.leases import VARIABLE
-from ansible_collections.streamshift.kafka.plugins.modules import kafka_migration_history
+from ansible_collections.streamshift.kafka.plugins.modules import kafka_migration_run
 
 # Bytes that are no text: a run that fails because a file is damaged needs its history, too.
-CONTENTS = {"plan.json": b"plan", "receipt.json": b"\xff damaged", "report.html": b"page"}
+CONTENTS = {"plan.json": b"plan", "receipt.json": b"\xff damaged"}
+HOLDER = {"host": "controller", "namespace": "pid:[1]", "process": 4711, "ticks": 903114, "started": 0.0}
+NEWS = {"commit": {"changed": True}}
 
 
 @pytest.fixture
@@ -27,7 +30,7 @@ def home(tmp_path):
     """A directory with files of a migration, and others."""
     folder = tmp_path / "migration"
     folder.mkdir()
-    for name, content in {**CONTENTS, "lease.json.old": b"", "my-notes.txt": b"mine"}.items():
+    for name, content in {**CONTENTS, "lease.json.old": b"", "report.html": b"another run's"}.items():
         (folder / name).write_bytes(content)
     return folder
 
@@ -36,8 +39,11 @@ def home(tmp_path):
 def keep(run_module, home):
     """Keep the files of a run in home."""
 
-    def kept(phase="migrate", check=False, **options):
-        return run_module(kafka_migration_history, check=check, directory=str(home), phase=phase, **options)
+    def kept(phase="migrate", check=False, failed=False, **options):
+        given = {"report": False, "results": {"commit": {"failed": True, "msg": "no"}} if failed else NEWS, **options}
+        return run_module(
+            kafka_migration_run, state="ended", check=check, directory=str(home), phase=phase, holder=HOLDER, **given
+        )
 
     return kept
 
@@ -51,7 +57,7 @@ def earlier(home, *names):
 def test_the_files_of_a_run_are_kept_for_their_owner_alone(keep, home):
     result = keep()
     folder = home / "history" / os.path.basename(result["folder"])
-    assert result["changed"] and result["files"] == list(CONTENTS) and result["removed"] == []
+    assert not result["changed"] and result["kept"] == list(CONTENTS) and result["removed"] == []
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == CONTENTS
     assert {path.stat().st_mode & 0o777 for path in (folder, folder.parent)} == {0o700}
     assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
@@ -61,19 +67,20 @@ def test_the_files_of_a_run_are_kept_for_their_owner_alone(keep, home):
     assert age < datetime.timedelta(minutes=1)
     # Later runs replace the files, and not what is kept.
     (home / "plan.json").write_bytes(b"next")
-    assert keep(report=False)["files"] == ["plan.json", "receipt.json"]
+    keep()
     assert (folder / "plan.json").read_bytes() == b"plan"
 
 
 def test_check_mode_predicts_and_changes_nothing(keep, home):
     predicted = keep(check=True)
-    assert predicted["changed"] and not (home / "history").exists()
+    assert predicted["folder"] and not (home / "history").exists()
     real = keep()
-    assert {**predicted, "folder": None} == {**real, "folder": None}
+    assert {**predicted, "folder": None, "dry_run": False} == {**real, "folder": None}
 
 
 def test_a_directory_without_files_gets_no_history(run_module, tmp_path):
-    result = run_module(kafka_migration_history, directory=str(tmp_path), phase="migrate")
+    given = {"directory": str(tmp_path), "phase": "migrate", "holder": HOLDER, "report": False, "results": NEWS}
+    result = run_module(kafka_migration_run, state="ended", **given)
     assert (result["changed"], result["folder"]) == (False, None) and list(tmp_path.iterdir()) == []
 
 
@@ -136,14 +143,14 @@ def test_the_files_of_every_role_are_kept(keep, home):
     assert {"connect-receipt.json", "topics.json", "copy.json"} < named
     for name in named:
         (home / name).write_text(name)
-    assert named <= set(keep()["files"])
+    assert named <= set(keep()["kept"])
 
 
 def test_the_last_runs_stay_after_the_clock_went_back(keep, home):
     """Each new folder is named after the newest one, so what goes is what is oldest, and the last name is the last run's."""
     of_the_future = [f"2999-01-01T00000{second}Z-migrate" for second in range(3)]
     earlier(home, *of_the_future)
-    made = [os.path.basename(keep(keep=4, report=False)["folder"]) for _run in range(3)]
+    made = [os.path.basename(keep(keep=4)["folder"]) for _run in range(3)]
     assert made == [f"2999-01-01T00000{second}Z-migrate" for second in (3, 4, 5)]
     assert sorted(os.listdir(home / "history")) == [of_the_future[2], *made]
     now = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
@@ -183,8 +190,9 @@ def test_of_a_directory_that_is_full_in_the_middle_no_part_stays_and_nothing_old
     (home / "receipt.json").write_bytes(b"x" * 100_000)
     with room_for(50_000):
         result = keep(keep=1)
-    assert result["failed"] and result["failure"]["kind"] == "file_unusable"
-    assert "the files of this run cannot be kept in" in result["msg"] and "File too large" in result["msg"]
+    (said,) = result["said"]
+    assert said.startswith("Warning: the history lacks this run") and "To keep no history, set keep to 0." in said
+    assert "the files of this run cannot be kept in" in said and "File too large" in said
     assert os.listdir(home / "history") == ["2026-01-01T000000Z-migrate"]
     assert keep(keep=1)["removed"] == ["2026-01-01T000000Z-migrate"]
 
@@ -205,50 +213,58 @@ def test_a_history_that_is_none_is_refused(keep, home, tmp_path, kind):
         (tmp_path / "elsewhere").mkdir()
         (home / "history").symlink_to(tmp_path / "elsewhere")
     result = keep()
-    assert result["failed"] and f"{home}/history cannot be used" in result["msg"]
+    assert f"{home}/history cannot be used" in result["said"][0] and "failed" not in result
     assert not list(tmp_path.glob("elsewhere/*"))
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"keep": 0}, "keep is 0"),
+        ({"keep": -1}, "keep is -1"),
         ({"phase": "../up"}, "phase is '../up'"),
         ({"phase": ""}, "phase is ''"),
         ({"directory": "/nowhere/at/all"}, "/nowhere/at/all"),
     ],
 )
 def test_wrong_options_are_refused_before_anything_is_written(run_module, home, options, said):
-    result = run_module(kafka_migration_history, **{"directory": str(home), "phase": "migrate", **options})
+    given = {"directory": str(home), "phase": "migrate", "holder": HOLDER, "results": NEWS, **options}
+    result = run_module(kafka_migration_run, state="ended", **given)
     assert result["failed"] and said in result["msg"] and not (home / "history").exists()
 
 
-LEASE = Lease("controller", "pid:[1]", 4711, 903114, 0.0)
+LEASE = Lease(**HOLDER)
 
 
 @pytest.fixture
-def held(home, monkeypatch):
+def held(home):
     """The lease of this run on home."""
     file = home / "lease.json"
     file.write_text(lease.to_json(LEASE))
-    monkeypatch.setenv(VARIABLE, LEASE.run)
     return file
 
 
-def test_a_run_releases_its_directory_with_it_and_a_round_does_not(keep, held):
-    assert not keep()["released"] and held.exists()
-    assert keep(release=True)["released"] and not held.exists()
+def test_a_run_releases_its_directory_and_a_round_does_not(keep, held):
+    assert not keep(release=False)["released"] and held.exists()
+    assert keep()["released"] and not held.exists()
 
 
-def test_another_runs_directory_stays_held(keep, held, monkeypatch):
-    monkeypatch.setenv(VARIABLE, "another")
-    result = keep(release=True)
-    assert result["failed"] and "another run works in" in result["msg"] and held.exists()
+def test_another_runs_directory_stays_held_and_gets_nothing(keep, home, held):
+    this_process = {**HOLDER, "host": socket.gethostname(), "namespace": process_namespace(), "process": os.getpid()}
+    held.write_text(lease.to_json(Lease(**this_process | {"ticks": None})))
+    result = keep(report=True)
+    assert "another run works in" in result["said"][0] and held.exists() and not result["released"]
+    assert not (home / "history").exists() and (home / "report.html").read_bytes() == b"another run's"
 
 
 def test_check_mode_releases_nothing(keep, held):
-    assert not keep(check=True, release=True)["released"] and held.exists()
+    assert not keep(check=True)["released"] and held.exists()
 
 
-def test_a_task_that_does_not_know_its_run_says_that_it_has_released_nothing(keep):
-    assert not keep(release=True)["released"]
+def test_a_report_that_cannot_be_written_is_no_failure_and_that_of_another_run_is_not_kept(keep, home):
+    result = keep(report=True)  # the receipt is damaged
+    assert result["said"][0].startswith("No report was written.") and result["html"] is None
+    assert result["kept"] == list(CONTENTS)
+    (home / "receipt.json").unlink()
+    result = keep(report=True, on_mismatch="leave_out")
+    assert result["said"] == [f"Report: {home}/report.html"]
+    assert {"report.html", "report.md"} < set(result["kept"])

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Describe the roles' variables with the words of the modules whose options they pass on.
+"""Declare the roles' variables as the modules declare the options that they pass on.
 
-Rewrites the descriptions in roles/*/meta/argument_specs.yml, and the keys of a cluster that roles/common knows; with --check it
-only says which files would change. A variable that no module knows keeps its description, which is written by hand.
+A role has an option of its modules if a file of its tasks or vars names the variable: this adds the variable, and writes its
+type, choices, default and description, to roles/*/meta/argument_specs.yml and roles/*/defaults/main.yml. It also writes the
+keys of a cluster that roles/common knows. With --check, it only says which files would change. A variable that no module knows
+is declared by hand.
 """
 
 from __future__ import annotations
 
 import argparse
 import io
+import json
 import re
 import sys
 import typing as t
@@ -17,13 +20,14 @@ from pathlib import Path
 
 import yaml
 from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap
 
 from ansible_collections.streamshift.kafka.plugins.doc_fragments import _cluster, _mapping, _selection
 from ansible_collections.streamshift.kafka.plugins.modules import (
     kafka_backlog_copy,
     kafka_connect_offsets,
     kafka_group_offsets,
-    kafka_migration_lease,
+    kafka_migration_run,
     kafka_offset_commit,
     kafka_offset_translate,
     kafka_offset_verify,
@@ -34,66 +38,25 @@ from ansible_collections.streamshift.kafka.plugins.plugin_utils._option_names im
 ROOT = Path(__file__).parents[1]
 Options = dict[str, t.Any]
 
-# Options of the modules that the roles set themselves, or that mean something else there.
-OWN = {"cluster", "source", "destination", "snapshot", "snapshot_group", "format", "copy", "plan", "receipt", "state"}
-OWN |= {"report", "removed", "promotion"}
-# Files for other tools, and snapshots of theirs: who has them calls the module.
-OWN |= {"csv", "export", "export_format", "snapshot_format"}
-FIXED = {
-    # What a copy plans is never blocked, and nobody reviews it.
-    "backlog_migration": {
-        "on_absent",
-        "on_blocked",
-        "on_missing_entry",
-        "on_still_written",
-        "plan_digest",
-        "stop_timeout",
-    },
-    # Inside one cluster, offsets keep their meaning, and nothing is searched.
-    "group_clone": {"match_on", "on_absent", "on_expired", "on_no_anchor", "repartitioned", "replication_policy"}
-    | {"search_limit", "spark", "spark_limit", "stop_timeout", "strategy", "tail_check", "topic_map"}
-    | {"on_out_of_range", "resets", "wait_for_replication", "on_new_records", "on_still_written"},
-    # A reset searches nothing, and takes no snapshot.
-    "group_reset": {
-        "group_map",
-        "match_on",
-        "on_absent",
-        "on_expired",
-        "on_missing_entry",
-        "on_no_anchor",
-        "on_conflict",
-        "on_new_records",
-        "on_still_written",
-        "on_uncommitted",
-        "on_active_source",
-    }
-    | {
-        "repartitioned",
-        "replication_policy",
-        "search_limit",
-        "spark",
-        "spark_limit",
-        "strategy",
-        "tail_check",
-        "topic_map",
-    }
-    | {"wait_for_replication"},
-    # A sync leaves out what cannot be written now, because there is a next round, and is about MirrorMaker 2's copies alone.
-    "mirror_maker_group_sync": {
-        "on_active_source",
-        "on_active_group",
-        "on_advance",
-        "on_blocked",
-        "on_conflict",
-        "on_expiring",
-    }
-    | {"on_missing_entry", "plan_digest", "repartitioned", "strategy", "wait_for_replication"}
-    | {"on_out_of_range", "resets", "on_new_records", "on_still_written"},
-    # A migration between clusters resets nothing.
-    "group_migration": {"on_out_of_range", "resets"},
-}
+# Options that are something else than the role's variable of that name.
+OTHERS = {"cluster", "source", "destination", "csv"}
 # Variables that the roles use for more than one thing: their descriptions are written by hand.
-BY_HAND = {"idle_wait", "on_absent"}
+BY_HAND = {"idle_wait", "on_absent", "mirror_maker_group_sync_wait_for_replication"}
+# {variable, with or without its role: its default}, where the role decides otherwise. None: the default depends on the phase.
+OTHER_DEFAULTS: dict[str, t.Any] = {
+    # A snapshot alone harms nobody.
+    "on_active_source": "fail",
+    "idle_wait": 5,
+    # A new group inside one cluster should have committed nothing; a reset was asked for.
+    "group_clone_on_advance": "fail",
+    "group_reset_on_rewind": "rewind",
+    "group_migration_on_new_records": "fail",
+    "group_migration_on_still_written": "note",
+    "group_migration_wait_for_replication": None,
+    "mirror_maker_group_sync_wait_for_replication": None,
+}
+# Choices that another role is for.
+NOT_OFFERED = {"group_migration_strategy": {"reset"}}
 # What an option of a module is called in a role, where it is not a variable of the same name.
 REFERENCES = {
     "state=rolled_back": "O({role}_phase=rollback)",
@@ -167,7 +130,7 @@ TRANSLATE = documented(
 COMMIT = documented(kafka_offset_commit.DOCUMENTATION, SELECTION.DOCUMENTATION, SELECTION.TOPICS)
 # The other modules describe the rest, or a variable of its own does.
 VERIFY = {"on_absent": documented(kafka_offset_verify.DOCUMENTATION)["on_absent"]}
-LEASE = {"on_locked": documented(kafka_migration_lease.DOCUMENTATION)["on_locked"]}
+LEASE = {"on_locked": documented(kafka_migration_run.DOCUMENTATION)["on_locked"]}
 # The modules of each role. Where several have an option, the last one describes it.
 ROLES: dict[str, dict[str, Options]] = {
     "group_migration": {
@@ -175,7 +138,7 @@ ROLES: dict[str, dict[str, Options]] = {
         "kafka_offset_translate": TRANSLATE,
         "kafka_offset_commit": COMMIT,
         "kafka_offset_verify": VERIFY,
-        "kafka_migration_lease": LEASE,
+        "kafka_migration_run": LEASE,
     },
     "group_reset": {
         "kafka_offset_translate": TRANSLATE,
@@ -200,23 +163,49 @@ ROLES: dict[str, dict[str, Options]] = {
         "kafka_offset_translate": TRANSLATE,
         "kafka_offset_commit": COMMIT,
         "kafka_offset_verify": VERIFY,
-        "kafka_migration_lease": LEASE,
+        "kafka_migration_run": LEASE,
     },
 }
 
 
-def passed_on(role: str) -> t.Iterator[tuple[str, str, Options]]:
-    """Each option of a module that is a variable of the role -> (module, the variable without the role's name, option)."""
+def passed_on(role: str) -> t.Iterator[tuple[str, Options]]:
+    """Each option of the role's modules that is a variable -> its name without the role's, and what the role declares."""
+    names = {match[1] for file in _program(role) for match in re.finditer(rf"\b{role}_(\w+)", file.read_text("utf-8"))}
+    found: dict[str, Options] = {}
     for module, options in ROLES[role].items():
         for name, option in options.items():
             variable = OTHER_NAMES.get(module, {}).get(name, name)
-            if name not in OWN and variable not in FIXED.get(role, set()):
-                yield module, variable, option
+            if name not in OTHERS and variable in names:
+                found[variable] = option
+    for variable, option in found.items():
+        yield variable, _of_role(f"{role}_{variable}", variable, option)
+
+
+def _program(role: str) -> list[Path]:
+    return [file for folder in ("tasks", "vars") for file in sorted((ROOT / "roles" / role / folder).glob("*.yml"))]
+
+
+def _of_role(full: str, variable: str, option: Options) -> Options:
+    """What the role declares otherwise than its modules."""
+    declared = dict(option)
+    for name in (variable, full):
+        if name in OTHER_DEFAULTS:
+            declared["default"] = OTHER_DEFAULTS[name]
+    if declared.get("default", ...) is None:
+        del declared["default"]
+    if full in NOT_OFFERED:
+        declared["choices"] = [choice for choice in option["choices"] if choice not in NOT_OFFERED[full]]
+    return declared
 
 
 def specification(role: str) -> Path:
     """The file with the role's variables."""
     return ROOT / "roles" / role / "meta/argument_specs.yml"
+
+
+def defaults(role: str) -> Path:
+    """The file with the defaults of the role's variables."""
+    return ROOT / "roles" / role / "defaults/main.yml"
 
 
 CLUSTER_KEYS = ROOT / "roles/common/vars/main.yml"
@@ -231,8 +220,8 @@ def with_cluster_keys() -> str:
     return re.sub(r"^(__common_cluster_keys:\n)(?:  - \w+\n)*", rf"\1{listed}", text, flags=re.MULTILINE)
 
 
-def described(role: str) -> str:
-    """The text of the role's specification with the descriptions that it should have."""
+def declared(role: str) -> str:
+    """The text of the role's specification with what the modules declare."""
     parser = YAML()
     parser.preserve_quotes = True
     parser.explicit_start = True
@@ -240,14 +229,56 @@ def described(role: str) -> str:
     parser.indent(mapping=2, sequence=4, offset=2)
     specs = parser.load(specification(role).read_text(encoding="utf-8"))
     variables = specs["argument_specs"]["main"]["options"]
-    for _module, name, option in passed_on(role):
-        # tests/unit/roles/test_variables.py names a variable that is missing.
-        if name not in BY_HAND and (variable := variables.get(f"{role}_{name}")) is not None:
-            _describe(variable, option, role, set(variables))
-            variable["description"] += ADDED.get(f"{role}_{name}", [])
+    previous = None
+    for name, option in passed_on(role):
+        full = f"{role}_{name}"
+        if full not in variables:
+            position = list(variables).index(previous) + 1 if previous else len(variables)
+            variables.insert(position, full, CommentedMap(description=[]))
+        _declare(variables[full], option, "suboptions")
+        if not {name, full} & BY_HAND:
+            _describe(variables[full], option, role, set(variables))
+            variables[full]["description"] += ADDED.get(full, [])
+        previous = full
     written = io.StringIO()
     parser.dump(specs, written)
     return re.sub(r" +\n", "\n", written.getvalue())
+
+
+def _declare(variable: Options, option: Options, inner: str) -> None:
+    """Write type, elements, choices and default, and the same of the options inside. Whether it is required is the role's."""
+    if "type" not in variable and option.get("required"):
+        variable["required"] = True
+    for key in ("type", "elements", "choices", "default"):
+        if key not in option:
+            variable.pop(key, None)
+        elif variable.get(key, ...) != option[key]:
+            variable[key] = option[key]
+    options = option.get(inner, {})
+    if options:
+        inside = variable.setdefault("options", {})
+        for name in [*inside]:
+            if name not in options:
+                del inside[name]
+        for name, each in options.items():
+            _declare(inside.setdefault(name, {"description": []}), each, inner)
+
+
+def with_defaults(role: str) -> str:
+    """The text of the role's defaults with the values of its specification. Order and comments stay."""
+    text = defaults(role).read_text(encoding="utf-8")
+    options = yaml.safe_load(declared(role))["argument_specs"]["main"]["options"]
+    has = {name: option["default"] for name, option in options.items() if "default" in option}
+    present = yaml.safe_load(text)
+    for name in present.keys() - has.keys():
+        text = re.sub(rf"^{name}:.*\n", "", text, flags=re.MULTILINE)
+    for name, value in has.items():
+        line = f"{name}: {json.dumps(value) if not isinstance(value, str) or not value else value}"
+        if name not in present:
+            text += f"{line}\n"
+        elif present[name] != value:
+            text = re.sub(rf"^{name}:.*$", line, text, flags=re.MULTILINE)
+    return text
 
 
 def _describe(variable: Options, option: Options, role: str, variables: t.Container[str]) -> None:
@@ -279,10 +310,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="change nothing, and fail when a file is outdated")
     check = parser.parse_args().check
-    wanted = {specification(role): described(role) for role in ROLES} | {CLUSTER_KEYS: with_cluster_keys()}
+    wanted = {specification(role): declared(role) for role in ROLES} | {CLUSTER_KEYS: with_cluster_keys()}
+    wanted |= {defaults(role): with_defaults(role) for role in ROLES}
     outdated = {file: text for file, text in wanted.items() if text != file.read_text(encoding="utf-8")}
     for file, text in outdated.items():
-        print(f"{file.relative_to(ROOT)}{' is outdated: run make docs-roles' if check else ''}")
+        print(f"{file.relative_to(ROOT)}{' is outdated: run make format' if check else ''}")
         if not check:
             file.write_text(text, encoding="utf-8")
     return 1 if check and outdated else 0

@@ -23,7 +23,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import files
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.leases import VARIABLE
-from ansible_collections.streamshift.kafka.plugins.modules import kafka_group_readiness, kafka_migration_lease
+from ansible_collections.streamshift.kafka.plugins.modules import kafka_group_readiness, kafka_migration_run
 
 ROOT = Path(__file__).parents[4]
 SCHEMA = json.loads((ROOT / "docs/schemas/lease.schema.json").read_text())
@@ -56,7 +56,9 @@ def lease(run_module, tmp_path) -> Call:
 
     def call(its: dict[str, Any] | None = None, **options: Any) -> dict[str, Any]:
         given = {"directory": str(tmp_path / "home"), "holder": its or holder(os.getpid()), **options}
-        result: dict[str, Any] = run_module(kafka_migration_lease, **given)
+        if options.get("state") == "ended":
+            given |= {"phase": "migrate", "report": False}
+        result: dict[str, Any] = run_module(kafka_migration_run, **given)
         return result
 
     return call
@@ -73,9 +75,9 @@ def test_a_run_holds_its_directory_until_it_releases_it(lease, tmp_path):
     assert written["process"] == os.getpid()
     again = lease()  # a second role of the same playbook
     assert (again["changed"], again["held"], again["environment"]) == (False, True, taken["environment"])
-    assert lease(state="released")["held"] is False
+    assert lease(state="ended")["released"] is True
     assert list(home.iterdir()) == []
-    assert lease(state="released")["changed"] is False
+    assert lease(state="ended")["released"] is False
 
 
 def test_another_run_is_named_and_fails_or_leaves(lease, playbook):
@@ -88,7 +90,7 @@ def test_another_run_is_named_and_fails_or_leaves(lease, playbook):
     left = lease(on_locked="leave")
     assert (left["changed"], left["held"], left["environment"]) == (False, False, {})
     assert left["reason"] == refused["msg"]
-    lease(state="released")  # another run's lease stays
+    lease(state="ended")  # another run's lease stays
     assert lease()["failed"]
 
 
@@ -176,7 +178,7 @@ def test_no_other_module_writes_without_asking():
     sources = {path.stem: path.read_text() for path in (ROOT / "plugins/modules").glob("*.py")}
     writing = {name for name, text in sources.items() if re.search(r"files\.(write|write_document|remove)\(", text)}
     assert len(writing) > 8
-    assert {name for name in writing if "files.locked(" not in sources[name]} == {"kafka_migration_report"}
+    assert {name for name in writing if "files.locked(" not in sources[name]} == set()
 
 
 def test_a_task_that_works_in_the_directory_without_a_lease_counts_as_another_run(lease, tmp_path):
@@ -186,9 +188,9 @@ def test_a_task_that_works_in_the_directory_without_a_lease_counts_as_another_ru
         assert lease(on_locked="leave")["held"] is False
     lease()
     with files.locked(str(tmp_path / "home/plan.json"), next(iter(lease()["environment"].values()))):
-        released = lease(state="released")
+        released = lease(state="ended")
         assert "until this run ends" in str(released["warnings"]) and released["note_kinds"] == ["lease_stays"]
-    assert lease(state="released")
+    assert lease(state="ended")
     assert not (tmp_path / "home/lease.json").exists()
 
 
@@ -203,9 +205,9 @@ def test_check_mode_writes_nothing_and_says_the_same(lease, playbook, tmp_path):
     missing = lease(_ansible_check_mode=True)
     assert not (tmp_path / "home").exists()
     assert missing == lease()
-    lease(state="released", _ansible_check_mode=True)
+    assert not lease(state="ended", _ansible_check_mode=True)["released"]
     assert (tmp_path / "home/lease.json").exists()
-    lease(state="released")
+    lease(state="ended")
     assert lease(_ansible_check_mode=True)["held"]
     assert not (tmp_path / "home/lease.json").exists()
 
@@ -277,5 +279,5 @@ def test_where_the_system_tells_nothing_a_process_that_is_there_holds(lease, pla
 
 
 def test_the_module_is_called_with_its_action_plugin(run_module, tmp_path):
-    refused = run_module(kafka_migration_lease, directory=str(tmp_path))
+    refused = run_module(kafka_migration_run, directory=str(tmp_path))
     assert "holder is missing" in refused["msg"]

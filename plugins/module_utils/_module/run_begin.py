@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Begin a run: it holds the directory of a migration for all of its tasks, and a dry run gets copies of the files."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import typing as t
+
+from .._model import lease as file
+from .._model.errors import InvalidFile, InvalidInput, Locked
+from .._model.failure_kinds import FailureKind
+from .._model.notes import Note, NoteKind
+from .._model.policies import OnLocked
+from . import files
+from .holder import process_clause
+from .leases import VARIABLE
+from .note_results import warned
+
+if t.TYPE_CHECKING:
+    from .masking import Module
+
+
+def begin_run(module: Module) -> dict[str, t.Any]:
+    """-> the module's result: held, environment, reason, taken_over, scratch. In check mode, only scratch is made."""
+    params = module.params
+    directory, mine = params["directory"], lease_of_run(params)
+    changed = params["create"] and files.make_directory(directory, check=module.check_mode)
+    if not os.path.isdir(directory):  # in check mode, it may be one that would be made
+        return _result(module, mine if params["create"] else None, changed=changed)
+    try:
+        gone = _take(module, mine)
+    except Locked as exc:
+        if params["on_locked"] == OnLocked.FAIL:
+            raise
+        return _result(module, reason=str(exc), changed=changed)
+    taken_over = process_clause(gone.process, gone.host, gone.started) if gone is not None else None
+    notes = []
+    if taken_over is not None:
+        text = f"The last run in {directory} ended without releasing it: {taken_over}. This run takes it over."
+        notes.append(Note(NoteKind.RUN_TAKEN_OVER, text))
+    return _result(module, mine, taken_over=taken_over, changed=changed, notes=notes)
+
+
+def lease_of_run(params: dict[str, t.Any]) -> file.Lease:
+    """The process that the action plugin has named. Raises InvalidInput without it."""
+    if params["holder"] is None:
+        raise InvalidInput(
+            "holder is missing, which the collection's action plugin sets",
+            remedy="call the module as streamshift.kafka.kafka_migration_run",
+        )
+    return file.Lease(**params["holder"])
+
+
+def _take(module: Module, mine: file.Lease) -> file.Lease | None:
+    """Write the lease of this run. -> the one of a run that is gone, which it replaces."""
+    path = os.path.join(module.params["directory"], file.FILE)
+    files.check_writable(path)
+    with files.locked(path, mine.run):
+        text = files.read(path)
+        files.write_document(path, file.to_json(mine), file.from_json, check=module.check_mode)
+    before = file.from_json(text, path) if text is not None else None
+    return before if before is not None and before.run != mine.run else None
+
+
+def _result(
+    module: Module,
+    held: file.Lease | None = None,
+    *,
+    reason: str | None = None,
+    taken_over: str | None = None,
+    changed: bool = False,
+    notes: t.Sequence[Note] = (),
+) -> dict[str, t.Any]:
+    params = module.params
+    leaves = reason is not None and not module.check_mode  # a dry run goes on beside another run
+    return {
+        "changed": changed,
+        "directory": params["directory"],
+        "held": held is not None,
+        "environment": {} if held is None else {VARIABLE: held.run},
+        "reason": reason,
+        "taken_over": taken_over,
+        "scratch": None if params["aside"] is None or leaves else _scratch(params["directory"], params["aside"]),
+        **warned(module, notes),
+    }
+
+
+def _scratch(directory: str, names: t.Iterable[str]) -> str:
+    """A temporary directory of this user alone, with copies of those of the files that are there."""
+    try:
+        scratch = tempfile.mkdtemp(suffix=".kafka-migration")
+        for name in names:
+            content = files.read_bytes(os.path.join(directory, name))
+            if content is not None:
+                with open(
+                    os.path.join(scratch, name), "xb", opener=lambda path, flags: os.open(path, flags, 0o600)
+                ) as copy:
+                    copy.write(content)
+    except OSError as exc:
+        raise InvalidFile(
+            "the temporary directory of a dry run cannot be made",
+            why=str(exc),
+            remedy="free space there, or set TMPDIR to another directory",
+            kind=FailureKind.FILE_UNUSABLE,
+        ) from exc
+    return scratch

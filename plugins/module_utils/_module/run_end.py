@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""End a run: its report, its files in the history, and the directory, which the next run may have."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import shutil
+import typing as t
+
+from .._model import history
+from .._model import lease as file
+from .._model.errors import InvalidInput, Locked, MigrationError
+from .._model.notes import Note, NoteKind
+from .._model.option_names import option_name
+from . import files
+from .history_folder import Kept, keep_files
+from .note_results import warned
+from .report_writing import write_report
+from .run_begin import lease_of_run
+from .run_outcome import RunOutcome
+
+if t.TYPE_CHECKING:
+    from .masking import Module
+
+_NO_REPORT = {"html": None, "markdown": None, "headline": None}
+
+
+def end_run(module: Module, outcome: RunOutcome) -> dict[str, t.Any]:
+    """-> the module's result. Whatever becomes of the report and of the history, the run ends as it would without them.
+
+    Where another run holds the directory, writes nothing. Raises InvalidInput for a negative keep and for what is no phase.
+    """
+    params = module.params
+    if params["keep"] < 0:
+        raise InvalidInput(f"{option_name('keep')} is {params['keep']}", remedy="give 0, to keep nothing, or more")
+    history.folder_name(datetime.datetime.now(datetime.UTC), outcome.phase, ())  # whether it is a phase
+    folder = os.path.abspath(params["directory"])
+    run = lease_of_run(params).run
+    said: list[str] = []
+    report: dict[str, t.Any] = _NO_REPORT
+    kept = Kept(None)
+    if os.path.isdir(folder) or not module.check_mode:
+        try:
+            with files.locked(os.path.join(folder, history.FILES[0]), run):
+                report = _reported(module, outcome, said) if params["report"] else _NO_REPORT
+                kept = _kept(module, outcome, folder, said, with_report=report["html"] is not None)
+        except Locked as exc:
+            said.append(f"Warning: this run has neither a report nor a history. {exc}")
+    notes: list[Note] = []
+    released = params["release"] and _release(folder, run, notes, check=module.check_mode)
+    if params["scratch"] is not None:
+        shutil.rmtree(params["scratch"], ignore_errors=True)
+    return {
+        "changed": False,  # nothing depends on what this writes
+        **{name: params[name] for name in ("role", "phase", "source", "destination", "directory")},
+        "dry_run": module.check_mode,
+        **outcome.told(),
+        **{name: report[name] for name in _NO_REPORT},
+        "folder": kept.folder,
+        "kept": list(kept.files),
+        "removed": list(kept.removed),
+        "released": released,
+        "said": said,
+        "failed_run": outcome.failed,
+        "has_news": outcome.has_news_for_handlers,
+        **warned(module, notes),
+    }
+
+
+def _reported(module: Module, outcome: RunOutcome, said: list[str]) -> dict[str, t.Any]:
+    try:
+        report = write_report(module, outcome)
+    except MigrationError as exc:
+        said.append(f"No report was written. {exc}")
+        return _NO_REPORT
+    said.append(f"Report: {report['html']}")
+    return report
+
+
+def _kept(module: Module, outcome: RunOutcome, folder: str, said: list[str], *, with_report: bool) -> Kept:
+    params = module.params
+    if params["keep"] == 0 or not outcome.has_news:
+        return Kept(None)
+    try:
+        return keep_files(
+            folder,
+            history.FILES + (history.REPORT_FILES if with_report else ()),
+            outcome.phase,
+            params["keep"],
+            datetime.datetime.now(datetime.UTC),
+            failed=outcome.failed,
+            check=module.check_mode,
+        )
+    except MigrationError as exc:
+        said.append(
+            f"Warning: the history lacks this run, which ends as it would have without. {exc} "
+            f"To keep no history, set {option_name('keep')} to 0."
+        )
+        return Kept(None)
+
+
+def _release(directory: str, run: str, notes: list[Note], *, check: bool) -> bool:
+    """Remove the lease of this run, or note why it stays. -> whether it is gone.
+
+    Another run's stays, and a task that has outlived its run holds it up for nobody. run: file.Lease.run of this run.
+    """
+    path = os.path.join(directory, file.FILE)
+    text = files.read(path)
+    if text is None or file.from_json(text, path).run != run or check:
+        return False
+    try:
+        with files.locked(path, run):
+            files.remove(path)
+    except Locked as exc:
+        notes.append(Note(NoteKind.LEASE_STAYS, f"{exc} The lease counts until this run ends."))
+        return False
+    return True

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What has become of a run, as the results of its modules tell: for the report, the history, and handlers. Pure."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from .._model.history import ROUND_PHASES
+from ._report.steps import Step
+
+Result = t.Mapping[str, t.Any]
+# By the name of a step, which of its results says how many records it has read.
+_RECORDS = {"plan": "records_read", "verify": "compared"}
+# Of a round, only what it has written is worth keeping: snapshot and plan differ in each.
+_WRITING = frozenset({"commit", "remove", "promotion"})
+_VERIFYING = ("verify", "read back")
+# What a run looks at, and nobody waits for to write.
+_UNTIMED = frozenset({"readiness", "start"})
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RunOutcome:
+    """What a run has done, and what it has left out.
+
+    results: what its modules have returned, by the name of the step and in the order of the steps; {} for a step that has not
+    run. phase: of the role. inside_one_cluster: source and destination are the same.
+    """
+
+    results: t.Mapping[str, Result]
+    phase: str = ""
+    inside_one_cluster: bool = False
+
+    @property
+    def failed(self) -> bool:
+        """Whether a step has failed."""
+        return any(result.get("failed") for result in self.results.values())
+
+    @property
+    def failure(self) -> dict[str, t.Any] | None:
+        """The first failure: its ``msg``, and where the module knows them its kind and place."""
+        for result in self.results.values():
+            if result.get("failed"):
+                return {"msg": result.get("msg", ""), **(result.get("failure") or {})}
+        return None
+
+    @property
+    def has_news(self) -> bool:
+        """Whether the files of this run are worth keeping: it has changed something, or failed."""
+        counting = _WRITING if self.phase in ROUND_PHASES else self.results.keys()
+        return self.failed or any(result.get("changed") for step, result in self.results.items() if step in counting)
+
+    @property
+    def planned(self) -> Result:
+        """The result of the step that has made the plan."""
+        return self.results.get("plan", {})
+
+    @property
+    def committed(self) -> Result:
+        """The result of the step that has committed, or rolled back."""
+        return self.results.get("commit") or self.results.get("rollback", {})
+
+    @property
+    def written(self) -> int | None:
+        """How many committed offsets the run has changed, None where that is not known.
+
+        Earlier rounds may have changed others, and a commit that fails half-way says no number. Nor does what makes removed
+        groups again, whether it fails or not.
+        """
+        restored = self.results.get("groups", {})
+        if self.phase == "sync" or restored.get("changed") or restored.get("failed"):
+            return None
+        if "written" in self.committed:
+            return int(self.committed["written"])
+        return 0 if self.failed and not self.committed.get("failed") else None
+
+    @property
+    def steps(self) -> list[Step]:
+        """How long the steps have taken, and how many records they have read, as far as that is known."""
+        return [
+            Step(step, float(result["seconds"]), result.get(_RECORDS.get(step, "")))
+            for step, result in self.results.items()
+            if "seconds" in result and step not in _UNTIMED
+        ]
+
+    @property
+    def left_at_source(self) -> list[str]:
+        """The groups that the snapshot has left out because they are in use."""
+        return list(self.results.get("snapshot", {}).get("skipped_groups", ()))
+
+    @property
+    def in_use(self) -> list[str]:
+        """A line for each group that was left out because it is in use."""
+        where = "" if self.inside_one_cluster else " at the destination"
+        return [
+            *(f"{group}: left out, because it is in use at the source." for group in self.left_at_source),
+            *(f"{group}: left out, because it is in use{where}." for group in self.committed.get("active_groups", ())),
+        ]
+
+    @property
+    def left_out(self) -> list[str]:
+        """A line for everything that was asked for and is not done: those of the modules, and the groups at the source."""
+        lines = [*self.committed.get("blocked", ()), *self._left_at_source_line]
+        for result in self.results.values():
+            lines.extend(result.get("left_out", ()))
+        return list(dict.fromkeys(lines))
+
+    @property
+    def _left_at_source_line(self) -> list[str]:
+        """One line for the groups that are in use at the source, if there are any."""
+        groups = ", ".join(self.left_at_source)
+        return [f"Left out, because they are in use at the source: {groups}."] if groups else []
+
+    @property
+    def verification_failed(self) -> bool:
+        """Whether a verification has failed, or has found problems that are news.
+
+        Where problems are left out and do not fail the run, a second run that finds the same ones has nothing new to tell.
+        """
+        verified = [self.results.get(step, {}) for step in _VERIFYING]
+        changed = bool(self.planned.get("changed") or self.committed.get("changed"))
+        return any(result.get("failed") or (changed and result.get("problems")) for result in verified)
+
+    @property
+    def has_news_for_handlers(self) -> bool:
+        """Whether there is a new plan, a new offset, or a verification that has failed."""
+        return bool(self.planned.get("changed") or self.committed.get("changed")) or self.verification_failed
+
+    def told(self) -> dict[str, t.Any]:
+        """What handlers of a play may read; docs/handlers.md describes it."""
+        committed = self.committed
+        return {
+            "digest": self.planned.get("digest"),
+            "verdicts": self.planned.get("counts", {}),
+            "written": committed.get("written", None if committed.get("failed") else 0),
+            "summary": [*self.planned.get("summary", ()), *committed.get("summary", ())],
+            "left_out": self.left_out,
+            "failure": self.failure,
+            "verification_failed": self.verification_failed,
+        }

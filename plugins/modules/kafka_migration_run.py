@@ -1,0 +1,480 @@
+#!/usr/bin/python
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: kafka_migration_run
+short_description: Begin and end a run in the directory of a migration, and report on it
+version_added: 0.2.0
+description:
+  - With O(state=begun), writes C(lease.json) to the directory of a migration. Until the run ends, the modules of another
+    run write nothing there. Each of them fails with the process that holds the directory.
+  - A run is a process of C(ansible-playbook). If it was killed, the next run takes the directory over, on the same
+    machine. A lease from another machine or container stays until somebody removes the file.
+  - With O(state=ended), writes the report, keeps the files of the run in C(history/WHEN-PHASE/), where WHEN is the time
+    (UTC) at which the run ends, such as C(2026-11-24T225301Z-migrate), and releases the directory. A report or a history
+    that cannot be written never fails the run; RV(said) says why. The next run replaces the files in the directory, and
+    leaves the copy as it is.
+  - The history has what is there of C(snapshot.json), C(plan.json), C(plan.csv), C(report.json), C(receipt.json),
+    C(status.json), C(removed.json), C(copy.json), C(topics.json), C(topics-receipt.json), C(connect-receipt.json) and the
+    report of this run, and nothing else. A folder appears when it is complete. A process that is killed, or a file system
+    that is full, leaves no part of one. The directories have mode 0700, and the files 0600.
+  - With O(state=reported), only writes the report. It says what was asked for, by whom, and how it ended, which
+    group-partitions are blocked or safe and why, what the verification found, what to do next, and how to roll back.
+    C(report.html) also has every group-partition in a table that sorts and searches. It is a single file that loads
+    nothing from a network.
+  - Connects to no cluster unless O(source_cluster) or O(destination_cluster) is set. Then it reads where the logs begin
+    and end, and no records, and the report has the lag at the source and draws where each group is in its logs. A cluster
+    that does not answer, or refuses, never fails the module. The report notes what is missing, and why.
+  - The roles of this collection do all of this themselves.
+author:
+  - The streamshift.kafka authors (@streamshift)
+extends_documentation_fragment:
+  - streamshift.kafka._attributes
+  - streamshift.kafka._cluster.source_cluster
+  - streamshift.kafka._cluster.destination_cluster
+options:
+  directory:
+    description:
+      - Path of the directory. With O(state=begun), the module creates it with mode 0700 if it is missing and
+        O(create=true).
+    type: path
+    required: true
+  state:
+    description:
+      - V(begun) takes the directory for this run. The tasks of the run need RV(environment) as their environment.
+      - V(ended) ends the run. The module does not fail if none was begun.
+      - V(reported) writes C(report.html) and C(report.md). It asks for no lease, because nothing depends on a report.
+    type: str
+    choices: [begun, ended, reported]
+    default: begun
+  create:
+    description:
+      - Whether the module creates O(directory). With V(false), nothing is held if it is missing.
+    type: bool
+    default: true
+  on_locked:
+    description:
+      - What happens if another run holds the directory.
+      - V(fail) fails and names the other run.
+      - V(leave) ends this run without a failure, and changes nothing. Use it if a timer starts the runs.
+    type: str
+    choices: [fail, leave]
+    default: fail
+  aside:
+    description:
+      - Files of O(directory) that are copied to a temporary directory, RV(scratch), where a dry run works on them. Those
+        that are missing are left out. Also in check mode.
+    type: list
+    elements: str
+  holder:
+    description:
+      - The process of C(ansible-playbook).
+      - The collection's action plugin sets this option. Do not set it yourself.
+    type: dict
+    suboptions:
+      host:
+        description:
+          - Name of the machine.
+        type: str
+        required: true
+      namespace:
+        description:
+          - Namespace of process ids on this machine.
+        type: str
+      process:
+        description:
+          - Id of the process.
+        type: int
+        required: true
+      ticks:
+        description:
+          - When the process has started, in clock ticks since the machine booted.
+        type: int
+      started:
+        description:
+          - When the process has started, as Unix time in seconds.
+        type: float
+  scratch:
+    description:
+      - RV(scratch) of this run, which the end removes.
+    type: path
+  results:
+    description:
+      - What the modules of the run have returned, by the name of the step and in the order of the steps - C(snapshot),
+        C(topics), C(plan), C(preview), C(verify), C(commit), C(remove) and C(read back), or others. Give C({}\) for a
+        step that has not run.
+      - The report says how long the steps took, what has failed, what was written, and what was left out. Without it, the
+        report only says what the files say.
+    type: dict
+    default: {}
+  report:
+    description:
+      - With O(state=ended), whether to write the report.
+    type: bool
+    default: true
+  files:
+    description:
+      - The files that the report is about. A missing file is no failure. The report says which files are missing.
+      - V(snapshot.json) says what the groups had committed at the source.
+      - V(plan.json) says which offsets they get, and why.
+      - V(report.json) says what the verification has found.
+      - V(receipt.json) says what was written, and what was committed before.
+    type: list
+    elements: str
+    choices: [snapshot.json, plan.json, report.json, receipt.json]
+    default: [snapshot.json, plan.json, report.json, receipt.json]
+  on_mismatch:
+    description:
+      - What the report does if a file is damaged, of another version, or does not belong to the files before it, in the
+        order of O(files). A plan belongs to a snapshot with its digest and its cluster, a report to a plan with its
+        digest, and a receipt to a plan with its destination.
+      - V(fail) fails and writes no report.
+      - V(leave_out) makes the report without this file, and says so in the report.
+    type: str
+    choices: [fail, leave_out]
+    default: fail
+  role:
+    description:
+      - Role that has made the files, without the name of the collection. The report then has the commands to go on and to
+        roll back.
+    type: str
+  phase:
+    description:
+      - Phase of the role, in lower-case letters and underscores. O(state=ended) needs it.
+      - V(sync) and V(promote_round) are the phases of rounds. The history counts them apart, and keeps only what they
+        have written.
+      - With V(rollback), the report says what of O(selection) is rolled back, or of the whole receipt if no group is
+        selected. Give V(receipt.json) alone in O(files) then, because the plan that is there may be another run's.
+    type: str
+  source:
+    description:
+      - Name of the source cluster in the inventory.
+    type: str
+  destination:
+    description:
+      - Name of the destination cluster in the inventory. If it is the source, too, the report is about one cluster.
+    type: str
+  selection:
+    description:
+      - Which groups and topics were asked for. The keys are C(groups), C(group_patterns), C(exclude_group_patterns),
+        C(topics), C(topic_patterns) and C(exclude_topic_patterns), and the values are lists.
+    type: dict
+    default: {}
+  ran_by:
+    description:
+      - Who has started the run. The roles give the user of AWX or of the automation controller, and otherwise the user
+        who runs C(ansible-playbook).
+    type: str
+  keep:
+    description:
+      - How many folders the history has at most, with the new one. The module removes the oldest ones, and never anything
+        that does not have the name of such a folder. With V(0), it keeps nothing.
+      - Only a run that has changed something or failed, as O(results) say, keeps its files.
+      - Folders of rounds do not count here. The module keeps the last 5 of them, or O(keep) if that is less. The same is
+        true for the folders of runs that have failed and written nothing, whose names end in C(-failed).
+      - A run that has written something before it failed keeps its place among the others. The module recognizes it
+        because C(receipt.json), C(removed.json), C(copy.json), C(topics-receipt.json) or C(connect-receipt.json), which a
+        run saves before its first write, differs from that in the newest folder that has it.
+    type: int
+    default: 20
+  release:
+    description:
+      - With O(state=ended), whether to release the directory. Set V(false) after a round that others follow.
+      - The task needs the environment of the run. Otherwise, the directory stays held.
+    type: bool
+    default: true
+attributes:
+  action:
+    details:
+      - The action plugin says which process holds the directory.
+      - In the tasks of the collection's roles, it lets messages name the variables of the role.
+      - It adds C(seconds) to the result, how long the module took.
+  check_mode:
+    support: full
+    details:
+      - Check mode returns what the real run returns, but for the time in the name of the folder. It makes and removes
+        temporary directories, and writes nothing else.
+  diff_mode:
+    support: none
+  idempotent:
+    support: full
+    details:
+      - Returns C(changed) only if it has created the directory. Nothing depends on a report or on the history.
+seealso:
+  - module: streamshift.kafka.kafka_offset_translate
+  - module: streamshift.kafka.kafka_offset_verify
+  - module: streamshift.kafka.kafka_offset_commit
+"""
+
+EXAMPLES = r"""
+- name: Migrate by tasks of my own
+  environment: "{{ begun.environment | default({}) }}"
+  block:
+    - name: Hold the directory
+      streamshift.kafka.kafka_migration_run:
+        directory: "{{ inventory_dir }}/kafka-migrations/onprem-to-cloud"
+      register: begun
+
+    - name: Take a snapshot
+      streamshift.kafka.kafka_group_offsets:
+        cluster: "{{ hostvars.onprem.kafka_cluster }}"
+        groups: [billing]
+        snapshot: "{{ inventory_dir }}/kafka-migrations/onprem-to-cloud/snapshot.json"
+      register: taken
+  always:
+    - name: Report, keep the files, and release the directory
+      streamshift.kafka.kafka_migration_run:
+        directory: "{{ inventory_dir }}/kafka-migrations/onprem-to-cloud"
+        state: ended
+        phase: snapshot
+        results:
+          snapshot: "{{ taken | default({}) }}"
+
+- name: Write the report of a migration
+  streamshift.kafka.kafka_migration_run:
+    directory: "{{ inventory_dir }}/kafka-migrations/onprem-to-cloud"
+    state: reported
+    source: onprem
+    destination: cloud
+  register: migration
+
+- name: Say where it is
+  ansible.builtin.debug:
+    msg: "{{ migration.headline }} See {{ migration.html }}"
+
+- name: Write it with the lag and with the logs, and with the commands to go on and to roll back
+  streamshift.kafka.kafka_migration_run:
+    directory: "{{ inventory_dir }}/kafka-migrations/onprem-to-cloud"
+    state: reported
+    role: group_migration
+    phase: migrate
+    source: onprem
+    destination: cloud
+    selection:
+      groups: [billing]
+    source_cluster: "{{ hostvars.onprem.kafka_cluster }}"
+    destination_cluster: "{{ hostvars.cloud.kafka_cluster }}"
+    ran_by: "{{ lookup('ansible.builtin.env', 'USER') }}"
+"""
+
+RETURN = r"""
+directory:
+  description: The directory.
+  returned: success
+  type: str
+  sample: /srv/kafka/kafka-migrations/onprem-to-cloud
+held:
+  description: Whether this run holds the directory now.
+  returned: O(state=begun)
+  type: bool
+  sample: true
+environment:
+  description: The environment by which the modules know that their task belongs to this run. Empty if the run does not hold
+    the directory.
+  returned: O(state=begun)
+  type: dict
+  sample: {"STREAMSHIFT_KAFKA_LEASE": "controller/pid:[4026531836]/4711/903114"}
+reason:
+  description: Why this run does not hold the directory, with the process of the other run; null if it does.
+  returned: O(state=begun)
+  type: str
+  sample: null
+taken_over:
+  description: The process whose lease this run has taken over because the process is gone; null if there was none.
+  returned: O(state=begun)
+  type: str
+  sample: null
+scratch:
+  description: The temporary directory with the copies of O(aside); null without O(aside).
+  returned: O(state=begun)
+  type: str
+  sample: null
+html:
+  description: Path of the HTML report; null if none was written. In check mode, where it would be.
+  returned: O(state=ended) or O(state=reported)
+  type: str
+  sample: /srv/kafka-migrations/onprem-to-cloud/report.html
+markdown:
+  description: Path of the Markdown report; null if none was written. In check mode, where it would be.
+  returned: O(state=ended) or O(state=reported)
+  type: str
+  sample: /srv/kafka-migrations/onprem-to-cloud/report.md
+headline:
+  description: How the run ended, in one sentence; null if no report was written.
+  returned: O(state=ended) or O(state=reported)
+  type: str
+  sample: "Committed: 66 of 66 group-partitions of 12 groups, 0 blocked."
+folder:
+  description: Path of the new folder of the history; null if nothing was kept.
+  returned: O(state=ended)
+  type: str
+  sample: /srv/kafka-migrations/onprem-to-cloud/history/2026-11-24T225301Z-migrate
+kept:
+  description: Names of the files in the folder.
+  returned: O(state=ended)
+  type: list
+  elements: str
+  sample: [snapshot.json, plan.json, report.json, receipt.json]
+removed:
+  description: Names of the folders that were removed.
+  returned: O(state=ended)
+  type: list
+  elements: str
+  sample: [2026-10-02T201134Z-plan]
+released:
+  description: Whether the module has released the directory.
+  returned: O(state=ended)
+  type: bool
+  sample: true
+said:
+  description: Where the report is, why there is none, and why the history lacks the run, a line each.
+  returned: O(state=ended)
+  type: list
+  elements: str
+  sample: ["Report: /srv/kafka-migrations/onprem-to-cloud/report.html"]
+failed_run:
+  description: Whether one of O(results) has failed.
+  returned: O(state=ended)
+  type: bool
+  sample: false
+has_news:
+  description: Whether the run has a new plan, has written something, or has failed a verification.
+  returned: O(state=ended)
+  type: bool
+  sample: true
+digest:
+  description: SHA-256 digest of C(plan.json); null if the run has made no plan.
+  returned: O(state=ended)
+  type: str
+  sample: 4b825dc642cb6eb9a060e54bf8d69288fbee4904a8ad5e0b2c1d4d1a8e3f2c11
+verdicts:
+  description: How many group-partitions have each verdict; empty if the run has made no plan.
+  returned: O(state=ended)
+  type: dict
+  sample: {"exact": 66, "blocked": 0}
+written:
+  description: How many committed offsets the run has changed, null if that is not known.
+  returned: O(state=ended)
+  type: int
+  sample: 66
+summary:
+  description: What the run has shown of the plan and of the commit, a line each.
+  returned: O(state=ended)
+  type: list
+  elements: str
+  sample: ["66 of 66 offsets changed."]
+left_out:
+  description: What was asked for and is not done, a line each.
+  returned: O(state=ended)
+  type: list
+  elements: str
+  sample: []
+verification_failed:
+  description: Whether a verification has failed, or has found new problems.
+  returned: O(state=ended)
+  type: bool
+  sample: false
+notes:
+  description: What you should know of the lease or of the report, a line each.
+  returned: success
+  type: list
+  elements: str
+  sample:
+    - >-
+      The last run in /srv/kafka-migrations/onprem-to-cloud ended without releasing it:
+      process 4711 on this machine. This run takes it over.
+note_kinds:
+  description: Kind of each of the RV(notes), in the same order. The page C(docs/troubleshooting.md) has an entry for each, with
+    cause and remedy.
+  returned: success
+  type: list
+  elements: str
+  sample: [run_taken_over]
+failure:
+  description:
+    - What has failed. C(msg) says the same in words, with the reason and the remedy.
+    - The page C(docs/troubleshooting.md) has an entry for each C(kind). The other values are null unless the failure is about a
+      single cluster, group, topic or partition.
+  returned: failure
+  type: dict
+  sample: {kind: acl_missing, cluster: "source cluster broker1:9092", group: null, topic: null, partition: null}
+"""
+
+import typing as t
+
+from ..module_utils._model.errors import InvalidInput
+from ..module_utils._model.policies import OnLocked, OnMismatch
+from ..module_utils._module import options
+from ..module_utils._module._report.migration_files import NAMES
+from ..module_utils._module.frame import run
+from ..module_utils._module.masking import Module
+from ..module_utils._module.report_writing import write_report
+from ..module_utils._module.run_begin import begin_run
+from ..module_utils._module.run_end import end_run
+from ..module_utils._module.run_outcome import RunOutcome
+
+
+def migration_run(module: Module) -> dict[str, t.Any]:
+    params = module.params
+    if params["state"] == "begun":
+        return begin_run(module)
+    for step, result in params["results"].items():
+        if not isinstance(result, dict) or not isinstance(result.get("seconds", 0), int | float):
+            raise InvalidInput(
+                f"{step!r} in results is no result of a module",
+                remedy="give what the task has registered, or {} if it has not run",
+            )
+    one_cluster = params["source"] is not None and params["source"] == params["destination"]
+    outcome = RunOutcome(params["results"], params["phase"] or "", one_cluster)
+    if params["state"] == "reported":
+        return {"changed": False, "directory": params["directory"], **write_report(module, outcome)}
+    return end_run(module, outcome)
+
+
+def main() -> None:
+    text: dict[str, t.Any] = {"type": "str"}
+    clusters = options.cluster_spec("source_cluster", "destination_cluster")
+    module = Module(
+        argument_spec={
+            **{name: {**spec, "required": False} for name, spec in clusters.items()},
+            "directory": {"type": "path", "required": True},
+            "state": {"type": "str", "choices": ["begun", "ended", "reported"], "default": "begun"},
+            "create": {"type": "bool", "default": True},
+            "on_locked": {**options.choices(OnLocked), "default": "fail"},
+            "aside": {"type": "list", "elements": "str"},
+            "holder": {
+                "type": "dict",
+                "options": {
+                    "host": {"type": "str", "required": True},
+                    "namespace": text,
+                    "process": {"type": "int", "required": True},
+                    "ticks": {"type": "int"},
+                    "started": {"type": "float"},
+                },
+            },
+            "scratch": {"type": "path"},
+            "results": {"type": "dict", "default": {}},
+            "report": {"type": "bool", "default": True},
+            "files": {"type": "list", "elements": "str", "choices": list(NAMES), "default": list(NAMES)},
+            "on_mismatch": {**options.choices(OnMismatch), "default": "fail"},
+            "role": text,
+            "phase": text,
+            "source": text,
+            "destination": text,
+            "selection": {"type": "dict", "default": {}},
+            "ran_by": text,
+            "keep": {"type": "int", "default": 20},
+            "release": {"type": "bool", "default": True},
+        },
+        required_if=[("state", "ended", ("phase",))],
+        supports_check_mode=True,
+    )
+    run(module, migration_run)
+
+
+if __name__ == "__main__":
+    main()

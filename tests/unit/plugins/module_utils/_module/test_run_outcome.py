@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a run has come to, by the results of its modules."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.steps import Step
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.run_outcome import RunOutcome
+
+FAILED = {"failed": True, "msg": "no broker answers", "failure": {"kind": "unreachable", "group": "billing"}}
+SKIPPED = {"skipped": True, "changed": False}
+
+
+def test_the_first_failure_is_told_with_its_place():
+    outcome = RunOutcome({"snapshot": {"changed": True}, "plan": FAILED, "verify": {"failed": True, "msg": "later"}})
+    assert outcome.failed
+    assert outcome.failure == {"msg": "no broker answers", "kind": "unreachable", "group": "billing"}
+    assert RunOutcome({"snapshot": {"changed": True}}).failure is None
+
+
+@pytest.mark.parametrize(
+    ("phase", "results", "has_news"),
+    [
+        ("migrate", {"snapshot": {"changed": True}}, True),
+        ("migrate", {"plan": {"changed": False}}, False),
+        ("migrate", {"plan": FAILED}, True),
+        ("migrate", {"commit": SKIPPED}, False),
+        # The snapshot and the plan of each round differ.
+        ("sync", {"snapshot": {"changed": True}, "plan": {"changed": True}}, False),
+        ("sync", {"commit": {"changed": True}}, True),
+        ("promote_round", {"promotion": {"changed": True}}, True),
+    ],
+)
+def test_what_is_worth_keeping(phase, results, has_news):
+    assert RunOutcome(results, phase).has_news is has_news
+
+
+@pytest.mark.parametrize(
+    ("phase", "results", "written"),
+    [
+        ("migrate", {"commit": {"written": 3}}, 3),
+        ("migrate", {"plan": FAILED, "commit": {}}, 0),  # it has not come so far
+        ("migrate", {"commit": FAILED}, None),  # half-way, nobody knows
+        ("migrate", {"commit": FAILED | {"written": 0}}, 0),
+        ("migrate", {}, None),
+        ("sync", {"commit": {"written": 3}}, None),  # earlier rounds may have written others
+        ("rollback", {"rollback": {"written": 2}}, 2),
+        ("rollback", {"groups": {"changed": True}, "rollback": {"written": 2}}, None),
+        ("rollback", {"groups": FAILED}, None),
+    ],
+)
+def test_how_many_offsets_a_run_has_changed(phase, results, written):
+    assert RunOutcome(results, phase).written == written
+
+
+def test_steps_that_have_run_are_timed():
+    results = {
+        "snapshot": {"seconds": 0.5},
+        "plan": {"seconds": 2, "records_read": 66},
+        "verify": SKIPPED,
+        "readiness": {"seconds": 9},
+    }
+    assert RunOutcome(results).steps == [Step("snapshot", 0.5), Step("plan", 2.0, 66)]
+
+
+def test_what_is_left_out_is_told_once():
+    results = {
+        "snapshot": {"skipped_groups": ["billing"], "left_out": ["orders: excluded"]},
+        "preview": {"left_out": ["audit: kept"]},
+        "commit": {"blocked": ["stock: blocked"], "left_out": ["audit: kept"], "active_groups": ["web"]},
+    }
+    outcome = RunOutcome(results)
+    at_source = "Left out, because they are in use at the source: billing."
+    assert outcome.left_out == ["stock: blocked", at_source, "orders: excluded", "audit: kept"]
+    assert outcome.in_use == [
+        "billing: left out, because it is in use at the source.",
+        "web: left out, because it is in use at the destination.",
+    ]
+    assert RunOutcome(results, inside_one_cluster=True).in_use[1] == "web: left out, because it is in use."
+
+
+@pytest.mark.parametrize(
+    ("results", "failed", "for_handlers"),
+    [
+        ({"verify": FAILED}, True, True),
+        ({"read back": FAILED}, True, True),
+        # Problems that a second run finds again are no news.
+        ({"plan": {"changed": True}, "verify": {"problems": ["skipped"]}}, True, True),
+        ({"plan": {"changed": False}, "verify": {"problems": ["skipped"]}}, False, False),
+        ({"plan": {"changed": True}, "verify": {"problems": []}}, False, True),
+        ({"plan": FAILED}, False, False),
+    ],
+)
+def test_which_runs_handlers_are_told_of(results, failed, for_handlers):
+    outcome = RunOutcome(results)
+    assert (outcome.verification_failed, outcome.has_news_for_handlers) == (failed, for_handlers)
+
+
+def test_handlers_read_numbers_and_lines():
+    results = {
+        "plan": {"digest": "4b8", "counts": {"exact": 1}, "summary": ["1 exact"]},
+        "commit": {"written": 1, "summary": ["1 of 1 offsets changed"]},
+    }
+    told = RunOutcome(results).told()
+    assert (told["digest"], told["verdicts"], told["written"]) == ("4b8", {"exact": 1}, 1)
+    assert told["summary"] == ["1 exact", "1 of 1 offsets changed"]
+    assert told["failure"] is None and told["left_out"] == []
+    nothing = RunOutcome({}).told()
+    assert (nothing["digest"], nothing["written"], nothing["verdicts"]) == (None, 0, {})
