@@ -247,7 +247,9 @@ def _check_tokens(connection: Connection) -> None:
     for option in ("sasl_username", "sasl_password"):
         if getattr(connection, option):
             what = f"{option} is given, but OAUTHBEARER logs in by a token"
-            raise _refusal(connection, what, f"set sasl_mechanism to one of {', '.join(PASSWORD_MECHANISMS)}, or remove it")
+            raise _refusal(
+                connection, what, f"set sasl_mechanism to one of {', '.join(PASSWORD_MECHANISMS)}, or remove it"
+            )
     _check_extensions(connection)
 
 

@@ -115,7 +115,9 @@ def may_be_open(connection: Connection) -> bool:
 def topic_states(connection: Connection, names: t.Collection[str]) -> dict[str, TopicState]:
     """Those of these topics that exist. Raises NotAuthorized that names every ACL which is missing for it."""
     for need in permissions.not_offered(connection, Ability.CONFIGS):
-        raise need.refusal(str(connection), remedy="create the topics with kafka-topics, with the settings that they need")
+        raise need.refusal(
+            str(connection), remedy="create the topics with kafka-topics, with the settings that they need"
+        )
     ids = topics.topic_ids(connection, names)
     configs = topic_configs(connection, ids)
     layouts = storage.topic_layouts(connection, ids)

@@ -96,7 +96,9 @@ def plan(monkeypatch):
 
     def plan(trial, own=None, replicas=1, copies=False):
         own = own or {}
-        monkeypatch.setattr(destination_topics, "topic_configs", lambda *_args, **_how: {"orders": TopicConfigs(own, own)})
+        monkeypatch.setattr(
+            destination_topics, "topic_configs", lambda *_args, **_how: {"orders": TopicConfigs(own, own)}
+        )
         monkeypatch.setattr(destination_topics, "_check_replicas", lambda *_args: None)
         counts = [{"orders": 2}, {}]
         monkeypatch.setattr(destination_topics.topics, "partition_counts", lambda *_args: counts.pop(0))
