@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A fence keeps producers out, says who passes by, and is lifted exactly; behind it, a group is cut over."""
+"""A fence keeps producers out, says who passes by, and is lifted exactly; while it stands, a group is cut over."""
 
 from __future__ import annotations
 
@@ -155,14 +155,14 @@ def test_what_cannot_be_fenced_is_refused(fence, source):
     assert fence.acls() == before
 
 
-def test_a_group_is_cut_over_behind_a_fence_which_is_lifted_if_that_fails(fence, destination, topic, tmp_path):
+def test_a_group_is_cut_over_while_a_fence_stands_which_is_lifted_if_that_fails(fence, destination, topic, tmp_path):
     """The play of the documentation, as it stands there."""
     messages = [Message(b"%d" % number, b"key", (), NOW + number) for number in range(20)]
     create_topic(destination, topic, retention_ms=-1)
     for cluster in (fence.cluster, destination):
         produce(cluster, topic, messages)
     commit(fence.cluster, f"{topic}-billing", {(topic, 0): 5})
-    play = re.search(r"```yaml\n(- name: Cut billing.*?)```", PAGE.read_text(), re.DOTALL)
+    play = re.search(r"```yaml\n(- name: Fence orders.*?)```", PAGE.read_text(), re.DOTALL)
     controller = Controller(tmp_path, onprem=fence.cluster, cloud=destination)
     (tmp_path / "cut_over.yml").write_text(
         play[1].replace("[orders]", f"[{topic}]").replace("[billing]", f"[{topic}-billing]")

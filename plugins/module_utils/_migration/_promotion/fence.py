@@ -101,7 +101,7 @@ def plan_fence(
 
 
 def look_beyond(cluster: Connection, names: t.Collection[str], seconds: float) -> list[StillWritten]:
-    """The topics that still grow behind the fence, between two looks that are so many seconds apart."""
+    """The topics that still grow despite the fence, between two looks that are so many seconds apart."""
     counts = topics.partition_counts(cluster, names)
     where = [TopicPartition(name, number) for name, count in counts.items() for number in range(count)]
     found: list[StillWritten] = []
@@ -120,7 +120,7 @@ def told(cluster: Connection, passing: t.Sequence[StillWritten], policy: OnStill
     """Who passes by, as a note; with fail, raises Refused."""
     if not passing:
         return []
-    what = f"producers still write behind the fence: {'; '.join(map(str, passing))}"
+    what = f"producers still write despite the fence: {'; '.join(map(str, passing))}"
     why = "super users ignore ACLs, and a transaction that was open before ends with a record of its own"
     if policy == OnStillWritten.FAIL:
         raise Refused(
