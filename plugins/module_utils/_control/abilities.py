@@ -22,8 +22,8 @@ class KnownSince(t.NamedTuple):
     """A request in this version or a later one. since: the first Kafka that answers it.
 
     use: what it does, after "to". without: what a run does, or what you can do, where brokers do not offer it; a sentence
-    without its full stop. last: the last version that librdkafka knows, where services offer only later ones. found: the highest
-    version that the brokers offer, -1 for none; None where that is not known.
+    without its full stop. last: the last version that librdkafka knows, where services offer only later ones. found: the
+    highest version that the brokers offer, -1 for none; None where that is not known.
     """
 
     request: str
