@@ -9,6 +9,7 @@ table in docs/works-with.md are made of this. Services may offer less than the K
 from __future__ import annotations
 
 import enum
+import math
 import re
 import typing as t
 
@@ -21,7 +22,8 @@ class KnownSince(t.NamedTuple):
     """A request in this version or a later one. since: the first Kafka that answers it.
 
     use: what it does, after "to". without: what a run does, or what you can do, where brokers do not offer it; a sentence
-    without its full stop. found: the highest version that the brokers offer, -1 for none; None where that is not known.
+    without its full stop. last: the last version that librdkafka knows, where services offer only later ones. found: the
+    highest version that the brokers offer, -1 for none; None where that is not known.
     """
 
     request: str
@@ -30,6 +32,7 @@ class KnownSince(t.NamedTuple):
     since: str
     use: str
     without: str
+    last: float = math.inf
     found: int | None = None
 
     def refusal(self, cluster: str, group: str | None = None, remedy: str | None = None) -> BrokerError:
@@ -100,7 +103,8 @@ class Ability(enum.Enum):
         "0.11",
         "read the settings of topics",
         "A plan takes topics for compacted at the source and for stamped by the broker at the destination, so it reads more, "
-        "and some offsets are safe that could be exact. No topics can be promoted, and no backlog copied from these brokers",
+        "and some offsets are safe that could be exact. A copy creates topics with the settings of the destination's brokers: "
+        "create those yourself that need others. No topics can be promoted",
     )
     TRANSACTIONS = KnownSince(
         "AddPartitionsToTxn",
@@ -109,6 +113,7 @@ class Ability(enum.Enum):
         "0.11",
         "write in transactions, and records with headers",
         "No backlog can be copied to these brokers",
+        last=0,
     )
     ACLS = KnownSince("DescribeAcls", 29, 0, "0.11", "read ACLs", "Promote topics without ACLs")
     PREFIXED_ACLS = KnownSince("CreateAcls", 30, 1, "2.0", "create prefixed ACLs", "Promote topics without ACLs")
@@ -222,8 +227,9 @@ def can(client: KafkaAdminClient, ability: Ability) -> bool:
 def missing_part(client: KafkaAdminClient, ability: Ability) -> KnownSince | None:
     """What is lacking, with what brokers offer instead; None where they offer what is needed."""
     versions: t.Any = client._manager.broker_version_data  # known as soon as a client is connected
-    _lowest, highest = versions.api_versions.get(ability.value.key, (0, -1))
-    return None if highest >= ability.value.version else ability.value._replace(found=highest)
+    lowest, highest = versions.api_versions.get(ability.value.key, (0, -1))
+    is_offered = highest >= ability.value.version and lowest <= ability.value.last
+    return None if is_offered else ability.value._replace(found=highest)
 
 
 def needed(text: str) -> KnownSince | None:

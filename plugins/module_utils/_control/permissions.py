@@ -81,13 +81,13 @@ def not_told(connection: Connection, *abilities: Ability) -> list[Note]:
 
 
 def copy_obstacles(destination: Connection) -> list[BrokerError]:
-    """Why a backlog cannot be copied to these brokers.
+    """The first reason why a backlog cannot be copied to these brokers.
 
     Where nobody tells that a transaction is about to end, the progress of a copy may be read too early.
     """
     remedy = "copy the backlog to brokers of Kafka 2.5 or newer, or let a replication tool copy it"
     needs = not_offered(destination, Ability.TRANSACTIONS, Ability.STABLE_OFFSETS)
-    return [need.refusal(str(destination), remedy=remedy) for need in needs]
+    return [need.refusal(str(destination), remedy=remedy) for need in needs[:1]]
 
 
 def not_offered(connection: Connection, *abilities: Ability) -> list[KnownSince]:

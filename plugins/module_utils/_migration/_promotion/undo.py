@@ -22,6 +22,8 @@ from ..._model.topic_receipt import PromotionReceipt, TopicReceipt
 from . import promote, survey
 from .survey import TopicState
 
+_NAMED = 5
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Undo:
@@ -56,6 +58,12 @@ def plan_undo(destination: Connection, receipt: PromotionReceipt, remove_created
     now = list_acls(destination) if receipt.acls else frozenset()
     created_acls = tuple(sorted(acl for acl, before in receipt.acls.items() if before and acl not in now))
     deleted_acls = tuple(sorted(acl for acl, before in receipt.acls.items() if not before and acl in now))
+    gone = sorted(acl for acl, before in receipt.acls.items() if not before and acl not in now)
+    if gone:
+        text = (
+            f"Somebody has removed these ACLs, or an earlier run has: {first_of([str(acl) for acl in gone], _NAMED)}."
+        )
+        notes.append(Note(NoteKind.ACL_CHANGED, text))
     try:
         states = survey.topic_states(destination, list(receipt.topics))
     except NotAuthorized:

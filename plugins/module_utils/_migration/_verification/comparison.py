@@ -234,10 +234,11 @@ def _windows(
     # What comes again stands between the offset and the copies of what is unconsumed.
     reach = None if limit is None else limit + min(claim.repeats or 0, limit)
     facts = [source_logs.logs[partition].facts for partition, _offset in claim.source]
+    around = [_window(source_logs, each, reach, hidden=True) for each in claim.source]
     return Windows(
-        tuple(_until(_window(source_logs, each, reach, hidden=True), existed.get(each[0])) for each in claim.source),
+        tuple(_until(its, existed.get(partition)) for its, (partition, _at) in zip(around, claim.source, strict=True)),
         tuple(_window(destination_logs, each, reach, hidden=False) for each in claim.destination),
-        is_lossy=any(its.log_start or its.compacted for its in facts),
+        is_lossy=any(its.log_start or its.compacted for its in facts) or any(its.cut_below for its in around),
     )
 
 

@@ -24,9 +24,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 
 
 def client_of(**versions):
-    """A client whose brokers offer these requests up to these versions."""
+    """A client whose brokers offer these requests up to these versions, or from one to another."""
     keys = {ability.value.request: ability.value.key for ability in Ability}
-    offered = {keys[name]: (0, version) for name, version in versions.items()}
+    offered = {keys[name]: each if isinstance(each, tuple) else (0, each) for name, each in versions.items()}
     return types.SimpleNamespace(
         _manager=types.SimpleNamespace(broker_version_data=types.SimpleNamespace(api_versions=offered))
     )
@@ -73,6 +73,11 @@ def test_a_version_or_a_whole_request_may_be_missing():
     assert not can(client, Ability.STABLE_OFFSETS)
     assert not can(client, Ability.CONFIGS)
     assert (missing_part(client, Ability.STABLE_OFFSETS).found, missing_part(client, Ability.CONFIGS).found) == (6, -1)
+
+
+@pytest.mark.parametrize(("versions", "offered"), [((0, 3), True), ((1, 3), False)])
+def test_versions_that_only_later_clients_know_are_no_use(versions, offered):
+    assert can(client_of(AddPartitionsToTxn=versions), Ability.TRANSACTIONS) is offered
 
 
 @pytest.mark.parametrize(("version", "asked"), [(3, None), (4, ["missing", "orders"])])
