@@ -28,7 +28,7 @@ NEVER_SHOWN = {
         _migration._planning.checkpoints._notes _migration._planning.checkpoints._selected
         _migration._planning.mirror_index._read _migration._planning.mirror_index._without_syncs
         _migration._promotion.access._for_principal _migration._promotion.access._prefix
-        _migration._promotion.access.acl_changes _migration._promotion.lockout.check_lockout
+        _migration._promotion.access.acl_changes _migration._promotion.lockout._notes
         _migration._promotion.topic_decisions.decide_topics _migration.one_cluster.check_rules_fit
         _migration.take_snapshot._in_use _model.mapping.Mapping.idle_group_rules _model.mapping.Mapping.source_topics
         _model.mapping._first _model.mapping.prefixes_from _model.mapping.repartitioned_from
@@ -36,7 +36,7 @@ NEVER_SHOWN = {
         _model.promotion.overrides_from _model.promotion.replication_factor_from _model.reset_rules.reset_rules_from
         _model.stock_csv._numbered _module.digests.check_digest _module.options.check_named_once _module.options.match_on
         _module.options.replication_policy kafka_group_readiness._check_paths kafka_offset_translate._check_combination
-        kafka_offset_translate._check_reset _control.acl_requests._raise_for_cluster _model.selection.Selection.check""",
+        kafka_offset_translate._check_reset _model.selection.Selection.check""",
     "its tasks choose another value than the one that refuses": """
         _migration._committing.write_watch.WriteWatch.before _migration._committing.source_watch.SourceWatch.before
         _migration._promotion.topic_decisions._grows _migration._promotion.topic_decisions._missing
@@ -44,6 +44,10 @@ NEVER_SHOWN = {
     "it promotes no topics, and clones no topics": """
         _migration._promotion.naming._check_collisions _migration._promotion.naming._name
         _migration._promotion.naming.check_topic_names""",
+    "it fences no topics": """
+        _migration._promotion.fence.FenceOptions.check _migration._promotion.fence.told""",
+    "it looks at no waves, nor at several directories": """
+        _model.waves._refuse _module.status_results._read""",
     "it removes no old groups": """
         _migration._committing.removable.check_covered _migration._committing.removable.kept_groups""",
     "it starts no Spark": """
