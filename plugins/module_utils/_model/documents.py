@@ -46,7 +46,6 @@ _AGAIN = {
     "topics-receipt": f"{_KEPT}: without it nothing can be rolled back",
 }
 _OPENING, _CLOSING = '"entries": [', "\n]}\n"
-_SHOWN = 200  # characters of a file that an error shows
 _LONGEST_HEAD = 1 << 20  # characters: a longer first line is read with the rest of the document
 KINDS = ("snapshot", "plan", "receipt", "report", "copy")  # what people query
 _T = t.TypeVar("_T")
@@ -288,7 +287,7 @@ def _shown(value: t.Any) -> str:
         text = json.dumps(value, ensure_ascii=False)
     except RecursionError:
         return "what is nested too deeply"
-    return shortened(text.encode(errors="backslashreplace").decode(), _SHOWN)
+    return shortened(text.encode(errors="backslashreplace").decode(), 200)
 
 
 def members_once(pairs: list[tuple[str, t.Any]]) -> Json:
