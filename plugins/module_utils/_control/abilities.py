@@ -14,6 +14,7 @@ import re
 import typing as t
 
 from .._model.errors import BrokerError
+from .._model.notes import Note, NoteKind
 from .kafka_library import KafkaAdminClient
 
 
@@ -21,7 +22,8 @@ class KnownSince(t.NamedTuple):
     """A request in this version or a later one. since: the first Kafka that answers it.
 
     use: what it does, after "to". without: what a run does, or what you can do, where brokers do not offer it; a sentence
-    without its full stop. last: the last version that librdkafka knows, where services offer only later ones.
+    without its full stop. last: the last version that librdkafka knows, where services offer only later ones. found: the
+    highest version that the brokers offer, -1 for none; None where that is not known.
     """
 
     request: str
@@ -31,6 +33,7 @@ class KnownSince(t.NamedTuple):
     use: str
     without: str
     last: float = math.inf
+    found: int | None = None
 
     def refusal(self, cluster: str, group: str | None = None, remedy: str | None = None) -> BrokerError:
         """The error where nothing can be done without it. remedy: instead of what `without` says."""
@@ -38,9 +41,20 @@ class KnownSince(t.NamedTuple):
             f"the brokers cannot {self.use}",
             cluster=cluster,
             group=group,
-            why=f"they do not offer {self.request} {self.version}, which Kafka has since {self.since}",
+            why=f"they do not offer {self.request} {self.version}, which Kafka has since {self.since}{self._instead}",
             remedy=remedy or self.without,
         )
+
+    def note(self, cluster: str) -> Note:
+        """That the brokers do not offer it, and what follows."""
+        needs = f"{self.request} {self.version}, which Kafka has since {self.since}{self._instead}"
+        return Note(NoteKind.NOT_TOLD, f"{cluster}: the brokers cannot {self.use} ({needs}). {self.without}.")
+
+    @property
+    def _instead(self) -> str:
+        if self.found is None:
+            return ""
+        return ", nor any version of it" if self.found < 0 else f", but only {self.request} {self.found}"
 
 
 _BY_FILE = "Give the offsets as a CSV file, and write the plan as CSV for kafka-consumer-groups"
@@ -207,16 +221,23 @@ class Ability(enum.Enum):
 
 def can(client: KafkaAdminClient, ability: Ability) -> bool:
     """Whether the brokers offer it."""
+    return missing_part(client, ability) is None
+
+
+def missing_part(client: KafkaAdminClient, ability: Ability) -> KnownSince | None:
+    """What is lacking, with what brokers offer instead; None where they offer what is needed."""
     versions: t.Any = client._manager.broker_version_data  # known as soon as a client is connected
     lowest, highest = versions.api_versions.get(ability.value.key, (0, -1))
-    return bool(highest >= ability.value.version and lowest <= ability.value.last)
+    is_offered = highest >= ability.value.version and lowest <= ability.value.last
+    return None if is_offered else ability.value._replace(found=highest)
 
 
 def needed(text: str) -> KnownSince | None:
     """What a request was needed for that the brokers do not offer. text: how the library says so."""
-    found = re.search(r"'(\w+)Request'(?:.*client \[(\d+)-)?", text)
-    if found is None:
+    said = re.search(r"'(\w+)Request'(?:.*client \[(\d+)-(?:.*broker \[\d+-(\d+))?)?", text)
+    if said is None:
         return None
-    known = [each.value for each in Ability if each.value.request == found[1]]
-    lowest = int(found[2] or 0)
-    return next((need for need in sorted(known, key=lambda need: need.version) if need.version >= lowest), None)
+    known = [each.value for each in Ability if each.value.request == said[1]]
+    lowest, found = int(said[2] or 0), int(said[3] or -1)
+    needs = (need for need in sorted(known, key=lambda need: need.version) if need.version >= lowest)
+    return next((need._replace(found=found) for need in needs), None)
