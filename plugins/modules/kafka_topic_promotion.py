@@ -398,8 +398,8 @@ fenced:
   elements: str
   sample: [shop.orders]
 still_written:
-  description: The topics that still grow despite the fence, as M(streamshift.kafka.kafka_offset_commit) returns them. Check mode
-    does not look.
+  description: The topics that still grow despite the fence, as M(streamshift.kafka.kafka_offset_commit) returns them. Check
+    mode does not look.
   returned: if O(state) is V(fenced)
   type: list
   elements: dict
