@@ -203,7 +203,7 @@ in_several_waves:
   type: dict
   sample: {}
 csv:
-  description: The list as CSV with a header.
+  description: The list as CSV with a header. Characters of a name that cannot be seen are escapes, as in RV(summary).
   returned: success
   type: str
   sample: |

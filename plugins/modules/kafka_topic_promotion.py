@@ -25,6 +25,7 @@ extends_documentation_fragment:
   - streamshift.kafka._attributes.files
   - streamshift.kafka._cluster.source_destination
   - streamshift.kafka._mapping.topics
+  - streamshift.kafka._progress
 options:
   state:
     description:
@@ -452,6 +453,7 @@ from ..module_utils._module import files, options, promotion_results
 from ..module_utils._module.frame import run
 from ..module_utils._module.masking import Module
 from ..module_utils._module.note_results import note_results
+from ..module_utils._module.progress_file import progress_spec
 
 _PROMOTED_BY = "state: promoted, which saves what was there before its first write"
 
@@ -605,6 +607,7 @@ def main() -> None:
         argument_spec={
             **options.cluster_spec("source", "destination"),
             **options.topic_selection_spec(),
+            **progress_spec(),
             "state": {
                 "type": "str",
                 "choices": ["promoted", "planned", "applied", "rolled_back", "fenced", "lifted"],

@@ -8,6 +8,7 @@ import bisect
 import dataclasses
 import functools
 import hashlib
+import operator
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
@@ -22,33 +23,50 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 from tests.attack.case import Case, Copy, Edges, Options, Original
 
 MOST_ROUNDS = 300
+_OFFSET = operator.attrgetter("offset")
 
 
 class Broker:
     """One partition, as a broker serves it: isolation levels, and time look-ups that see every batch."""
 
-    def __init__(self, records: t.Sequence[Original | Copy], edges: Edges) -> None:
-        self.edges = edges
+    def __init__(
+        self, records: t.Sequence[Original | Copy], edges: Edges, made: t.Callable[[t.Any, Edges], Record] | None = None
+    ) -> None:
+        self.edges, self._made = edges, made or _record
         self.facts = LogFacts(
             edges.start, edges.stable, edges.end, edges.append_time, edges.compacted, edges.retention_ms
         )
-        held = [r for r in records if not getattr(r, "gone", False) and edges.start <= r.offset < edges.end]
-        self._times = [(r.offset, r.time) for r in held]
-        self.everything = [_record(r, edges) for r in held if r.kind != "marker"]
-        self.visible = [_record(r, edges) for r in held if r.kind == "data" and r.offset < edges.stable]
-        # Nobody can tell yet what will have been aborted of it.
-        self.with_open = [*self.visible, *(r for r in self.everything if r.offset >= edges.stable)]
+        start, end = edges.start, edges.end
+        self._held = [r for r in records if start <= r.offset < end and not getattr(r, "gone", False)]
+
+    @functools.cached_property
+    def everything(self) -> list[Record]:
+        """What producers have written, aborted or not."""
+        return [self._made(r, self.edges) for r in self._held if r.kind != "marker"]
+
+    @functools.cached_property
+    def visible(self) -> list[Record]:
+        """What is committed, before the last stable offset."""
+        stable = self.edges.stable
+        return [self._made(r, self.edges) for r in self._held if r.kind == "data" and r.offset < stable]
+
+    @functools.cached_property
+    def with_open(self) -> list[Record]:
+        """The same, and all from there on: nobody can tell yet what will have been aborted of it."""
+        if self.edges.stable == self.edges.end:
+            return self.visible
+        return [*self.visible, *(r for r in self.everything if r.offset >= self.edges.stable)]
 
     def read(self, span: Span, uncommitted: bool = False) -> list[Record]:
         start, end = span
         assert self.edges.start <= start < end <= self.edges.end, f"span {span} is empty or outside of {self.edges}"
         records = self.everything if uncommitted else self.with_open
-        low = bisect.bisect_left(records, start, key=lambda r: r.offset)
-        return records[low : bisect.bisect_left(records, end, low, key=lambda r: r.offset)]
+        low = bisect.bisect_left(records, start, key=_OFFSET)
+        return records[low : bisect.bisect_left(records, end, low, key=_OFFSET)]
 
     def lookup(self, time: int) -> int | None:
         """The first offset whose timestamp is at least this one; control records and aborted data count."""
-        return next((offset for offset, stamp in self._times if stamp >= time), None)
+        return next((record.offset for record in self._held if record.time >= time), None)
 
 
 _LAST: list[tuple[t.Sequence[Original | Copy], Edges, Broker]] = []  # several positions are asked of the same logs
@@ -149,7 +167,13 @@ def _known(question: Question) -> list[t.Any]:
 
 def digested(record: Record) -> Record:
     """The same with contents as long as fingerprints."""
-    return record._replace(fingerprint=_digest(record.fingerprint), bare=_digest(record.bare))
+    offset, time, fingerprint, bare, *others = record
+    return Record(offset, time, _digest(fingerprint), _digest(bare), *others)
+
+
+def digested_record(record: Original | Copy, edges: Edges) -> Record:
+    """A record as Spark's workers take it."""
+    return digested(_record(record, edges))
 
 
 @functools.lru_cache(4096)

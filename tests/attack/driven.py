@@ -8,7 +8,6 @@ import contextlib
 import functools
 import signal
 import typing as t
-from unittest import mock
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claims import Claim
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import cluster_logs
@@ -44,9 +43,10 @@ from tests.attack.broker import policy
 from tests.attack.frames import BUCKETS, Growing, packed, tails
 from tests.attack.requests import Hang, Requests
 from tests.support.listed_clusters import DESTINATION, SOURCE
+from tests.support.swapped import swapped
 
 CPU_SECONDS = 5.0  # of this process, for what asks for nothing any more
-GROUPS = 3
+GROUPS = 8
 
 Commits = t.Sequence[t.Sequence[int]]
 
@@ -75,12 +75,8 @@ def _faked(requests: Requests) -> t.Iterator[None]:
         ),
         *((module, {"time": requests}) for module in (by_records, repartitioned, comparison)),
     ]
-    with contextlib.ExitStack() as stack:
-        for module, names in fakes:
-            for name, value in names.items():
-                stack.enter_context(mock.patch.object(module, name, value))
-        stack.enter_context(rule.thresholds(requests.world.manner.scaled))
-        stack.enter_context(_ended())
+    swaps = [(module, *its) for module, names in fakes for its in names.items()]
+    with swapped([*swaps, *rule.less(requests.world.manner.scaled)]), _ended():
         yield
 
 
@@ -146,8 +142,8 @@ def verify(requests: Requests, claims: t.Sequence[Claim], limit: int | None, spa
     """What the verification finds of claims. spark: even of few records by Spark. Raises Hang, and what it raises."""
     cases = [comparison.ClaimCase(claim, MatchOn()) for claim in claims]
     few = 0 if spark else comparison.FEW
-    session = mock.patch.object(comparison, "session_on_demand", lambda *_o: contextlib.nullcontext(lambda: None))
-    with _faked(requests), mock.patch.object(comparison, "FEW", few), session:
+    session = (comparison, "session_on_demand", lambda *_o: contextlib.nullcontext(lambda: None))
+    with _faked(requests), swapped([session, (comparison, "FEW", few)]):
         found = comparison.findings(cases, SOURCE, DESTINATION, limit, SparkOptions())
     requests.look()
     return found

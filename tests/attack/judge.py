@@ -4,16 +4,14 @@
 
 from __future__ import annotations
 
-import collections
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certificates import ContiguousToTheEnd
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.content import doubted
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision
 from tests.attack.case import Case
 from tests.attack.recheck import is_true
 from tests.attack.rule import Answer
-from tests.attack.truth import Truth
+from tests.attack.truth import Truth, is_doubted
 
 # What breaks a promise; ghost: skipped, though the source has lost it before anybody had consumed it.
 FAULTS = (
@@ -62,9 +60,9 @@ def _truth(case: Case) -> Truth:
     return _LAST[0]
 
 
-def judge(case: Case, way: str, answer: Answer) -> list[Finding]:
-    """What is wrong with one answer."""
-    found = [Finding(kind, way, text) for kind, text in _judge(_truth(case), answer)]
+def judge(case: Case, way: str, answer: Answer, needless: bool = True) -> list[Finding]:
+    """What is wrong with one answer. needless: also where it could be better."""
+    found = [Finding(kind, way, text) for kind, text in _judge(_truth(case), answer, needless)]
     if isinstance(answer.decision, Decision) and _is_balanced(case, answer.decision):
         found = [its._replace(kind="balanced") if its.kind in ("lost", "false exact") else its for its in found]
     if isinstance(answer.decision, Decision) and not is_true(case, answer.decision):
@@ -83,7 +81,7 @@ def _is_balanced(case: Case, decision: Decision) -> bool:
     return len(left_out) > 0 and len(copies) == len(wanted)
 
 
-def _judge(truth: Truth, answer: Answer) -> t.Iterator[tuple[str, str]]:
+def _judge(truth: Truth, answer: Answer, needless: bool) -> t.Iterator[tuple[str, str]]:
     edges = truth.case.destination_edges
     for name, offset in (("lost", answer.offset), ("advice loses", answer.lossless)):
         if offset is None:
@@ -100,7 +98,7 @@ def _judge(truth: Truth, answer: Answer) -> t.Iterator[tuple[str, str]]:
             yield "too few" if stated else "false exact", f"{answer}: repeats {repeats}"
         elif (repeats := truth.repeats(answer.offset, to_come=True)) > stated:
             yield "to come", f"{answer}: repeats {repeats} when the tool has caught up"
-    if answer.verdict != "exact" and truth.is_plain:
+    if needless and answer.verdict != "exact" and truth.is_plain:
         yield f"needless {answer.verdict}", f"{answer}, and {truth.best[0]} is exact"
 
 
@@ -133,7 +131,7 @@ def verification(case: Case, offsets: t.Sequence[int], judged: t.Sequence[tuple[
     for offset, (skipped, repeated) in zip(offsets, judged, strict=True):
         true = truth.skipped(offset), truth.repeats(offset)
         text = f"offset {offset} skips {true[0]} and repeats {true[1]}, counted {skipped} and {repeated}"
-        may_be_others = _is_doubted(case) or _may_commit(case) or _has_later_times(case)
+        may_be_others = is_doubted(case) or _may_commit(case) or _has_later_times(case)
         if skipped < true[0] or (repeated < true[1] and not may_be_others):
             found.append(Finding("unseen", "verify", text))
         elif repeated < true[1]:
@@ -155,19 +153,6 @@ def _may_commit(case: Case) -> bool:
     consumed = {r.text for r in case.source if r.offset < case.committed and r.kind == "data" and not r.gone}
     stable = case.source_edges.stable
     return any(r.kind == "aborted" and r.offset >= stable and r.text in consumed for r in case.source)
-
-
-def _is_doubted(case: Case) -> bool:
-    """May copies have the time of an equal record whose copies they are not?"""
-    times: dict[str, tuple[list[int], list[int]]] = collections.defaultdict(lambda: ([], []))
-    for original in case.source:
-        if not original.gone and original.kind != "aborted":
-            times[original.text.partition("+")[0]][0].append(original.time)
-    for copy in case.destination:
-        times[copy.text.partition("+")[0]][1].append(copy.time)
-    return any(
-        doubted(collections.Counter(source), collections.Counter(destination)) for source, destination in times.values()
-    )
 
 
 def contradiction(case: Case, one: Answer, other: Answer, ways: str) -> list[Finding]:

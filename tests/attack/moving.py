@@ -4,12 +4,14 @@
 
 from __future__ import annotations
 
+import bisect
 import copy
 import dataclasses
+import functools
+import itertools
 import random as rnd
 import typing as t
 
-from tests.attack.broker import Broker
 from tests.attack.case import NO_TIME, NOON, Case, Copy, Edges, Options, Original
 from tests.attack.manners import Manner
 from tests.attack.merged import Merged
@@ -44,6 +46,48 @@ class Topic:
     def expire(self, upto: int) -> None:
         """Retention, or a request to delete records."""
         self.start = max(self.start, min(upto, self.edges().stable))
+
+
+@dataclasses.dataclass
+class Still(Topic):
+    """One that does not go on."""
+
+    @classmethod
+    def of(cls, log: Topic, before: Topic | None = None) -> Topic:
+        """What it is like now: the picture before, if nothing has changed."""
+        its = cls(**vars(log) | {"records": list(log.records)})
+        return before if before is not None and before == its else its
+
+    def edges(self) -> Edges:
+        return self._edges
+
+    @functools.cached_property
+    def _edges(self) -> Edges:
+        return super().edges()
+
+    @functools.cached_property
+    def originals(self) -> tuple[Original, ...]:
+        """Records of a source, expired ones included."""
+        start = self.start
+        return tuple(r if r.gone or r.offset >= start else r._replace(gone=True) for r in self.records)
+
+    @functools.cached_property
+    def visible(self) -> list[Copy]:
+        """What can be read of a destination."""
+        stable = self.edges().stable
+        return [c for c in self.records if c.offset >= self.start and (c.offset < stable or c.kind != "data")]
+
+    @functools.cached_property
+    def copies(self) -> tuple[Copy, ...]:
+        """The same with origins as if each partition had its own copies."""
+        return tuple(c if c.origin is None else c._replace(origin=c.origin % _BASE) for c in self.visible)
+
+    def to_come(self, first: int, stamped: bool) -> tuple[Copy, ...]:
+        """The copies that a tool will make of what it has not read."""
+        unread = self.originals[bisect.bisect_left(self.originals, first, key=lambda r: r.offset) :]
+        return tuple(
+            Copy(-1, r.time, r.text, r.offset, stamped=stamped) for r in unread if r.kind == "data" and not r.gone
+        )
 
 
 _BASE = 1_000_000  # the origin of a copy is a number: that of the partition times this, and the offset
@@ -111,11 +155,14 @@ class World:
     def _copy(self, tool: int = 0) -> None:
         partition = self.random.randrange(len(self.sources))
         log, at = self.sources[partition], self.read[tool][partition]
-        broker = Broker(log.records, log.edges())
-        batch = [each for each in broker.visible if each.offset >= at][: 1 + self.random.randrange(6)]
-        originals = {each.offset: each for each in log.records}
-        for each in batch:
-            self._write(originals[each.offset], partition, tool)
+        edges = log.edges()
+        unread = (
+            r
+            for r in log.records
+            if r.kind == "data" and not r.gone and max(at, edges.start) <= r.offset < edges.stable
+        )
+        for each in list(itertools.islice(unread, 1 + self.random.randrange(6))):
+            self._write(each, partition, tool)
             self.read[tool][partition] = each.offset + 1
 
     def _write(self, record: Original, partition: int, tool: int) -> None:
@@ -220,11 +267,11 @@ class World:
             found.append(places)
         return found
 
-    def as_it_is(self) -> World:
-        """A picture of it, which does not go on."""
+    def as_it_is(self, before: World | None = None) -> World:
+        """A picture of it, which does not go on; logs that have not changed since the picture before are shared with it."""
         its = copy.copy(self)
-        its.sources = [dataclasses.replace(log, records=list(log.records)) for log in self.sources]
-        its.copies = [dataclasses.replace(log, records=list(log.records)) for log in self.copies]
+        its.sources = [Still.of(log, before and before.sources[at]) for at, log in enumerate(self.sources)]
+        its.copies = [Still.of(log, before and before.copies[at]) for at, log in enumerate(self.copies)]
         its.read = [list(each) for each in self.read]
         return its
 
@@ -233,20 +280,21 @@ class World:
         return Options(budget=self.manner.budget, now=self.now)
 
 
-_BASE = 1_000_000  # origins of copies are numbers: that of the partition times this, and the offset
-
-
 def case_of(world: World, partition: int, committed: int) -> Case:
-    """One partition as it is now, with what the tool has still to bring. Copies are where their records are."""
+    """One partition of a picture, with what the tool has still to bring. Copies are where their records are."""
     log, there = world.sources[partition], world.copies[partition % len(world.copies)]
-    source = tuple(r._replace(gone=r.gone or r.offset < log.start) for r in log.records)
-    copies = tuple(c._replace(origin=None if c.origin is None else c.origin % _BASE) for c in _visible(there))
-    to_come = tuple(
-        Copy(-1, record.time, record.text, record.offset, stamped=there.stamped)
-        for record in source
-        if record.kind == "data" and not record.gone and record.offset >= world.read[0][partition]
+    assert isinstance(log, Still) and isinstance(there, Still), "only of pictures"
+    to_come = log.to_come(world.read[0][partition], there.stamped)
+    return Case(
+        committed,
+        log.originals,
+        log.edges(),
+        there.copies,
+        there.edges(),
+        to_come,
+        world.options(),
+        world.manner.scaled,
     )
-    return Case(committed, source, log.edges(), copies, there.edges(), to_come, world.options(), world.manner.scaled)
 
 
 def topic_of(world: World, committed: t.Sequence[int]) -> Merged:
@@ -255,13 +303,8 @@ def topic_of(world: World, committed: t.Sequence[int]) -> Merged:
     copies = tuple(
         tuple(
             (its, 0) if its.origin is None else (its._replace(origin=its.origin % _BASE), its.origin // _BASE)
-            for its in _visible(there)
+            for its in there.visible
         )
         for there in world.copies
     )
     return Merged(sources, copies, tuple(there.edges() for there in world.copies))
-
-
-def _visible(there: Topic) -> list[Copy]:
-    stable = there.edges().stable
-    return [c for c in there.records if c.offset >= there.start and (c.offset < stable or c.kind != "data")]

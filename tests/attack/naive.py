@@ -59,41 +59,70 @@ class Logs:
         for at, copy in enumerate(copies):
             if copy.content in records and at not in nobodys:
                 found[copy.content].append((at, copy.time))
-        self._size = len(copies)
-        self._places = {content: [at for at, _time in found[content]] for content in records}
-        self._effects = {
-            content: effects(tuple(its), tuple(time for _at, time in found[content]), lost)
+        places = {content: [at for at, _time in found[content]] for content in records}
+        all_effects = [
+            (places[content], effects(tuple(its), tuple(time for _at, time in found[content]), lost))
             for content, its in records.items()
-        }
-        self._nothing_consumed = not consumed
-
-    def _unread(self, offset: int) -> t.Iterator[tuple[t.Collection[_Effect], int]]:
-        for content, its in self._effects.items():
-            yield its, sum(place < offset for place in self._places[content])
+        ]
+        self._at = list(_walk(all_effects, len(copies), nothing_consumed=not consumed))
 
     def skips(self, offset: int) -> bool:
         """Is there a history in which a group that starts here misses an unconsumed record?"""
-        return any(each.skipped[at] for its, at in self._unread(offset) for each in its)
+        return self._at[offset].skips > 0
 
     def repeats(self, offset: int) -> int:
         """How many copies of consumed records it reads again in the worst history, with those that are still to come."""
-        now = sum(max(each.repeated[at] for each in its) for its, at in self._unread(offset))
-        return max(now, self.repeats_if_it_lags(offset))
+        return max(self._at[offset].repeats, self.repeats_if_it_lags(offset))
 
     def repeats_if_it_lags(self, offset: int) -> int:
         """The same for histories in which the tool has not come as far as the group; -1 if there are none."""
-        total = 0
-        for its, at in self._unread(offset):
-            lagging = [each.repeated[at] + each.missing for each in its if each.lags]
-            if self._nothing_consumed or not lagging:
-                return -1
-            total += max(lagging)
-        return total
+        its = self._at[offset]
+        return -1 if its.never_lags else its.repeats_if_it_lags
 
     @functools.cached_property
     def best(self) -> tuple[int, int]:
         """(repeats, offset) of the offset that skips nothing and repeats fewest."""
-        return min((self.repeats(at), at) for at in range(self._size + 1) if not self.skips(at))
+        return min((self.repeats(at), at) for at in range(len(self._at)) if not self.skips(at))
+
+
+class _Worst(t.NamedTuple):
+    """The worst of all histories, for a group that starts at an offset; of one content, or the sum of all.
+
+    skips, never_lags: of how many contents a history skips a record, or none lets the tool lag.
+    """
+
+    skips: int
+    repeats: int
+    repeats_if_it_lags: int
+    never_lags: int
+
+
+def _walk(
+    contents: t.Iterable[tuple[t.Sequence[int], t.Collection[_Effect]]], size: int, nothing_consumed: bool
+) -> t.Iterator[_Worst]:
+    """The worst for each offset. contents: the places of the copies of each, and what its histories mean."""
+    changes = [[0] * len(_Worst._fields) for _unused in range(size + 1)]
+    changes[0][-1] = nothing_consumed
+    for places, its in contents:
+        before = [0] * len(_Worst._fields)
+        for unread, first in enumerate([0, *(place + 1 for place in places)]):
+            worst = _worst(its, unread)
+            for at, (new, old) in enumerate(zip(worst, before, strict=True)):
+                changes[first][at] += new - old
+            before = list(worst)
+    return itertools.starmap(
+        _Worst, itertools.accumulate(changes, lambda a, b: [x + y for x, y in zip(a, b, strict=True)])
+    )
+
+
+def _worst(its: t.Collection[_Effect], unread: int) -> _Worst:
+    lagging = [each.repeated[unread] + each.missing for each in its if each.lags]
+    return _Worst(
+        any(each.skipped[unread] for each in its),
+        max(each.repeated[unread] for each in its),
+        max(lagging, default=0),
+        not lagging,
+    )
 
 
 def of_lost_records(source: t.Sequence[Thing], copies: t.Sequence[Thing]) -> t.Iterator[int]:

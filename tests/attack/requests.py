@@ -18,9 +18,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._records.scannin
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_frame import LogPair
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_packing import Layout
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._spark import by_hand
-from tests.attack.broker import Broker, digested
+from tests.attack.broker import Broker, digested_record
 from tests.attack.frames import BUCKETS, Frame
-from tests.attack.moving import Topic, World
+from tests.attack.moving import Still, Topic, World
 from tests.support.listed_clusters import SOURCE
 
 MOST_REQUESTS = 400
@@ -38,11 +38,12 @@ class Requests:
         self.world, self.random = world, world.random
         self.asked = 0
         self.clock = 0.0
+        self._brokers: dict[int, tuple[Topic, Broker]] = {}
         self.moments: list[World] = []  # the world when edges were told, and at the end
 
     def look(self) -> None:
         """Remember what it is like now."""
-        self.moments = [*self.moments[-MOMENTS:], self.world.as_it_is()]
+        self.moments = [*self.moments[-MOMENTS:], self.world.as_it_is(self.moments[-1] if self.moments else None)]
 
     @property
     def pictures(self) -> list[World]:
@@ -52,7 +53,11 @@ class Requests:
             if earlier.truncations == later.truncations:  # else copies name records whose offsets others have taken
                 mixed.append(copy.copy(later))
                 mixed[-1].copies = earlier.copies
-        return [*mixed, *self.moments]
+        unlike = {
+            (*map(id, [*its.sources, *its.copies]), *map(tuple, its.read)): its
+            for its in reversed([*mixed, *self.moments])
+        }
+        return [*unlike.values()][::-1]
 
     def _go_on(self) -> None:
         self.asked += 1
@@ -113,7 +118,11 @@ class Requests:
 
     def _broker(self, connection: Connection, where: TopicPartition) -> Broker:
         log = self.log(connection, where)
-        return Broker(log.records, log.edges())
+        known = self._brokers.get(id(log))
+        now = Still.of(log, known and known[0])
+        if known is None or now is not known[0]:
+            known = self._brokers[id(log)] = now, Broker(now.records, now.edges(), digested_record)
+        return known[1]
 
     def records(self, connection: Connection, where: TopicPartition, span: Span, committed: bool) -> list[Record]:
         """Those of a range, which has to lie within the log."""
@@ -123,7 +132,7 @@ class Requests:
             return []
         if start < broker.edges.start or end > (broker.edges.stable if committed else broker.edges.end):
             raise BrokerError(f"offsets {span} are not in the log", cluster=str(connection), **where._asdict())
-        return [digested(record) for record in broker.read(span, uncommitted=not committed)]
+        return broker.read(span, uncommitted=not committed)
 
     def scanned(self, connection: Connection, where: TopicPartition, span: Span, committed: bool) -> list[Record]:
         """The same, asked by itself."""

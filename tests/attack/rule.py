@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import importlib
 import itertools
 import operator
@@ -27,6 +28,7 @@ from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._spar
 from tests.attack.broker import Broker, Logs, digested
 from tests.attack.case import Case
 from tests.support.listed_clusters import Cluster, Clusters
+from tests.support.swapped import Swap, swapped
 
 # What decides how much is read, so that logs of a few records come to the branches for thousands; two ways, as small
 # windows hide what large ones show. What makes a proof (how many records must differ, for instance) is left as it is.
@@ -72,27 +74,16 @@ class Answer(t.NamedTuple):
 @contextlib.contextmanager
 def thresholds(scaled: int) -> t.Iterator[None]:
     """Within it the rule reads as little at a time as LESS says; 0 for what it is."""
-    before: list[tuple[t.Any, str, t.Any]] = []
-    try:
-        for module in _modules():
-            for name, value in LESS[scaled].items():
-                if name in vars(module):
-                    before.append((module, name, vars(module)[name]))
-                    setattr(module, name, value)
+    with swapped(less(scaled)):
         yield
-    finally:
-        for module, name, value in before:
-            setattr(module, name, value)
 
 
-def _modules() -> list[t.Any]:
-    if not _MODULES:
-        names = [found.name for found in pkgutil.iter_modules(_matching.__path__)]
-        _MODULES.extend(importlib.import_module(f"{_matching.__name__}.{name}") for name in names)
-    return _MODULES
-
-
-_MODULES: list[t.Any] = []
+@functools.cache
+def less(scaled: int) -> list[Swap]:
+    """What thresholds() changes."""
+    names = [found.name for found in pkgutil.iter_modules(_matching.__path__)]
+    modules = [importlib.import_module(f"{_matching.__name__}.{name}") for name in names]
+    return [(module, *its) for module in modules for its in LESS[scaled].items() if its[0] in vars(module)]
 
 
 def answer_of(decision: Decision, rounds: int = 0, records: int = 0) -> Answer:
@@ -136,19 +127,19 @@ def whole(case: Case) -> Answer:
 
 
 _Read = t.TypeVar("_Read")
-_LAST: dict[t.Any, tuple[Case, t.Any]] = {}
+_KNOWN: dict[t.Any, tuple[Case, t.Any]] = {}
+_MOST_KNOWN = 16
 
 
 def _of_these_logs(read: t.Callable[[Case], _Read], case: Case) -> _Read:
-    """What reading the logs of a case has given; once for all positions that follow one another in a world."""
-    last = _LAST.get(read)
-    if last is None or not (
-        last[0].source is case.source
-        and last[0].destination is case.destination
-        and dataclasses.replace(last[0], committed=case.committed, to_come=case.to_come) == case
-    ):
-        last = _LAST[read] = case, read(case)
-    return t.cast(_Read, last[1])
+    """What reading the logs of a case has given; once for the positions of a world."""
+    key = read, id(case.source), id(case.destination)
+    known = _KNOWN.get(key)
+    if known is None or dataclasses.replace(known[0], committed=case.committed, to_come=case.to_come) != case:
+        if len(_KNOWN) >= _MOST_KNOWN:
+            _KNOWN.pop(next(iter(_KNOWN)))
+        known = _KNOWN[key] = case, read(case)
+    return t.cast(_Read, known[1])
 
 
 def _read_whole(case: Case) -> tuple[Logs, Question]:

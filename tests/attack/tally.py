@@ -25,7 +25,9 @@ from tests.attack.worlds import world
 CERTAIN = ("count", "verify")  # ways that assume nothing of the tool
 POSITIONS = ("near", "merged", "plan", "again", "identical")  # ways of which each position is asked by one
 KEPT = 20  # findings of a kind, class and chunk that are remembered
-CHUNK = 10  # worlds of each class
+LONG = "long"  # in the name of a class
+CHUNK = 10  # worlds of each class, and of those whose logs are long:
+LONG_CHUNK = 2
 
 Shape = tuple[str, str, str]  # class, way, kind of finding
 
@@ -118,11 +120,12 @@ def _chunk(name: str, seeds: range, ways: t.Sequence[str]) -> Tally:
         gc.collect()
 
 
-def _chunks(names: t.Sequence[str], seed: int) -> t.Iterator[tuple[str, range]]:
+def chunks(names: t.Sequence[str], seed: int) -> t.Iterator[tuple[str, range]]:
+    """Numbers of worlds of each class, without an end."""
     for number in itertools.count():
         first = seed * 1_000_000_000 + number * CHUNK
         for name in names:
-            yield name, range(first, first + CHUNK)
+            yield name, range(first, first + (LONG_CHUNK if LONG in name else CHUNK))
 
 
 class Length(t.NamedTuple):
@@ -141,7 +144,7 @@ Task = t.Callable[[], Tally]
 
 def random_worlds(names: t.Sequence[str], seed: int, ways: t.Sequence[str] = EVERY_WAY) -> t.Iterator[Task]:
     """Worlds of each class, without an end."""
-    return (functools.partial(_chunk, name, seeds, ways) for name, seeds in _chunks(names, seed))
+    return (functools.partial(_chunk, name, seeds, ways) for name, seeds in chunks(names, seed))
 
 
 def run(tasks: t.Iterable[Task], workers: int, length: Length | None = None) -> Tally:

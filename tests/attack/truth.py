@@ -22,10 +22,73 @@ import dataclasses
 import functools
 import typing as t
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.content import doubted
 from tests.attack.case import Case, Copy, Original
 
 LONG = 60  # copies of a log of which the best offset is not looked for: that takes the square of it
 _OTHER = None  # the time of copies whose times nobody can compare
+
+
+class Logs:
+    """What is true of both logs, whoever reads them."""
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+        edges = case.source_edges
+        self.left = [  # what the source still has, committed or not
+            record
+            for record in case.source
+            if record.kind in ("data", "open") and not record.gone and edges.start <= record.offset < edges.end
+        ]
+        originals = {record.offset: record.text for record in case.source}
+        # Contents are compared without headers where the tool adds some.
+        self._bare = any(c.origin is not None and originals[c.origin] != c.text for c in case.destination)
+        self._time_of = {record.offset: record.time for record in case.source}
+        self._times: dict[str, set[int]] = collections.defaultdict(set)
+        for record in case.source:
+            self._times[self.text_of(record.text)].add(record.time)
+        # The contents of which some copy has a time of its own.
+        self._rewritten = {
+            self.text_of(copy.text)
+            for copy in case.destination
+            if copy.origin is not None and copy.time != self._time_of[copy.origin]
+        }
+        # The destination's records that can be read, with content and comparable time.
+        self.visible = [self.seen(copy) for copy in case.destination if copy.kind == "data"]
+        self.offsets = [copy.offset for copy, _text, _time in self.visible]
+        self.copies_of: dict[str, list[tuple[Copy, int | None]]] = collections.defaultdict(list)
+        self.copied_times: dict[int | None, set[int]] = collections.defaultdict(set)  # of which copies can be seen
+        for copy, text, time in self.visible:
+            self.copies_of[text].append((copy, time))
+            self.copied_times[copy.origin].add(copy.time)
+
+    def text_of(self, text: str) -> str:
+        """The content of a record with this text."""
+        return text.partition("+")[0] if self._bare else text
+
+    def seen(self, copy: Copy) -> tuple[Copy, str, int | None]:
+        """A copy with its content and comparable time."""
+        text = self.text_of(copy.text)
+        if copy.stamped or not self.case.options.with_timestamp:
+            return copy, text, _OTHER
+        if copy.origin is not None:
+            return copy, text, copy.time if copy.time == self._time_of[copy.origin] else _OTHER
+        return copy, text, _OTHER if text in self._rewritten and copy.time not in self._times[text] else copy.time
+
+
+_KNOWN: collections.OrderedDict[tuple[int, int], Logs] = collections.OrderedDict()  # of the logs looked at last
+_MOST_KNOWN = 64
+
+
+def _logs(case: Case) -> Logs:
+    key = id(case.source), id(case.destination)
+    its = _KNOWN.pop(key, None)
+    if its is None or (its.case.source_edges, its.case.options) != (case.source_edges, case.options):
+        its = Logs(case)  # which keeps the logs, so that nobody else gets their numbers
+    _KNOWN[key] = its
+    if len(_KNOWN) > _MOST_KNOWN:
+        _KNOWN.popitem(last=False)
+    return its
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,68 +98,16 @@ class Truth:
     case: Case
 
     @functools.cached_property
-    def _left(self) -> list[Original]:
-        """What the source still has, committed or not."""
-        edges = self.case.source_edges
-        return [
-            record
-            for record in self.case.source
-            if record.kind in ("data", "open") and not record.gone and edges.start <= record.offset < edges.end
-        ]
+    def _logs(self) -> Logs:
+        return _logs(self.case)
 
     @functools.cached_property
     def consumed(self) -> dict[int, Original]:
-        return {r.offset: r for r in self._left if r.offset < self.case.committed and r.kind == "data"}
+        return {r.offset: r for r in self._logs.left if r.offset < self.case.committed and r.kind == "data"}
 
     @functools.cached_property
     def unconsumed(self) -> dict[int, Original]:
-        return {r.offset: r for r in self._left if r.offset >= self.case.committed}
-
-    @functools.cached_property
-    def _text_of(self) -> t.Callable[[str], str]:
-        """Contents are compared without headers where the tool adds some."""
-        originals = {record.offset: record.text for record in self.case.source}
-        for copy in self.case.destination:
-            if copy.origin is not None and originals[copy.origin] != copy.text:
-                return lambda text: text.partition("+")[0]
-        return lambda text: text
-
-    @functools.cached_property
-    def _visible(self) -> list[tuple[Copy, str, int | None]]:
-        """The destination's records that can be read, with content and comparable time."""
-        return [self._seen(copy) for copy in self.case.destination if copy.kind == "data"]
-
-    @functools.cached_property
-    def _offsets(self) -> list[int]:
-        return [copy.offset for copy, _text, _time in self._visible]
-
-    @functools.cached_property
-    def _times(self) -> dict[str, set[int]]:
-        times: dict[str, set[int]] = collections.defaultdict(set)
-        for record in self.case.source:
-            times[self._text_of(record.text)].add(record.time)
-        return times
-
-    @functools.cached_property
-    def _time_of(self) -> dict[int, int]:
-        return {record.offset: record.time for record in self.case.source}
-
-    @functools.cached_property
-    def _rewritten(self) -> set[str]:
-        """The contents of which some copy has a time of its own."""
-        return {
-            self._text_of(copy.text)
-            for copy in self.case.destination
-            if copy.origin is not None and copy.time != self._time_of[copy.origin]
-        }
-
-    def _seen(self, copy: Copy) -> tuple[Copy, str, int | None]:
-        text = self._text_of(copy.text)
-        if copy.stamped or not self.case.options.with_timestamp:
-            return copy, text, _OTHER
-        if copy.origin is not None:
-            return copy, text, copy.time if copy.time == self._time_of[copy.origin] else _OTHER
-        return copy, text, _OTHER if text in self._rewritten and copy.time not in self._times[text] else copy.time
+        return {r.offset: r for r in self._logs.left if r.offset >= self.case.committed}
 
     def skipped(self, offset: int) -> int:
         """How many unconsumed records that are at the destination a consumer misses that starts here."""
@@ -110,67 +121,54 @@ class Truth:
         return {}
 
     def _count_skipped(self, offset: int) -> int:
-        read = self._visible[bisect.bisect_left(self._offsets, offset) :]
-        copies = collections.Counter((text, time) for _copy, text, time in read)
-        lacking = {
-            text
-            for text, times in self._owed_times.items()
-            if sum(max(0, number - copies[text, time]) for time, number in times.items()) > copies[text, _OTHER]
-        }
         skipped = 0
-        for text in lacking:
-            copied = [(copy, time) for copy, its, time in read if its == text]
-            records = [record for record in self._owed if self._text_of(record.text) == text]
-            skipped += len(records) - largest_matching([self._equal(record, copied) for record in records])
+        for text, records in self._owed.items():
+            copies = [(copy, time) for copy, time in self._logs.copies_of[text] if copy.offset >= offset]
+            number = collections.Counter(time for _copy, time in copies)
+            times = collections.Counter(record.time for record in records)
+            if sum(max(0, count - number[time]) for time, count in times.items()) > number[_OTHER]:
+                skipped += len(records) - largest_matching([self._equal(record, copies) for record in records])
         return skipped
 
     @functools.cached_property
-    def _owed_times(self) -> dict[str, collections.Counter[int]]:
-        """How many unconsumed records that are at the destination have which content and time."""
-        times: dict[str, collections.Counter[int]] = collections.defaultdict(collections.Counter)
-        for record in self._owed:
-            times[self._text_of(record.text)][record.time] += 1
-        return times
-
-    @functools.cached_property
-    def _owed(self) -> list[Original]:
-        """The unconsumed records that are at the destination."""
-        copied = {copy.origin for copy, _text, _time in self._visible}
-        return [record for record in self.unconsumed.values() if record.offset in copied]
+    def _owed(self) -> dict[str, list[Original]]:
+        """The unconsumed records that are at the destination, by their contents."""
+        owed: dict[str, list[Original]] = collections.defaultdict(list)
+        for record in self.unconsumed.values():
+            if record.offset in self._logs.copied_times:
+                owed[self._logs.text_of(record.text)].append(record)
+        return owed
 
     def _equal(self, record: Original, copies: t.Iterable[tuple[Copy, int | None]]) -> list[int]:
         """The offsets of those copies of its content that can be taken for one of the record: any that looks like one."""
-        times = self._copied_times[record.offset]
+        times = self._logs.copied_times[record.offset]
         return [copy.offset for copy, time in copies if time in (_OTHER, record.time) or copy.time in times]
-
-    @functools.cached_property
-    def _copied_times(self) -> dict[int | None, set[int]]:
-        """With which times the copies of a source record can be seen."""
-        times: dict[int | None, set[int]] = collections.defaultdict(set)
-        for copy, _text, _time in self._visible:
-            times[copy.origin].add(copy.time)
-        return times
 
     def repeats(self, offset: int, to_come: bool = False) -> int:
         """How many consumed records a consumer reads again that starts here. to_come: when the tool has caught up."""
-        read = self._visible[bisect.bisect_left(self._offsets, offset) :]
+        read = self._logs.visible[bisect.bisect_left(self._logs.offsets, offset) :]
         if to_come:
             read = [*read, *self._to_come]
         again = collections.Counter(text for copy, text, _time in read if copy.origin in self.consumed)
         if not again:
             return 0
-        wanted = [r for r in self.unconsumed.values() if again[self._text_of(r.text)]]
+        wanted = [r for r in self.unconsumed.values() if again[self._logs.text_of(r.text)]]
         everything = [(text, time) for _copy, text, time in read if again[text]]
         others = [(text, time) for copy, text, time in read if again[text] and copy.origin not in self.consumed]
         return sum(again.values()) - (self._matched(wanted, everything) - self._matched(wanted, others))
 
+    def reread(self, offset: int) -> int:
+        """How many records that were consumed it reads again, those that the source has lost included."""
+        read = self._logs.visible[bisect.bisect_left(self._logs.offsets, offset) :]
+        return sum(copy.origin is not None and copy.origin < self.case.committed for copy, _text, _time in read)
+
     @functools.cached_property
     def _to_come(self) -> list[tuple[Copy, str, int | None]]:
         """What the tool will bring, but for what seems to be there: no more equal copies than the source has records."""
-        due = collections.Counter(self._text_of(record.text) for record in self._left)
-        due.subtract(text for _copy, text, _time in self._visible)
+        due = collections.Counter(self._logs.text_of(record.text) for record in self._logs.left)
+        due.subtract(text for _copy, text, _time in self._logs.visible)
         coming = []
-        for seen in map(self._seen, reversed(self.case.to_come)):
+        for seen in map(self._logs.seen, reversed(self.case.to_come)):
             if due[seen[1]] > 0:
                 due[seen[1]] -= 1
                 coming.append(seen)
@@ -179,7 +177,7 @@ class Truth:
     def _matched(self, wanted: t.Iterable[Original], read: t.Iterable[tuple[str, int | None]]) -> int:
         """How many of these records can be found among what is read, each in another copy."""
         copies = collections.Counter(read)
-        number = collections.Counter((self._text_of(record.text), record.time) for record in wanted)
+        number = collections.Counter((self._logs.text_of(record.text), record.time) for record in wanted)
         found = 0
         missing: collections.Counter[str] = collections.Counter()
         for (text, time), count in number.items():
@@ -192,7 +190,7 @@ class Truth:
     def best(self) -> tuple[int, int]:
         """(offset, repeats): what skips nothing and repeats fewest, the first of several."""
         edges = self.case.destination_edges
-        offsets = [edges.start, *(copy.offset + 1 for copy, _text, _time in self._visible)]
+        offsets = [edges.start, *(copy.offset + 1 for copy, _text, _time in self._logs.visible)]
         return min(((self.repeats(at, True), at) for at in offsets if not self.skipped(at)), default=(0, edges.start))[
             ::-1
         ]
@@ -201,8 +199,8 @@ class Truth:
     def is_plain(self) -> bool:
         """Can reading everything of a log that is not long tell an offset that neither skips nor repeats?
 
-        It can where nothing is lost at the source, C lies within it, the last consumed record is there, and each
-        content is on one side of C.
+        It can where nothing is lost at the source, C lies within it, the last consumed record is there, no consumed record may
+        still come, and each content is on one side of C.
         """
         case, edges = self.case, self.case.source_edges
         if edges.compacted or edges.start or not 0 < case.committed <= edges.stable or not self.consumed:
@@ -211,10 +209,13 @@ class Truth:
             return False
         if any(record.kind == "open" for record in case.source):
             return False
-        before = {self._text_of(record.text) for record in self.consumed.values()}
-        after = {self._text_of(record.text) for record in self.unconsumed.values()}
-        others = {text for copy, text, _time in self._visible if copy.origin not in self.consumed}
-        arrived = max(self.consumed) in {copy.origin for copy in case.destination if copy.kind == "data"}
+        before = {self._logs.text_of(record.text) for record in self.consumed.values()}
+        after = {self._logs.text_of(record.text) for record in self.unconsumed.values()}
+        others = {text for copy, text, _time in self._logs.visible if copy.origin not in self.consumed}
+        copied = {copy.origin for copy in case.destination if copy.kind == "data"}
+        last = self.consumed[max(self.consumed)]
+        has_no_equal = sum(record.text == last.text for record in self._logs.left) == 1
+        arrived = last.offset in copied and (has_no_equal or copied.issuperset(self.consumed)) and not is_doubted(case)
         return arrived and before.isdisjoint(after | others) and self.best[1] == 0
 
 
@@ -232,3 +233,16 @@ def largest_matching(wishes: t.Sequence[t.Sequence[int]]) -> int:
         return False
 
     return sum(find(number, set()) for number in range(len(wishes)))
+
+
+def is_doubted(case: Case) -> bool:
+    """May copies have the time of an equal record whose copies they are not?"""
+    times: dict[str, tuple[list[int], list[int]]] = collections.defaultdict(lambda: ([], []))
+    for original in case.source:
+        if not original.gone and original.kind != "aborted":
+            times[original.text.partition("+")[0]][0].append(original.time)
+    for copy in case.destination:
+        times[copy.text.partition("+")[0]][1].append(copy.time)
+    return any(
+        doubted(collections.Counter(source), collections.Counter(destination)) for source, destination in times.values()
+    )

@@ -35,7 +35,7 @@ def answers(case: Case, ways: t.Collection[str]) -> tuple[dict[str, rule.Answer]
         if way in WAYS:
             found += judge(case, way, answer)
         elif answer[:5] != given.get("near", (None,))[:5]:  # else it would be said twice
-            found += [finding for finding in judge(case, way, answer) if finding.kind in FAULTS]
+            found += [finding for finding in judge(case, way, answer, needless=False) if finding.kind in FAULTS]
             if way == "neighbours" and "near" in given:
                 found.append(Finding("neighbours", way, f"{answer}, alone {given['near']}"))
     for one, other in PAIRS:
@@ -76,7 +76,11 @@ def as_one(its: Merged, parts: t.Sequence[rule.Answer]) -> _MergedAnswer | None:
         answer = rule.Answer(verdict, offset, total)
     # Declared: while the tool lags, equal records may still come to any partition, more of them than `safe` says.
     later = {"to come"} if verdict == "safe" else set()
-    return case, answer, [its for its in judge(case, "merged", answer) if its.kind in FAULTS and its.kind not in later]
+    return (
+        case,
+        answer,
+        [its for its in judge(case, "merged", answer, needless=False) if its.kind in FAULTS and its.kind not in later],
+    )
 
 
 def _by_notes(case: Case) -> rule.Answer:

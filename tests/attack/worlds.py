@@ -185,7 +185,7 @@ class _History:
         random, edges = self.random, self.last.source_edges
         odd = [*self.places, edges.start, edges.stable, edges.end, edges.start - 1, edges.stable - 1]
         odd += [r.offset + random.randrange(2) for r in self.written if r.kind in ("marker", "open")][:4]
-        number = 2 if self.size < LARGE else 5  # whose building takes longer than an answer
+        number = 4 if self.size < LARGE else 10  # whose building takes longer than an answer
         picked = {random.choice(odd) + random.choice((-1, 0, 0, 1)) for _unused in range(number)}
         picked |= {random.randrange(edges.stable + 1) for _unused in range(number)}
         if self.traits.expiry and edges.start and self.chance(0.5):

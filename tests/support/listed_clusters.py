@@ -7,8 +7,8 @@ from __future__ import annotations
 import collections
 import dataclasses
 import time
+import types
 import typing as t
-from unittest import mock
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claims import Claim
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Log, LogFacts
@@ -26,6 +26,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import RecordRun, Rows
+from tests.support.swapped import swapped
 
 SOURCE, DESTINATION = Connection("source", ("s:1",)), Connection("destination", ("d:1",))
 AT = TopicPartition("orders", 0)
@@ -55,8 +56,8 @@ class Clusters:
     def of(self, connection: Connection) -> Cluster:
         return self.source if connection is SOURCE else self.destination
 
-    def side(self, connection: Connection) -> mock.Mock:
-        return mock.Mock(logs={AT: Log(self.of(connection).facts)})
+    def side(self, connection: Connection) -> types.SimpleNamespace:
+        return types.SimpleNamespace(logs={AT: Log(self.of(connection).facts)}, learn=lambda _partitions: None)
 
     def scan(self, connection: Connection, pieces: t.Any, *, committed: bool, parts: t.Any) -> t.Iterator[Rows]:
         cluster = self.of(connection)
@@ -80,9 +81,10 @@ class Clusters:
     ) -> list[Finding]:
         """claims: offsets at the source and the destination, and how many repeats the plan says."""
         cases = [ClaimCase(Claim("g", ((AT, c),), ((AT, d),), repeats), MatchOn.of(parts)) for c, d, repeats in claims]
-        with (
-            mock.patch.object(comparison, "ClusterLogs", self.side),
-            mock.patch.object(partition_units, "scan", self.scan),
-            mock.patch.object(time, "sleep", self.go_on),
-        ):
+        fakes = (
+            (comparison, "ClusterLogs", self.side),
+            (partition_units, "scan", self.scan),
+            (time, "sleep", self.go_on),
+        )
+        with swapped(fakes):
             return findings(cases, SOURCE, DESTINATION, limit, SparkOptions(java_home="/nowhere"))

@@ -34,7 +34,8 @@ class Window(t.NamedTuple):
 
     near: records from this offset on only serve as partners of others, because their own may stand where nothing was read, or
     because they are too young to be skipped.
-    cut_below, cut_above: whether the log has offsets before the window, or after it.
+    cut_below, cut_above: whether the log has offsets before the window, or after it. seen: records before this offset may have
+    their partners before the other window.
     """
 
     low: int
@@ -43,12 +44,13 @@ class Window(t.NamedTuple):
     near: int
     cut_below: bool
     cut_above: bool
+    seen: int = 0
 
 
 class Windows(t.NamedTuple):
     """A window for each source partition and each destination partition, as the claim lists them.
 
-    is_lossy: whether records may have been at the source that it has lost.
+    is_lossy: whether records may have been at the source that it has lost, or that are before its window.
     """
 
     source: tuple[Window, ...]
@@ -141,11 +143,14 @@ def aligned(windows: Windows, runs: t.Iterable[PairRun]) -> Windows:
     source_nears: _Slices = collections.defaultdict(list)
     destination_nears: _Slices = collections.defaultdict(list)
     destination_lows: _Slices = collections.defaultdict(list)
+    firsts: list[tuple[int, int]] = []  # by source partition, the first offsets that both windows have
     find = bisect.bisect_left
     for run in runs:
         source_window, destination_window = source[run.source_place], destination[run.place]
         start = max(find(run.sources, source_window.low), find(run.offsets, destination_window.low))
         stop = min(find(run.sources, source_window.high), find(run.offsets, destination_window.high))
+        if start < stop:
+            firsts.append((run.source_place, run.sources[start]))
         unconsumed = max(start, find(run.sources, source_window.at))
         at = max(start, find(run.offsets, destination_window.at))
         if unconsumed < stop:
@@ -154,6 +159,11 @@ def aligned(windows: Windows, runs: t.Iterable[PairRun]) -> Windows:
             destination_nears[run.place, run.source_place].append(_Slice(run.offsets, at, stop))
         if start < min(at, stop):
             destination_lows[run.place, run.source_place].append(_Slice(run.offsets, start, min(at, stop)))
+    if any(each.cut_below for each in destination):
+        source = tuple(
+            each._replace(seen=min((offset for place, offset in firsts if place == at), default=each.high))
+            for at, each in enumerate(source)
+        )
     if any(each.cut_above for each in destination):
         source = tuple(
             each._replace(near=min(each.near, _last(source_nears, at, each.at))) for at, each in enumerate(source)

@@ -111,7 +111,7 @@ def of_offsets(source: Offsets, copies: Offsets, windows: Windows, progress: Too
     return result._replace(
         first_skipped=Spot(originals[0], _between(copies, destination_windows, _LOW, _AT)[0]) if skipped else None,
         first_repeated=Spot(None, _between(copies, destination_windows, _AT, _NEAR)[0]) if repeated else None,
-        **_fate(_last(originals, lacking), progress),
+        **_fate(_last(originals, lacking), windows, progress),
     )
 
 
@@ -134,19 +134,9 @@ def of_destination_only(copies: Offsets, windows: Windows) -> Counts:
 
 def of_lonely(offsets: Offsets, windows: Windows, progress: ToolProgress) -> Counts:
     """Of records without any copy."""
-    number = _number(offsets, windows.source, _AT, _NEAR)
-    edges = [
-        window._replace(high=min(window.near, progress.arrived.get(at, 0))) for at, window in enumerate(windows.source)
-    ]
-    pending = _unreached(offsets, windows, progress)
-    absent = _number(offsets, edges, _AT, _HIGH)
-    if not absent:
-        return Counts(to_come=number, pending=pending)
     return Counts(
-        absent=absent,
-        to_come=number - absent,
-        pending=pending,
-        first_absent=Spot(_between(offsets, edges, _AT, _HIGH)[0], None),
+        pending=_unreached(offsets, windows, progress),
+        **_fate(_between(offsets, windows.source, _AT, _NEAR), windows, progress),
     )
 
 
@@ -204,7 +194,7 @@ def of_mixed(
             max(0, len(consumed) - len(distances)), _unreached(offsets_by_partition(consumed), windows, progress)
         ),
         doubtful=max(0, perhaps_skipped - skipped),
-        **_fate(_last([record[:2] for record in near], absent), progress),
+        **_fate(_last([record[:2] for record in near], absent), windows, progress),
     )
 
 
@@ -249,8 +239,12 @@ def _last(places: list[PlaceInClaim], number: int) -> list[PlaceInClaim]:
     return sorted(places, key=operator.itemgetter(1))[len(places) - number :]
 
 
-def _fate(missing: list[PlaceInClaim], progress: ToolProgress) -> dict[str, t.Any]:
-    absent = [(place, offset) for place, offset in missing if offset < progress.arrived.get(place, 0)]
+def _fate(missing: list[PlaceInClaim], windows: Windows, progress: ToolProgress) -> dict[str, t.Any]:
+    """What became of unconsumed records without a copy. The copies of the first ones may be before the window."""
+    arrived = progress.arrived(windows.is_complete)
+    absent = [
+        (place, offset) for place, offset in missing if windows.source[place].seen <= offset < arrived.get(place, 0)
+    ]
     return {
         "absent": len(absent),
         "to_come": len(missing) - len(absent),

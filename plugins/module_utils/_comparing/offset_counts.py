@@ -15,8 +15,8 @@ import itertools
 import operator
 import typing as t
 
-from .._matching.content import doubted
-from .._matching.tallies import Time
+from .._matching.certificates import DISTINCT
+from .._matching.content import Content, separable
 from .claims import SingleContent, Windows, pair_runs, run_order
 from .content_counts import Offsets, of_destination_only, of_lonely, of_mixed, of_offsets, of_run, offsets_by_partition
 from .counted_records import CountedRecord, OneContent
@@ -34,15 +34,20 @@ class Contents:
         self,
         contents: t.Iterable[OneContent],
         pairs: t.Iterable[SingleContent] = (),
+        others: t.Iterable[SingleContent] = (),
     ) -> None:
-        """contents: the source records and the copies of each content, each once. pairs: further contents, as they are."""
+        """contents: the source records and the copies of each content, each once. pairs, others: further contents, as they are.
+
+        pairs: copies have the times of their records; others: they do not.
+        """
         self.pairs: list[SingleContent] = list(pairs)
+        self._others: list[SingleContent] = list(others)
         self._plain: list[tuple[Offsets, Offsets]] = []
         self._mixed: list[tuple[t.Sequence[CountedRecord], t.Sequence[CountedRecord]]] = []
         once_by_time: list[SingleContent] = []
         lonely: list[CountedRecord] = []
         lonely_copies: list[CountedRecord] = []
-        self.progress = ToolProgress({}, {})
+        self.progress = ToolProgress.none()
         self.headers_changed = False
         for source, copies, headers_changed in contents:
             self.headers_changed |= headers_changed
@@ -68,21 +73,28 @@ class Contents:
                     self._arrive(originals, part_copies)
         self._lonely, self._destination_only = offsets_by_partition(lonely), offsets_by_partition(lonely_copies)
         self.pairs.sort(key=run_order)
-        self.runs = pair_runs(self.pairs)
+        timed, by_content = pair_runs(self.pairs), pair_runs(self._others)
+        self.runs = timed + by_content
         # They say where windows are cut, also where all records are equal and not all of their copies can be told apart.
-        self.landmarks = sorted(self.pairs + once_by_time, key=run_order) if once_by_time else self.pairs
-        self.landmark_runs = pair_runs(self.landmarks) if once_by_time else self.runs
-        for run in self.runs:
+        further = self._others + once_by_time
+        self.landmarks = sorted(self.pairs + further, key=run_order) if further else self.pairs
+        self.landmark_runs = pair_runs(self.landmarks) if further else self.runs
+        for run in timed:
             self._arrive([CountedRecord(run.source_place, run.sources[-1], 0)], [CountedRecord(run.place, 0, 0)])
+        for run in self.runs:
+            in_a_row = [self.progress.in_a_row] * (len(run.sources) >= DISTINCT)
+            for highest in (self.progress.once, self.progress.reached, *in_a_row):
+                highest[run.source_place] = max(run.sources[-1], highest.get(run.source_place, -1))
 
     def _add_pair(self, original: CountedRecord, copy: CountedRecord) -> None:
-        self.pairs.append(_pair(original, copy))
+        is_own = original.time == copy.time != -1
+        (self.pairs if is_own else self._others).append(_pair(original, copy))
 
     def _arrive(self, source: t.Sequence[CountedRecord], copies: t.Sequence[CountedRecord]) -> None:
         """Only a copy with a record's own time is surely that record's: others may be second copies, or of lost records."""
         in_order = sorted(source, key=operator.itemgetter(1))
         for place, offset, _time in (surely := list(_with_own_copies(in_order, copies))):
-            self.progress.arrived[place] = max(offset, self.progress.arrived.get(place, -1))
+            self.progress.timed[place] = max(offset, self.progress.timed.get(place, -1))
         for place, offset, _time in itertools.chain(in_order[: len(copies)], surely):
             self.progress.reached[place] = max(offset, self.progress.reached.get(place, -1))
 
@@ -131,19 +143,9 @@ def _single_by_time(records: t.Iterable[CountedRecord]) -> dict[int, CountedReco
 def _separable(
     source: t.Sequence[CountedRecord], copies: t.Sequence[CountedRecord]
 ) -> list[tuple[t.Sequence[CountedRecord], t.Sequence[CountedRecord]]] | None:
-    """The records and copies that are counted together whatever is committed; None where that depends on it.
-
-    That is so where all copies have the time of a source record, where all have another one, and where all are stamped.
-    """
-    known = {record.time for record in source}
-    kinds = {(record.time is None, record.time in known) for record in copies}
-    if len(kinds) > 1:
+    """The records and copies that are counted together whatever is committed; None where that depends on it."""
+    numbers = [(at, t.cast(int, record.time)) for at, record in enumerate(source)]
+    parts = separable(Content(numbers, [(at, copy.time) for at, copy in enumerate(copies)]))
+    if parts is None:
         return None
-    if kinds != {(False, True)} or len(known) == 1:
-        return [(source, copies)]
-    parts: dict[Time, tuple[list[CountedRecord], list[CountedRecord]]] = collections.defaultdict(lambda: ([], []))
-    for side, records in enumerate((source, copies)):
-        for record in records:
-            parts[record.time][side].append(record)
-    numbers, copy_numbers = ({time: len(part[side]) for time, part in parts.items()} for side in (0, 1))
-    return None if doubted(numbers, copy_numbers) else list(parts.values())
+    return [([source[at] for at in its], [copies[at] for at in its_copies]) for its, its_copies, _by in parts]

@@ -49,17 +49,29 @@ NUMBERS = 9
 class ToolProgress(t.NamedTuple):
     """How far the replication tool has come, by source partition: the last offset of a record that is there.
 
-    arrived: by contents of which no copy is missing. reached: as far as any number of copies may mean; a record that stands
-    after it and has no copy is still to come. The first is never too high in a faithful copy, the second never too low.
+    timed: by copies with the times of their records. once, in_a_row: by contents that occur once on each side, whatever their
+    times; the second by at least four such contents. reached: as far as any number of copies may mean; a record that stands
+    after it and has no copy is still to come. The first is never too high in a faithful copy, the last never too low.
     """
 
-    arrived: dict[int, int]
+    timed: dict[int, int]
+    once: dict[int, int]
+    in_a_row: dict[int, int]
     reached: dict[int, int]
+
+    @classmethod
+    def none(cls) -> t.Self:
+        """Nothing is known."""
+        return cls({}, {}, {}, {})
+
+    def arrived(self, whole_logs: bool) -> dict[int, int]:
+        """Before these offsets, records without a copy are absent. If times are not kept, a limit makes contents single."""
+        return self.timed or (self.once if whole_logs else self.in_a_row)
 
 
 def furthest(progress: t.Iterable[ToolProgress]) -> ToolProgress:
     """Of all of these together."""
-    result = ToolProgress({}, {})
+    result = ToolProgress.none()
     for each in progress:
         for highest, its in zip(result, each, strict=True):
             for place, offset in its.items():

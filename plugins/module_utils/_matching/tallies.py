@@ -177,9 +177,12 @@ class Mixed:
 
     def repeated(self, offset: int) -> int:
         """As Tally.repeated."""
+        if not self.consumed:
+            return 0
         missing = self._missing if self.wanted else 0
-        following = from_on(self._offsets, offset) if self.consumed else 0
-        return min(following, self._repeated(offset, missing) + self._unclaimed(offset) + self._hidden)
+        following = from_on(self._offsets, offset)
+        most = max(self._surely(offset, from_on(self._other, offset)) + missing, following - self.wanted)
+        return min(following, most + self._unclaimed(offset) + self._hidden)
 
     @property
     def _missing(self) -> int:
@@ -205,21 +208,23 @@ class Mixed:
 
     def surely_repeated(self, offset: int) -> int:
         """As Tally.surely_repeated. Copies with other times that are more than the records without a copy are nobody's."""
-        timed = from_on(self._timed, offset)
-        others = from_on(self._other, offset) - timed
-        return self._repeated(offset, 0, others + min(timed, self._wanted_missing + self._consumed_missing))
-
-    def _repeated(self, offset: int, missing: int, others: int | None = None) -> int:
-        """others: of the copies with other times from the offset on, how many count; by default all of them."""
         if not self.consumed:
             return 0
-        all_others = from_on(self._other, offset)
-        others = all_others if others is None else others
+        timed = from_on(self._timed, offset)
+        others = from_on(self._other, offset) - timed
+        return self._surely(offset, others + min(timed, self._lacking_own))
+
+    @property
+    def _lacking_own(self) -> int:
+        """How many records, consumed or not, have no copy with their own time."""
+        both = self._consumed, self._unconsumed
+        return sum(max(0, sum(its.get(time, 0) for its in both) - len(own)) for time, own in self._own.items())
+
+    def _surely(self, offset: int, others: int) -> int:
+        """others: of the copies with other times from the offset on, how many count: no second ones of unconsumed records."""
         own = from_on(self._consumed_copies, offset)
         stamped = max(0, from_on(self._stamped, offset) - self._lacking(offset))
-        following = from_on(self._offsets, offset) - all_others + others
-        other = max(0, others - self._wanted_missing)
-        return min(following, max(own + stamped + other + missing, following - self.wanted))
+        return own + stamped + max(0, others - self._wanted_missing)
 
     @property
     def absent(self) -> int:

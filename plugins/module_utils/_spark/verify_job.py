@@ -99,7 +99,7 @@ def answers(
 def summed_claims(texts: t.Iterable[str], asked: t.Iterable[int]) -> dict[int, PairCounts]:
     """What all tasks together say of each pair that was asked about."""
     counts: dict[tuple[int, int], list[Counts]] = collections.defaultdict(list)
-    found = {pair: PairCounts({}, ToolProgress({}, {}), []) for pair in asked}
+    found = {pair: PairCounts({}, ToolProgress.none(), []) for pair in asked}
     for text in texts:
         pair, claims, progress, landmarks, changed = json.loads(text)
         for number, *values in claims:
@@ -155,11 +155,14 @@ def _contents(
         selected = by_pair[slice(*np.searchsorted(of, (pair, pair + 1)).tolist())]
         first = groups.starts[selected[single[selected]]]
         source_rows, copy_rows = groups.order[first], groups.order[first + 1]
-        columns = positions[source_rows], offsets[source_rows], positions[copy_rows], offsets[copy_rows]
-        pairs = map(SingleContent, *(column.tolist() for column in columns))
         may_differ, timestamps = its.match_on.headers_may_differ, its.match_on.timestamp
         compared = records.times if timestamps else np.zeros_like(records.times)
         stamped = records.stamped | (not timestamps)
+        is_own = (compared[source_rows] == compared[copy_rows]) & ~stamped[copy_rows] & (compared[source_rows] != -1)
+        columns = positions[source_rows], offsets[source_rows], positions[copy_rows], offsets[copy_rows]
+        pairs, others = (
+            map(SingleContent, *(column[which].tolist() for column in columns)) for which in (is_own, ~is_own)
+        )
         names = HeaderNames({}, {})
 
         def alike(
@@ -183,7 +186,9 @@ def _contents(
             return AlikeRecords(list(source), list(copies))
 
         several = (alike(content) for content in selected[~single[selected]].tolist())
-        contents = Contents(itertools.chain.from_iterable(each.contents(names, timestamps) for each in several), pairs)
+        contents = Contents(
+            itertools.chain.from_iterable(each.contents(names, timestamps) for each in several), pairs, others
+        )
         contents.headers_changed |= bool(may_differ and _differ(records, source_rows, copy_rows))
         yield pair, contents
 

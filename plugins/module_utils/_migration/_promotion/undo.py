@@ -15,7 +15,7 @@ from ..._model.connection import Connection
 from ..._model.errors import NotAuthorized
 from ..._model.new_topics import is_same_value
 from ..._model.notes import Note, NoteKind
-from ..._model.option_names import option_name
+from ..._model.option_names import option_name, ways
 from ..._model.progress import counted, first_of
 from ..._model.topic_plan import DEFAULT, SettingChange
 from ..._model.topic_receipt import PromotionReceipt, TopicReceipt
@@ -100,9 +100,9 @@ def plan_undo(destination: Connection, receipt: PromotionReceipt, remove_created
     deleted = _removable(destination, left, states, notes) if remove_created else {}
     if not remove_created and any(each.created for each in left.values()):
         made = [name for name, each in left.items() if each.created]
-        why = f"because {option_name('remove_created')} is false"
+        why = ways(("remove_created", f", because {option_name('remove_created')} is false"))
         notes.append(
-            Note(NoteKind.TOPIC_STAYS, f"Topics that a promotion has created stay, {why}: {first_of(made, 10)}.")
+            Note(NoteKind.TOPIC_STAYS, f"Topics that a promotion has created stay{why}: {first_of(made, 10)}.")
         )
     return Undo(
         settings,

@@ -234,10 +234,11 @@ def _windows(
     # What comes again stands between the offset and the copies of what is unconsumed.
     reach = None if limit is None else limit + min(claim.repeats or 0, limit)
     facts = [source_logs.logs[partition].facts for partition, _offset in claim.source]
+    around = [_window(source_logs, each, reach, hidden=True) for each in claim.source]
     return Windows(
-        tuple(_until(_window(source_logs, each, reach, hidden=True), existed.get(each[0])) for each in claim.source),
+        tuple(_until(its, existed.get(partition)) for its, (partition, _at) in zip(around, claim.source, strict=True)),
         tuple(_window(destination_logs, each, reach, hidden=False) for each in claim.destination),
-        is_lossy=any(its.log_start or its.compacted for its in facts),
+        is_lossy=any(its.log_start or its.compacted for its in facts) or any(its.cut_below for its in around),
     )
 
 
@@ -263,6 +264,7 @@ def _finding(case: ClaimCase, its: ClaimCounts, source_logs: ClusterLogs, destin
         its.windows,
         tuple(part for part in case.match_on.compared(its.headers).parts if part in its_parts),
         is_compacted=any(destination_logs.logs[partition].facts.compacted for partition in partitions),
+        opens=[source_logs.logs[partition].facts.open_from for partition, _offset in claim.source],
     )
     wrong = [
         Flaw(

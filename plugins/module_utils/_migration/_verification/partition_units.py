@@ -39,7 +39,7 @@ _SAMPLE = 512
 class PartitionUnit:
     """What is read together and counted together, with the windows of claims within it, by the number of the claim.
 
-    match_on: what is compared. is_lossy: whether records may have been at the source that it has lost.
+    match_on: what is compared. is_lossy: see Windows.
     """
 
     pair: LogPair
@@ -180,7 +180,7 @@ def on_spark(
                 number: verify_job.PairClaims(
                     units[number].match_on,
                     windows,
-                    known[number].progress if number in known else ToolProgress({}, {}),
+                    known[number].progress if number in known else ToolProgress.none(),
                     step,
                 )
                 for number, windows in of.items()

@@ -105,7 +105,7 @@ def test_tasks_together_count_what_one_process_counts(
     def count(asked: dict[int, PairClaims]) -> t.Any:
         return summed_claims((text for task in tasks for text in answers(task, layout, places, asked)), asked)
 
-    nothing, how = ToolProgress({}, {}), MatchOn() if timestamps else MatchOn(("key", "value"))
+    nothing, how = ToolProgress.none(), MatchOn() if timestamps else MatchOn(("key", "value"))
     first = count({pair: PairClaims(how, {}, nothing, 1) for pair in range(len(worlds))})
     cut = {
         pair: {key: aligned(its, pair_runs(first[pair].landmarks)) for key, its in windows.items()} for pair in first

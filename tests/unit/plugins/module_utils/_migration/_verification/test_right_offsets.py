@@ -14,14 +14,14 @@ from tests.attack.case import parse
 from tests.support.listed_clusters import Cluster, Clusters
 
 
-def found(text: str, offset: int, limit: int | None = None) -> Finding:
-    """What is found of an exact offset in two logs, as tests/attack/case.py writes them."""
+def found(text: str, offset: int, limit: int | None = None, repeats: int = 0) -> Finding:
+    """What is found of an offset in two logs, as tests/attack/case.py writes them."""
     case = parse(text)
     logs = rule.Logs(case)
     source, destination = logs.source, logs.destination
     hidden = [record for record in source.with_open if record.offset >= source.facts.end]
     clusters = Clusters(Cluster(source.facts, source.visible, hidden), Cluster(destination.facts, destination.visible))
-    (finding,) = clusters.findings((case.committed, offset, 0), limit=limit, parts=())
+    (finding,) = clusters.findings((case.committed, offset, repeats), limit=limit, parts=())
     return finding
 
 
@@ -51,10 +51,31 @@ def numbered(template: str, count: int, first: int = 0) -> str:
             60,
             id="somebody else writes equal records",
         ),
+        pytest.param(
+            "S a@10 a@20 a@30 a@40 T a@10<0 a@20<1 a@20<1 a@20<1 a@30<2 C=1",
+            1,
+            id="second copies of unconsumed records are none of the consumed one, though the tool lags",
+        ),
+        pytest.param(
+            "S p@10 q@20 a@30 T p@10<0 a@31 C=1",
+            1,
+            id="somebody else's equal record does not mean that the tool was there",
+        ),
     ],
 )
 def test_a_right_offset_is_not_objected_to(text: str, offset: int) -> None:
     assert found(text, offset).problems == ()
+
+
+def test_a_copy_with_another_time_is_a_repeat_if_records_of_one_time_lack_it() -> None:
+    (problem,) = found("S a@0 a@0 T a@0<0 a@1<1 C=1", 0).problems
+    assert problem.kind is ProblemKind.REPEATED
+
+
+def test_a_copy_of_a_record_before_the_limit_is_none_of_an_equal_record_within_it() -> None:
+    source = f"S {numbered('p{n}@{t}', 26)} c@261 {numbered('p{n}@{t}', 45, 27)} c@451 {numbered('p{n}@{t}', 60, 46)}"
+    copies = f"T {numbered('p{n}@{t}<{n}', 26)} c@261<26 {numbered('p{n}@{t}<{n}', 45, 27)}"
+    assert found(f"{source} {copies} C=40", 37, limit=9, repeats=3).problems == ()
 
 
 def test_equal_records_before_the_limit_do_not_hide_that_one_is_skipped() -> None:
