@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The last act: a group is cut over while its producer and the replication tool go on, and every record is consumed once."""
+"""The last act: a group is cut over while its producer and the replication tool go on, consumes there, and is taken back.
+
+Every record is consumed once, over both clusters.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from testbed.clients import Message, Servers, create_topic, log_bounds, produce
 from testbed.live_tool import LiveTool
 
 GROUP, TOPIC, PARTITIONS = "checkout", "baskets", 4
+MORE = 1_000  # records that come while nobody consumes, before the group is taken back
 OLD_LIFE = 1_000  # records that only the destination has, so that offsets differ
 HISTORY = 5_000
 PATIENCE = 60.0  # seconds
@@ -25,15 +29,16 @@ class Failed(Exception):
 
 
 def cut_over(onprem: Servers, cloud: Servers, play: Play, step: t.Callable[[str], None]) -> None:
-    """Do a round while everything runs, stop the consumer, cut over, start it at the other cluster. Raises Failed.
+    """Do a round while everything runs, stop the consumer, cut over, start it at the other cluster, and take it back.
 
-    play: is given a title and a phase, and plays the playbook that migrates. step: says what is so.
+    play: is given a title and a phase, and plays the playbook that migrates. step: says what is so. Raises Failed.
     """
     for cluster, first_number, end in ((onprem, 0, HISTORY), (cloud, -OLD_LIFE, 0)):
         create_topic(cluster, TOPIC, PARTITIONS, retention_ms=-1)
         produce(cluster, TOPIC, _baskets(first_number, end))
     first: list[Got] = []
     second: list[Got] = []
+    third: list[Got] = []
     with Background(lambda over: _sell(onprem, over)) as shop, LiveTool(onprem, cloud, TOPIC):
         with consumer(onprem, GROUP, [TOPIC], first) as running:
             _until(lambda: len(first) > HISTORY, "the group consumes at onprem")
@@ -45,17 +50,38 @@ def cut_over(onprem: Servers, cloud: Servers, play: Play, step: t.Callable[[str]
         window = time.monotonic() - begin
         with consumer(cloud, GROUP, [TOPIC], second) as running:
             shop.end()
-            total = sum(end for _start, end in log_bounds(onprem, TOPIC).values())
+            total = _size(onprem)
             _until(lambda: len(first) + len(second) >= total, f"all {total:,} records are consumed")
+            _check([*first, *second], total)
+            step(
+                f"the window: {window:.1f} s from the start of ansible-playbook to its end, while the producer went on"
+            )
+            step(
+                f"{GROUP} has consumed {len(first):,} records at onprem and {len(second):,} at cloud: each of {total:,} once, "
+                "though their offsets differ"
+            )
             running.end()
-    seen = [int(record.value) for record in (*first, *second)]
+        produce(onprem, TOPIC, _baskets(total, total + MORE))
+        _until(lambda: _size(cloud) >= _size(onprem) + OLD_LIFE, "the replication tool has copied everything")
+    play("Now take it back: it has consumed since", "return")
+    with consumer(onprem, GROUP, [TOPIC], third) as running:
+        total += MORE
+        _until(lambda: len(first) + len(second) + len(third) >= total, f"all {total:,} records are consumed")
+        running.end()
+    _check([*first, *second, *third], total)
+    step(f"{GROUP} is back at onprem, and has consumed {len(third):,} more records there: still each of {total:,} once")
+
+
+def _check(got: t.Sequence[Got], total: int) -> None:
+    """Raise Failed unless these are all records, each once."""
+    seen = [int(record.value) for record in got]
     if sorted(seen) != list(range(total)):
         raise Failed(f"{len(seen):,} records were consumed, {len({*seen} & {*range(total)}):,} of {total:,}")
-    step(f"the window: {window:.1f} s from the start of ansible-playbook to its end, while the producer went on")
-    step(
-        f"{GROUP} has consumed {len(first):,} records at onprem and {len(second):,} at cloud: each of {total:,} once, "
-        "though their offsets differ"
-    )
+
+
+def _size(cluster: Servers) -> int:
+    """How many records the topic has got."""
+    return sum(end for _start, end in log_bounds(cluster, TOPIC).values())
 
 
 def _baskets(start: int, stop: int) -> list[Message]:

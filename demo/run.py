@@ -5,7 +5,8 @@
 Two sandboxes, a company's records and groups, and a real MirrorMaker 2 that copies most of them and commits for the
 groups as well as it can; a script copies the rest. Then the playbook takes over: dry run, run, run again, roll back,
 run. Then all records of both clusters are read, and a table tells for each group what MirrorMaker's commits and the
-playbook's would have repeated. In the last act, a group is cut over while its producer goes on.
+playbook's would have repeated. In the last act, a group is cut over while its producer goes on, consumes at the new
+cluster, and is taken back.
 """
 
 from __future__ import annotations

@@ -42,6 +42,7 @@ Options = dict[str, t.Any]
 OTHERS = {"cluster", "source", "destination", "csv"}
 # Variables that the roles use for more than one thing: their descriptions are written by hand.
 BY_HAND = {"idle_wait", "on_absent", "mirror_maker_group_sync_wait_for_replication"}
+BY_HAND |= {"topic_fence_principals", "topic_fence_read_principals", "topic_fence_on_still_written"}
 # {variable, with or without its role: its default}, where the role decides otherwise. None: the default depends on the phase.
 OTHER_DEFAULTS: dict[str, t.Any] = {
     # A snapshot alone harms nobody.
@@ -131,6 +132,7 @@ COMMIT = documented(kafka_offset_commit.DOCUMENTATION, SELECTION.DOCUMENTATION, 
 # The other modules describe the rest, or a variable of its own does.
 VERIFY = {"on_absent": documented(kafka_offset_verify.DOCUMENTATION)["on_absent"]}
 LEASE = {"on_locked": documented(kafka_migration_run.DOCUMENTATION)["on_locked"]}
+PROMOTION = documented(kafka_topic_promotion.DOCUMENTATION, MAPPING.TOPICS)
 # The modules of each role. Where several have an option, the last one describes it.
 ROLES: dict[str, dict[str, Options]] = {
     "group_migration": {
@@ -157,7 +159,8 @@ ROLES: dict[str, dict[str, Options]] = {
     "replicator_handover": {
         "kafka_connect_offsets": documented(kafka_connect_offsets.DOCUMENTATION, SELECTION.TOPICS),
     },
-    "topic_promotion": {"kafka_topic_promotion": documented(kafka_topic_promotion.DOCUMENTATION, MAPPING.TOPICS)},
+    "topic_promotion": {"kafka_topic_promotion": PROMOTION},
+    "topic_fence": {"kafka_topic_promotion": PROMOTION},
     "mirror_maker_group_sync": {
         "kafka_group_offsets": SNAPSHOT,
         "kafka_offset_translate": TRANSLATE,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..plugin_utils._option_names import OptionNamesActionModule
+from ..plugin_utils._progress import ProgressActionModule
 
 
-class ActionModule(OptionNamesActionModule):
-    """Run kafka_topic_promotion, whose messages name the variables of the role that calls it."""
+class ActionModule(ProgressActionModule):
+    """Run kafka_topic_promotion, and show when it waits for a quota."""

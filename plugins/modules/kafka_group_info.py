@@ -21,6 +21,7 @@ extends_documentation_fragment:
   - streamshift.kafka._attributes
   - streamshift.kafka._attributes.info_module
   - streamshift.kafka._cluster
+  - streamshift.kafka._waves
 options:
   groups:
     description:
@@ -175,15 +176,34 @@ left_out_groups:
   sample:
     - console-consumer-12345
 summary:
-  description: The list as a table, a line for each group, and the groups that an exclude pattern has left out.
+  description: The list as a table, a line for each group, the groups that an exclude pattern has left out, and what is to be
+    said of the waves.
   returned: success
   type: list
   elements: str
   sample:
     - "group    type     what  state  members  topics  partitions   lag  movable  why_not"
     - "billing  classic  -     Empty        0  orders          12  1204  yes      -"
+waves:
+  description: One entry for each of the O(waves), with its C(groups), and the groups that it names and that are not in the list
+    (C(gone)).
+  returned: success
+  type: list
+  elements: dict
+  sample: [{wave: billing, groups: [billing, checkout], gone: []}]
+in_no_wave:
+  description: The groups of the list that none of the O(waves) selects; empty without waves.
+  returned: success
+  type: list
+  elements: str
+  sample: []
+in_several_waves:
+  description: The waves of each group of the list that more than one selects.
+  returned: success
+  type: dict
+  sample: {}
 csv:
-  description: The list as CSV with a header.
+  description: The list as CSV with a header. Characters of a name that cannot be seen are escapes, as in RV(summary).
   returned: success
   type: str
   sample: |
@@ -203,7 +223,7 @@ import dataclasses
 import typing as t
 
 from ..module_utils._migration import list_groups as use_case
-from ..module_utils._model import group_overview
+from ..module_utils._model import group_overview, waves
 from ..module_utils._model.group_overview import GroupOverview
 from ..module_utils._model.notes import excluded
 from ..module_utils._module import options
@@ -217,12 +237,16 @@ def look(module: Module) -> dict[str, t.Any]:
     if not selection.groups and not selection.group_patterns:
         selection = dataclasses.replace(selection, group_patterns=(".*",))
     selection.check()
+    asked = waves.waves_from(params["waves"])
     groups, left_out = use_case.group_overviews(options.connection(params, "cluster"), selection)
+    found = waves.sort_groups(asked, [group.reading.group for group in groups])
+    told = waves.wave_lines(found) if asked else []
     return {
         "changed": False,
         "groups": [_row(group, params["partitions"]) for group in groups],
         "left_out_groups": list(left_out),
-        "summary": [*group_overview.overview_table(groups), *(note.text for note in excluded(left_out))],
+        "summary": [*group_overview.overview_table(groups), *(note.text for note in excluded(left_out)), *told],
+        **waves.wave_results(found),
         "csv": group_overview.overview_csv(groups),
     }
 
@@ -243,6 +267,7 @@ def main() -> None:
             **options.cluster_spec("cluster"),
             **options.group_selection_spec(),
             "partitions": {"type": "bool", "default": False},
+            "waves": options.waves_spec(),
         },
         supports_check_mode=True,
     )

@@ -14,6 +14,9 @@ description:
     still to bring, the partitions whose offset is not exact, and whether somebody uses the group on either cluster.
   - A group is ready if no partition is blocked, if the group has committed the planned offsets at the destination, and
     if nobody uses it there. With O(report), no offset of the group may have failed verification either.
+  - With O(directories) in place of O(plan), says instead what has become of every group that these migrations know - whether
+    it is only planned, committed, consuming at the destination or at the source again, not started, moved by somebody else,
+    rolled back or returned - and until when a way back is possible.
   - Can write the same to a status file, and to a metrics file for Prometheus's node exporter.
   - Reads no records and writes nothing to the clusters.
 author:
@@ -21,12 +24,28 @@ author:
 extends_documentation_fragment:
   - streamshift.kafka._attributes
   - streamshift.kafka._cluster.source_destination
+  - streamshift.kafka._waves
 options:
   plan:
     description:
       - Path of the plan file of M(streamshift.kafka.kafka_offset_translate).
+      - Give O(plan) or O(directories).
     type: path
-    required: true
+  directories:
+    description:
+      - Directories of migrations between O(source) and O(destination), for RV(groups) in place of RV(readiness). The module
+        reads C(plan.json), C(receipt.json), C(status.json) and C(return/receipt.json) there, as far as they exist.
+      - The module refuses a directory that has neither a plan nor a receipt, damaged files, and files of other clusters. If
+        several directories know a group, the one that has committed it last counts, and a note says so.
+      - Mutually exclusive with O(plan), O(report) and O(failed_result).
+    type: list
+    elements: path
+  idle_wait:
+    description:
+      - With O(directories), how many seconds are between two looks at the ends of the logs at O(source), at least, to see which
+        topics producers still write there.
+    type: float
+    default: 2
   report:
     description:
       - Path of the report file that M(streamshift.kafka.kafka_offset_verify) has written for O(plan). Offsets that
@@ -37,6 +56,7 @@ options:
     description:
       - Path of the status file. The module replaces it, and takes from the earlier file only since when groups have
         been ready. You can remove it at any time.
+      - With O(directories), it has what the module returns. The module does not replace the status file of a round with it.
     type: path
   metrics:
     description:
@@ -46,7 +66,7 @@ options:
   migration:
     description:
       - Name of the migration, for the label C(migration) of the metrics. By default, the name of the directory of
-        O(plan).
+        O(plan), and V(all) with O(directories).
     type: str
   phase:
     description:
@@ -102,12 +122,19 @@ EXAMPLES = r"""
   ansible.builtin.assert:
     that: groups.not_ready | length == 0
     fail_msg: "{{ groups.summary | join('\n') }}"
+
+- name: Look what has become of the groups of a migration
+  streamshift.kafka.kafka_group_readiness:
+    source: "{{ hostvars.onprem.kafka_cluster }}"
+    destination: "{{ hostvars.cloud.kafka_cluster }}"
+    directories: ["{{ inventory_dir }}/kafka-migrations/onprem-to-cloud"]
+  register: status
 """
 
 RETURN = r"""
 readiness:
   description: One entry for each group, sorted by name.
-  returned: success
+  returned: with O(plan)
   type: list
   elements: dict
   contains:
@@ -179,23 +206,158 @@ readiness:
       sample: false
 not_started:
   description: The groups that have no members at the destination, sorted by name.
-  returned: success
+  returned: with O(plan)
   type: list
   elements: str
   sample: []
 not_ready:
   description: The groups that are not ready, sorted by name.
-  returned: success
+  returned: with O(plan)
   type: list
   elements: str
   sample: []
 summary:
-  description: One line for each group, the worst first, twenty at most, and how many more there are.
+  description: One line for each group, the worst first, twenty at most, and how many more there are. With O(directories), which
+    topics are still written at the source, how far the waves are, and a line for each state with what to do next.
   returned: success
   type: list
   elements: str
   sample:
     - "billing: ready since 2026-11-22T20:15:00Z; 12 of 12 partitions exact; lag 1,204 at the source, in use"
+groups:
+  description: One entry for each group that a directory knows, those that need somebody first.
+  returned: with O(directories)
+  type: list
+  elements: dict
+  contains:
+    group:
+      description: The group at the destination.
+      type: str
+      returned: success
+      sample: billing
+    state:
+      description:
+        - V(consuming_at_source) - the group is committed at the destination, and consumes at the source again.
+        - V(moved) - its committed offsets are not those that were written, nor what it can have consumed since.
+        - V(not_started) - it is committed, and nobody consumes on either cluster.
+        - V(committed) - rounds have committed it, and its consumers have not been cut over.
+        - V(planned) - nothing is committed.
+        - V(rolled_back) and V(returned) - it was migrated, and that is undone.
+        - V(consuming_at_destination) - it has members at the destination, or has consumed there.
+      type: str
+      returned: success
+      sample: consuming_at_destination
+    directory:
+      description: The directory that has committed the group last.
+      type: str
+      returned: success
+      sample: /srv/kafka-migrations/onprem-to-cloud
+    source_groups:
+      description: The groups at the source.
+      type: list
+      elements: str
+      returned: success
+      sample: [billing]
+    in_use_at_source:
+      description: Whether the group has members at the source.
+      type: bool
+      returned: success
+      sample: false
+    in_use_at_destination:
+      description: Whether the group has members at the destination.
+      type: bool
+      returned: success
+      sample: true
+    source_lag:
+      description: Number of offsets that the group has not consumed at the source; null without a committed offset.
+      type: int
+      returned: success
+      sample: 1204
+    destination_lag:
+      description: The same at the destination.
+      type: int
+      returned: success
+      sample: 3
+    partitions:
+      description: Number of partitions that the plan and the receipt have for the group.
+      type: int
+      returned: success
+      sample: 12
+    committed:
+      description: Number of partitions for which offsets were committed, and not rolled back.
+      type: int
+      returned: success
+      sample: 12
+    moved:
+      description: Number of partitions whose committed offset the receipt does not explain.
+      type: int
+      returned: success
+      sample: 0
+    committed_at:
+      description: When the group was last committed, in UTC; null if it is not, or if an early version has written the receipt.
+      type: str
+      returned: success
+      sample: "2026-11-22T20:15:00Z"
+    rollback_until:
+      description:
+        - When the brokers of the source may delete the committed offsets of the group (C(offsets.retention.minutes) after
+          RV(groups[].committed_at), at the latest). From then on, a rollback of the migration leaves the consumers without
+          committed offsets there.
+        - Null if the group has members at the source, if it is not committed, or if the user may not read the settings of the
+          brokers.
+      type: str
+      returned: success
+      sample: "2026-11-29T20:15:00Z"
+    return_until:
+      description:
+        - When all records that were at the source at RV(groups[].committed_at) have expired, by the shortest C(retention.ms) of
+          the group's topics. A group that has not consumed them at the destination by then does not get them after a return.
+        - Null if none of the topics deletes records by age, if the group is not committed, or if the user may not read the
+          topics' settings.
+      type: str
+      returned: success
+      sample: "2026-11-29T20:15:00Z"
+    next:
+      description: What to do next.
+      type: str
+      returned: success
+      sample: nothing; the way back is streamshift.kafka.return_groups
+states:
+  description: Number of groups in each state that occurs.
+  returned: with O(directories)
+  type: dict
+  sample: {consuming_at_destination: 12}
+table:
+  description: A header, and a line for each of the RV(groups). A lag with C(*) is of a group that has members there.
+  returned: with O(directories)
+  type: list
+  elements: str
+  sample: []
+still_written:
+  description: The topics at the source that have grown while the module looked, as M(streamshift.kafka.kafka_offset_commit)
+    returns them.
+  returned: with O(directories)
+  type: list
+  elements: dict
+  sample: []
+waves:
+  description: One entry for each of the O(waves), with its C(groups), the groups that it names and that are not there
+    (C(gone)), and the number of groups in each state (C(states)). V(open) is the state of a group that no directory knows.
+  returned: with O(directories)
+  type: list
+  elements: dict
+  sample: [{wave: billing, groups: [billing, checkout], gone: [], states: {open: 2}}]
+in_no_wave:
+  description: The groups that none of the O(waves) selects.
+  returned: with O(directories)
+  type: list
+  elements: str
+  sample: []
+in_several_waves:
+  description: The waves of each group that more than one selects.
+  returned: with O(directories)
+  type: dict
+  sample: {}
 notes:
   description: What you should know of the round, a line each. Each note is a warning, too.
   returned: always
@@ -236,6 +398,7 @@ from ..module_utils._module.frame import run
 from ..module_utils._module.masking import Module
 from ..module_utils._module.note_results import warned
 from ..module_utils._module.objections import read_objections
+from ..module_utils._module.status_results import status_result
 
 _PAUSE = 2.0  # seconds between two looks
 _EVERYBODY = 0o644  # the node exporter is another user
@@ -243,7 +406,10 @@ _EVERYBODY = 0o644  # the node exporter is another user
 
 def look(module: Module) -> dict[str, t.Any]:
     params = module.params
-    options.check_not_negative(params, "changed_offsets", "wait_for_start")
+    options.check_not_negative(params, "changed_offsets", "wait_for_start", "idle_wait")
+    if params["directories"] is not None:
+        _check_paths(params)
+        return status_result(module, options.connection(params, "source"), options.connection(params, "destination"))
     if params["failed_result"] is not None:
         _end_with(module, params["failed_result"])
     _check_paths(params)
@@ -337,7 +503,10 @@ def main() -> None:
     module = Module(
         argument_spec={
             **options.cluster_spec("source", "destination"),
-            "plan": {"type": "path", "required": True},
+            "plan": {"type": "path"},
+            "directories": {"type": "list", "elements": "path"},
+            "waves": options.waves_spec(),
+            "idle_wait": {"type": "float", "default": 2},
             "report": {"type": "path"},
             "status": {"type": "path"},
             "metrics": {"type": "path"},
@@ -348,6 +517,8 @@ def main() -> None:
             "wait_for_start": {"type": "float", "default": 0},
             "failed_result": {"type": "dict"},
         },
+        required_one_of=[("plan", "directories")],
+        mutually_exclusive=[("directories", name) for name in ("plan", "report", "failed_result")],
         supports_check_mode=True,
     )
     run(module, look)

@@ -305,6 +305,13 @@ stands:
   returned: success
   type: int
   sample: 12
+may_start:
+  description: Names of the groups that have all planned offsets after this task, so that their consumers may start. A group
+    with a blocked partition, in RV(kept_groups) or in RV(active_groups) is not among them. Empty with O(state=rolled_back).
+  returned: success
+  type: list
+  elements: str
+  sample: [billing]
 blocked:
   description: One line for each group-partition that is blocked in the plan, and that O(on_blocked) leaves out.
   returned: success
@@ -506,9 +513,11 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
                 int(time.time()),
             )
             lost, stands = summaries.lost_records(made, outcome.before), outcome.stands(made.entries)
+            may_start = outcome.may_start(made.entries)
         else:
             recorded = receipt.from_json(files.read_required(path, "receipt", None), path)
             outcome, stands = use_case.roll_back(recorded, selection, cluster, policies, writer), None
+            may_start = []
             head = [summaries.rollback_line(outcome.set, {entry.group for entry in recorded.entries})]
             head += summaries.first_lines([f"  {line}" for line in outcome.unmoved])
     return {
@@ -528,19 +537,12 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
         ],
         "written": len(outcome.set),
         "stands": stands,
+        "may_start": may_start,
         "blocked": outcome.blocked,
         "left_out": outcome.left_out,
         "kept_groups": outcome.kept_groups,
         "active_groups": outcome.active_groups,
-        "still_written": [
-            {
-                "topic": each.topic,
-                "records": each.records,
-                "last": each.last,
-                "producers": [writer._asdict() for writer in each.writers],
-            }
-            for each in outcome.still_written
-        ],
+        "still_written": [each.row() for each in outcome.still_written],
         **warned(module, outcome.notes),
         "summary": head
         + summaries.commit_summary(

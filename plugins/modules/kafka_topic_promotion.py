@@ -25,6 +25,7 @@ extends_documentation_fragment:
   - streamshift.kafka._attributes.files
   - streamshift.kafka._cluster.source_destination
   - streamshift.kafka._mapping.topics
+  - streamshift.kafka._progress
 options:
   state:
     description:
@@ -35,8 +36,14 @@ options:
         what it was when the plan was made.
       - V(rolled_back) restores the settings and ACLs that O(receipt) says were there before the first promotion. It
         leaves alone what somebody else has changed since. Added partitions stay, because Kafka cannot remove them.
+      - V(fenced) denies O(principals) to write to the selected topics of O(destination), and O(read_principals) to read
+        them. It then looks whether somebody still writes. Only O(topics), O(topic_patterns), O(exclude_topic_patterns),
+        O(on_lockout), O(on_still_written), O(idle_wait) and O(receipt) apply besides. Nothing asks O(source). Give the same
+        cluster.
+      - V(lifted) removes the ACLs that V(fenced) has made with this O(receipt), and no others. If O(topics) are given, a
+        note names what else denies writing to them.
     type: str
-    choices: [promoted, planned, applied, rolled_back]
+    choices: [promoted, planned, applied, rolled_back, fenced, lifted]
     default: promoted
   topics:
     description:
@@ -51,6 +58,35 @@ options:
     type: list
     elements: str
     default: []
+  principals:
+    description:
+      - With O(state=fenced), who must not write to the topics, each with its type.
+      - C(User:*) is everybody. An ACL that denies something has no exceptions, so if somebody has to go on writing, name all
+        others instead. Super users ignore ACLs.
+    type: list
+    elements: str
+    default: ["User:*"]
+  read_principals:
+    description:
+      - With O(state=fenced), who must not read the topics, such as consumers that have been moved. C(User:*) and the user of
+        this task are refused, because the replication tool and the migration read there.
+    type: list
+    elements: str
+    default: []
+  on_still_written:
+    description:
+      - With O(state=fenced), what to do if the topics still grow after the ACLs are made.
+      - V(fail) fails, and leaves the ACLs. The message names the topics, and who writes, as far as the brokers tell.
+      - V(note) returns a note, and RV(still_written).
+    type: str
+    choices: [note, fail]
+    default: fail
+  idle_wait:
+    description:
+      - With O(state=fenced), how many seconds are between two looks at the ends of the logs. If they have moved, the module
+        looks twice more, because records may have been on their way.
+    type: float
+    default: 5
   snapshot:
     description:
       - Path of a snapshot file of M(streamshift.kafka.kafka_group_offsets). Takes the place of O(topics) and
@@ -291,12 +327,21 @@ EXAMPLES = r"""
     acls: mirror
     plan: "{{ inventory_dir }}/topics.json"
     receipt: "{{ inventory_dir }}/topics-receipt.json"
+
+- name: Let nobody write at the source any more
+  streamshift.kafka.kafka_topic_promotion:
+    source: "{{ hostvars.onprem.kafka_cluster }}"
+    destination: "{{ hostvars.onprem.kafka_cluster }}"
+    state: fenced
+    topic_patterns:
+      - shop\..*
+    receipt: "{{ inventory_dir }}/kafka-fences/onprem/topics-receipt.json"
 """
 
 RETURN = r"""
 plan:
   description: Path of the file that says what was decided.
-  returned: if O(state) is not V(rolled_back)
+  returned: if O(state) is V(promoted), V(planned) or V(applied)
   type: str
   sample: /srv/kafka-promotions/staging-to-production/topics.json
 receipt:
@@ -347,6 +392,19 @@ acls:
       type: str
       returned: success
       sample: add
+fenced:
+  description: The topics that are fenced, sorted.
+  returned: if O(state) is V(fenced)
+  type: list
+  elements: str
+  sample: [shop.orders]
+still_written:
+  description: The topics that still grow despite the fence, as M(streamshift.kafka.kafka_offset_commit) returns them. Check
+    mode does not look.
+  returned: if O(state) is V(fenced)
+  type: list
+  elements: dict
+  sample: []
 changes:
   description: How many topics and ACLs change. With O(state=planned) and in check mode, how many would change.
   returned: success
@@ -381,25 +439,31 @@ failure:
   sample: {kind: acl_missing, cluster: "source cluster broker1:9092", group: null, topic: null, partition: null}
 """
 
+import dataclasses
 import typing as t
 
-from ..module_utils._migration._promotion import promote, undo
+from ..module_utils._migration._promotion import fence, promote, undo
 from ..module_utils._model import promotion, snapshot, topic_plan, topic_receipt
+from ..module_utils._model.connection import Connection
 from ..module_utils._model.known_names import is_repartition_topic
 from ..module_utils._model.mapping import rules_from
+from ..module_utils._model.policies import OnStillWritten
 from ..module_utils._model.selection import Selection
 from ..module_utils._module import files, options, promotion_results
 from ..module_utils._module.frame import run
 from ..module_utils._module.masking import Module
 from ..module_utils._module.note_results import note_results
+from ..module_utils._module.progress_file import progress_spec
 
 _PROMOTED_BY = "state: promoted, which saves what was there before its first write"
 
 
 def promote_topics(module: Module) -> dict[str, t.Any]:
     params = module.params
-    if params["state"] == "rolled_back":
+    if params["state"] in ("rolled_back", "lifted"):
         return _roll_back(module)
+    if params["state"] == "fenced":
+        return _fence(module)
     path = params["plan"]
     files.check_writable(path)
     files.check_writable(params["receipt"])
@@ -433,20 +497,53 @@ def promote_topics(module: Module) -> dict[str, t.Any]:
     }
 
 
+def _fence(module: Module) -> dict[str, t.Any]:
+    params, path = module.params, module.params["receipt"]
+    files.check_writable(path)
+    options.check_not_negative(params, "idle_wait")
+    cluster = _fenced(params)
+    asked = fence.FenceOptions(
+        tuple(params["principals"]), tuple(params["read_principals"]), promotion.OnLockout(params["on_lockout"])
+    )
+    with files.locked(path):
+        receipt = promote.promotion_receipt(cluster, _receipt(path))
+        plan, names, notes = fence.plan_fence(cluster, options.selection(params), asked, receipt)
+        if not module.check_mode:
+            promote.apply_plan(cluster, plan, receipt, _saving(path))
+    passing = (
+        [] if module.check_mode or not asked.principals else fence.look_beyond(cluster, names, params["idle_wait"])
+    )
+    notes += fence.told(cluster, passing, OnStillWritten(params["on_still_written"]))
+    return {
+        "changed": plan.changes,
+        "receipt": path,
+        "fenced": names,
+        "still_written": [each.row() for each in passing],
+        **note_results(notes),
+        **promotion_results.promotion_result(plan),
+    }
+
+
+def _fenced(params: dict[str, t.Any]) -> Connection:
+    """The cluster of a fence: messages do not call it a destination, because it is the source of a migration."""
+    return dataclasses.replace(options.connection(params, "destination"), name="cluster")
+
+
 def _roll_back(module: Module) -> dict[str, t.Any]:
-    path = module.params["receipt"]
+    path, lifts = module.params["receipt"], module.params["state"] == "lifted"
     files.check_exists(path, "receipt")
     files.check_writable(path)
-    destination = options.connection(module.params, "destination")
+    destination = _fenced(module.params) if lifts else options.connection(module.params, "destination")
     with files.locked(path):
         receipt = promote.promotion_receipt(destination, _receipt(path))
+        others = fence.left_standing(destination, module.params["topics"], receipt) if lifts else []
         undone = undo.plan_undo(destination, receipt, module.params["remove_created"])
         if not module.check_mode and (undone.changes or undone.receipt != receipt):
             undone = undo.undo_whole(destination, undone, module.params["remove_created"], _saving(path))
     return {
         "changed": undone.changes or undone.receipt != receipt,
         "receipt": path,
-        **note_results(undone.notes),
+        **note_results([*others, *undone.notes]),
         **promotion_results.undo_result(undone),
     }
 
@@ -510,9 +607,10 @@ def main() -> None:
         argument_spec={
             **options.cluster_spec("source", "destination"),
             **options.topic_selection_spec(),
+            **progress_spec(),
             "state": {
                 "type": "str",
-                "choices": ["promoted", "planned", "applied", "rolled_back"],
+                "choices": ["promoted", "planned", "applied", "rolled_back", "fenced", "lifted"],
                 "default": "promoted",
             },
             "snapshot": {"type": "path"},
@@ -534,6 +632,10 @@ def main() -> None:
             "remove_acls": {"type": "bool", "default": False},
             "on_lockout": {**options.choices(promotion.OnLockout), "default": "fail"},
             "remove_created": {"type": "bool", "default": False},
+            "principals": {"type": "list", "elements": "str", "default": ["User:*"]},
+            "read_principals": strings,
+            "on_still_written": {**options.choices(OnStillWritten), "default": "fail"},
+            "idle_wait": {"type": "float", "default": 5},
             "plan": {"type": "path"},
             "receipt": {"type": "path", "required": True},
         },

@@ -20,7 +20,7 @@ _COLLECTION = "streamshift.kafka"
 OTHER_NAMES = {
     "kafka_backlog_copy": {"state: absent": "phase: remove"},
     "kafka_group_offsets": {"on_active_group": "on_active_source"},
-    "kafka_group_removal": {"on_active_group": "on_active_source"},
+    "kafka_group_removal": {"everything": "rollback_all", "on_active_group": "on_active_source"},
     "kafka_migration_info": {"creates_topics": "promote_topics", "on_active_group": "on_active_source"},
     "kafka_migration_run": {"keep": "keep_history", "report": "write_report"},
     "kafka_offset_commit": {"everything": "rollback_all"},

@@ -155,7 +155,8 @@ def test_a_busy_group_is_left_out_as_asked(source, destination, orders, migratio
     with member(destination, busy, [orders]):
         migration.plan(orders, busy)
         done = migration.commit(on_active_group="skip_group", on_rewind="rewind")
-    assert any(line.startswith(f"{busy}: has members") for line in done["left_out"])
+    (line,) = (line for line in done["left_out"] if line.startswith(f"{busy}: has members"))
+    assert ": client " in line and " on 127.0.0.1: left out (on_active_group: skip_group)" in line
     assert committed(destination, orders) == {(orders, 0): (7, "five"), (orders, 1): (22, "")}
     assert committed(destination, busy) == {(orders, 0): (22, ""), (orders, 1): (22, "")}
 

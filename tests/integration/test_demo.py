@@ -30,7 +30,7 @@ def test_demo(tmp_path, monkeypatch, capfd):
     printed = [
         Path(line.split()[-1]) for line in said.out.splitlines() if line.startswith("Everything that it printed:")
     ]
-    assert len(printed) == 7 and all("PLAY RECAP" in file.read_text() for file in printed)
+    assert len(printed) == 8 and all("PLAY RECAP" in file.read_text() for file in printed)
     assert (tmp_path / "output/report.html").exists()
     (total,) = [line.split() for line in said.out.splitlines() if line.startswith(" all ")]
     consumed, repeated_by_mirror_maker, *_unused, repeated_by_us, lost_by_us = (
@@ -48,6 +48,7 @@ def test_demo(tmp_path, monkeypatch, capfd):
     assert re.search(
         r"checkout has consumed [\d,]+ records at onprem and [\d,]+ at cloud: each of [\d,]+ once", said.out
     )
+    assert re.search(r"checkout is back at onprem, .* 1,000 more records there: still each of [\d,]+ once", said.out)
     assert re.search(r"the window: \d+\.\d s", said.out)
     assert names(folder) == []
     assert not any(str(folder) in words for words in command_lines())

@@ -14,6 +14,7 @@ import typing as t
 from pathlib import Path
 
 import pytest
+from kafka.protocol.api_key import ApiKey
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.abilities import Ability
 from testbed.clients import Message, commit, committed, create_topic, produce
@@ -23,8 +24,28 @@ from tests.support.consumers import unconsumed
 from tests.support.hiding_proxy import Offer, before
 from tests.support.modules import Migration, run, succeeds
 from tests.support.replication_tool import copy
+from tests.support.rights import grant
 
-PROFILES = {file.stem: file for file in (Path(__file__).parents[1] / "data/profiles").glob("*.json")}
+PROFILES = {
+    file.stem: json.loads(file.read_text())
+    for file in sorted((Path(__file__).parents[1] / "data/profiles").glob("*.json"))
+}
+AUTHORIZER = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "allow.everyone.if.no.acl.found": "true",
+}
+
+
+def address_of(profile):
+    """From where clients come to a cluster that has the profile: what they may do with it is known by that."""
+    return f"127.0.0.{10 + list(PROFILES).index(profile)}" if "cluster_operations" in PROFILES[profile] else "127.0.0.1"
+
+
+def offer_of(profile):
+    its = PROFILES[profile]
+    return Offer(its["hidden"], its["capped"], its["raised"], address_of(profile))
+
+
 # None of these is needed to move a group that had committed offsets at the destination before.
 NEEDLESS = (
     "DescribeAcls", "CreateAcls", "AlterConfigs", "DescribeLogDirs", "IncrementalAlterConfigs", "OffsetDelete", "DeleteGroups",
@@ -42,6 +63,9 @@ CAPPED = {
 }
 _ACLS = "GROUP_OPERATIONS", "TOPIC_OPERATIONS"
 PROFILE_NOTES = {
+    "confluent_cloud": (),
+    "event_hubs": (*_ACLS, "REMOVE_OFFSETS"),
+    "msk_serverless": (),
     "old_proxy": (*_ACLS, "STABLE_OFFSETS", "REMOVE_GROUPS", "REMOVE_OFFSETS"),
     "streamnative_ursa": (),
 }
@@ -58,11 +82,7 @@ WORKS = {
         Offer((*NEEDLESS, "DescribeConfigs", "ListGroups"), CAPPED),
         (*_ACLS, "CONFIGS", "STABLE_OFFSETS", "REMOVE_GROUPS", "REMOVE_OFFSETS"),
     ),
-    **{
-        name: (Offer(its["hidden"], its["capped"]), PROFILE_NOTES[name])
-        for name, file in PROFILES.items()
-        if (its := json.loads(file.read_text()))
-    },
+    **{name: (offer_of(name), PROFILE_NOTES[name]) for name in PROFILES},
 }
 REFUSED = {
     "ListOffsets": "the brokers cannot find where logs begin and end: they do not offer ListOffsets 1, .* since 0.10.1",
@@ -80,7 +100,8 @@ class Hidden(t.NamedTuple):
     offer: Offer
 
     def hide(self, offer: Offer) -> None:
-        self.offer.hidden, self.offer.capped, self.offer.asked = offer.hidden, offer.capped, set()
+        self.offer.hidden, self.offer.capped, self.offer.raised = offer.hidden, offer.capped, offer.raised
+        self.offer.address, self.offer.asked = offer.address, set()
 
 
 @pytest.fixture(scope="module")
@@ -90,12 +111,23 @@ def clusters(tmp_path_factory):
         for name in ("source", "destination"):
             (front,) = free_ports(1)
             stack.callback(stop, name, folder)
-            settings = {"advertised.listeners": f"PLAINTEXT://127.0.0.1:{front}"}
+            settings = {"advertised.listeners": f"PLAINTEXT://127.0.0.1:{front}", **AUTHORIZER}
             cluster = KafkaCluster(start(name, folder, settings=settings, memory="300m"))
             stack.enter_context(before(int(cluster.bootstrap_servers[0].rpartition(":")[2]), offer, front))
             cluster.bootstrap_servers = [f"127.0.0.1:{front}"]
             found.append(cluster)
+            let_profiles_do(cluster)
         yield Hidden(*found, offer)
+
+
+def let_profiles_do(cluster):
+    """What clients may do with the cluster itself: those of a profile what its service lets them, and all others everything."""
+    grant(cluster, ["CLUSTER ALL on kafka-cluster"], "User:ANONYMOUS", "127.0.0.1")
+    for profile, its in PROFILES.items():
+        if "cluster_operations" in its:
+            operations = [*its["cluster_operations"], "CLUSTER_ACTION"]  # the broker reaches itself by the proxy, too
+            rights = [f"CLUSTER {each} on kafka-cluster" for each in operations]
+            grant(cluster, rights, "User:ANONYMOUS", address_of(profile))
 
 
 @pytest.fixture(scope="module")
@@ -144,6 +176,31 @@ def test_a_group_is_migrated_and_rolled_back(clusters, migration, records, topic
     assert committed(clusters.destination, topic) == {(records, 0): (1, ""), (records, 1): (1, "")}
 
 
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_backlog_is_copied_or_refused_in_advance_as_the_page_says(clusters, topic, tmp_path, profile):
+    create_topic(clusters.source, topic)
+    produce(clusters.source, topic, [Message(b"%d" % n) for n in range(20)])
+    commit(clusters.source, topic, {(topic, 0): 5})
+    migration = Migration(tmp_path / "migration", clusters.source, clusters.destination)
+    clusters.hide(offer_of(profile))
+    both = {"source": migration.source, "destination": migration.destination}
+    its = succeeds("kafka_migration_info", **both, groups=[topic], copy=str(migration.copy_file))
+    if "no backlog" in PROFILES[profile]["works"]:
+        (problem,) = its["problems"]
+        assert re.search("cannot (write in transactions|find out whether a transaction)", problem["message"])
+        assert "Copy the backlog to brokers of Kafka 2.5 or newer" in problem["message"]
+    else:
+        assert its["problems"] == []
+        migration.snapshot(topic)
+        migration.backlog()
+        migration.commit()
+    assert not clusters.offer.asked
+    clusters.hide(Offer())
+    if "no backlog" not in PROFILES[profile]["works"]:
+        got = [record[3] for record in unconsumed(clusters.destination, topic, topic)]
+        assert got == [record[3] for record in unconsumed(clusters.source, topic, topic)]
+
+
 @pytest.mark.parametrize("request_name", REFUSED)
 def test_what_cannot_be_done_without_is_named(clusters, migration, topic, request_name):
     clusters.hide(Offer((request_name,)))
@@ -156,6 +213,25 @@ def test_what_cannot_be_done_without_is_named(clusters, migration, topic, reques
         if result.get("failed"):
             break
     assert re.search(REFUSED[request_name], result["msg"]), result["msg"]
+
+
+def test_a_request_that_is_lost_during_a_run_is_named_and_nothing_is_written(clusters, migration, records, topic):
+    migration.plan(topic)
+
+    class LosesCommits(Offer):
+        def takes(self, frame):
+            if int.from_bytes(frame[:2], "big") == ApiKey.OffsetFetch.value:
+                clusters.hide(Offer(("OffsetCommit",)))
+            return super().takes(frame)
+
+    clusters.offer.__class__ = LosesCommits
+    try:
+        message = migration.commit(via=run)["msg"]
+    finally:
+        clusters.offer.__class__ = Offer
+    assert re.search(REFUSED["OffsetCommit"], message)
+    clusters.hide(Offer())
+    assert committed(clusters.destination, topic) == {(records, 0): (1, ""), (records, 1): (1, "")}
 
 
 def test_patterns_need_a_list_of_groups(clusters, migration):

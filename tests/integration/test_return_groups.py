@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import collections
+import functools
 import json
 import re
 import time
@@ -27,6 +28,7 @@ from testbed.clients import (
 )
 from testbed.live_tool import LiveTool
 from tests.support.consumers import member
+from tests.support.modules import succeeds
 from tests.support.playbooks import Controller, done, failed
 
 NOW = int(time.time() * 1000) - 86_400_000
@@ -248,9 +250,67 @@ def test_who_still_writes_is_named_and_may_stop_a_migration(world):
         assert committed(world.new, world.new_group) == {}
         noted = done(world.migrate(idle_wait=3))
         assert f"still_written: Producers still write at the source: {world.old_topic}: " in noted.output
+        told = done(world.controller.migration_status(idle_wait=1)).output
+        assert re.search(rf"still written at the source: {world.old_topic}: \d+ records?, last at", told)
     finally:
         writing.end()
     assert len(committed(world.new, world.new_group)) == PARTITIONS
+
+
+def test_the_status_says_what_has_become_of_a_group(world):
+    """From the files and the clusters alone: planned, not started, consuming on either cluster, moved, gone back."""
+    directory = world.controller.directory
+
+    def state():
+        result = succeeds(
+            "kafka_group_readiness",
+            source=world.old.connection,
+            destination=world.new.connection,
+            directories=[str(directory / HOME)],
+            idle_wait=0,
+        )
+        (its,) = result["groups"]
+        return its
+
+    world.produce(100)
+    world.copy()
+    world.consume(20)
+    done(world.migrate(phase="plan"))
+    planned = state()
+    assert (planned["state"], planned["source_lag"], planned["committed_at"]) == ("planned", 80, None)
+    done(world.migrate())
+    assert state()["state"] == "not_started"
+    with member(world.new, world.new_group, [world.new_topic], commits=False):
+        its = state()
+    assert (its["state"], its["in_use_at_destination"], its["destination_lag"]) == (
+        "consuming_at_destination",
+        True,
+        80,
+    )
+    assert its["rollback_until"] > its["committed_at"] and its["return_until"] is None
+    with member(world.old, world.group, [world.old_topic], commits=False):
+        assert state()["state"] == "consuming_at_source"
+    written = committed(world.new, world.new_group)
+    commit(world.new, world.new_group, {(world.new_topic, 0): 3})
+    assert state()["state"] == "moved"
+    commit(world.new, world.new_group, {(world.new_topic, 0): written[(world.new_topic, 0)][0] + 5})
+    done(world.take_back())
+
+    (directory / "waves").mkdir()
+    wave = directory / "waves/first.yml"
+    wave.write_text(json.dumps({"group_migration_groups": [world.group, "nobody"]}))
+    status = functools.partial(world.controller.migration_status, waves=["waves/*.yml"])
+    told = done(status(write_to="status", metrics=str(directory / "status.prom"))).output
+    assert "wave first: 1 group: 1 returned" in told
+    assert "wave first names groups that are not there: nobody" in told
+    labels = f'{{migration="onprem-to-cloud",group="{world.new_group}",state="returned"}}'
+    assert f"status_group_state{labels} 1" in (directory / "status.prom").read_text()
+    assert json.loads((directory / "status/status.json").read_text())["entries"][0]["state"] == "returned"
+    assert "the plan in" in failed(status(source="cloud", destination="onprem", directories=[HOME]))
+    wave.write_text(json.dumps({"group_migration_grops": [world.group]}))
+    refused = failed(status())
+    assert "group_migration_grops is no variable" in refused
+    assert "selects no group" in refused
 
 
 def test_brokers_of_each_version_tell_who_has_written(cluster, connection, topic):

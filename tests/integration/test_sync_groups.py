@@ -224,7 +224,7 @@ def test_what_cannot_be_synced_is_left_out_and_named(mirrored, orders, controlle
         output,
         f"{orders} {elsewhere}-0: 0 -> {orders} {mirrored.copy_of(elsewhere)}-0: not set, blocked (topic_missing)",
     )
-    says(output, f"{used}: has members (its state is Stable): left out (on_active_group: skip_group)")
+    says(output, f"{used}: has members (its state is Stable): client ")
     assert committed(destination, orders).keys() == {(copy, 1)}
     assert mirrored.is_exact(orders, orders) and mirrored.is_exact(living, orders)
 

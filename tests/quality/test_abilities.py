@@ -4,16 +4,28 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.abilities import Ability
 
 PAGE = Path(__file__).parents[2] / "docs/works-with.md"
+PROFILES = Path(__file__).parents[1] / "data/profiles"
 
 
 def test_the_table_of_old_brokers_is_that_of_the_code():
     needs = [ability.value for ability in Ability]
     rows = [f"| {its.since} | {its.use} | {its.request} {its.version} | {its.without}. |" for its in needs]
+    assert "\n".join(rows) in PAGE.read_text(encoding="utf-8"), "\n".join(rows)
+
+
+def test_the_page_says_of_each_profile_what_its_test_shows():
+    """tests/integration/test_hidden_requests.py runs the profiles."""
+    found = [json.loads(file.read_text(encoding="utf-8")) for file in sorted(PROFILES.glob("*.json"))]
+    rows = [
+        f"| {its['service']} | {its['works']} | tested with the profile of [{its['link']}]({its['source']}) |"
+        for its in found
+    ]
     assert "\n".join(rows) in PAGE.read_text(encoding="utf-8"), "\n".join(rows)
 
 

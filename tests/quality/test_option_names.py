@@ -120,7 +120,7 @@ def tasks_of(node: t.Any) -> t.Iterator[tuple[str, dict[str, t.Any]]]:
     """The modules of this collection that tasks run, and what they are given."""
     if isinstance(node, dict):
         for key, value in node.items():
-            if str(key).startswith("streamshift.kafka.kafka_"):
+            if str(key).startswith("streamshift.kafka.kafka_") and isinstance(value, dict):
                 yield key.rpartition(".")[2], value
             yield from tasks_of(value)
     elif isinstance(node, list):

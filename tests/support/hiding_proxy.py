@@ -26,19 +26,36 @@ class Offer:
     """What the service leaves of Kafka.
 
     hidden: requests that it does not know. capped: the highest version of others, or the lowest that the broker knows.
-    asked: the hidden requests that a client has sent all the same.
+    raised: the lowest version. address: from which the broker takes clients to come, so that ACLs can tell them from
+    others. asked: what a client has sent although it is not offered.
     """
 
     hidden: t.Collection[str] = ()
     capped: t.Mapping[str, int] = dataclasses.field(default_factory=dict)
+    raised: t.Mapping[str, int] = dataclasses.field(default_factory=dict)
+    address: str = "127.0.0.1"
     asked: set[str] = dataclasses.field(default_factory=set)
+
+    def takes(self, frame: bytes) -> bool:
+        """Is this a request, and a version of it, that the service offers? One above the cap is not looked for."""
+        key, version = struct.unpack(">hh", frame[:4])
+        name = next((each.name for each in ApiKey if each.value == key), "")
+        taken = name not in self.hidden and version >= self.raised.get(name, 0)
+        if not taken:
+            self.asked.add(f"{name} {version}")
+        return taken
 
     def left_of(self, answer: bytes) -> bytes:
         """An answer to ApiVersions 0, without what is not offered."""
         hidden = {ApiKey[name].value for name in self.hidden}
         capped = {ApiKey[name].value: version for name, version in {**self.capped, "ApiVersions": 0}.items()}
+        raised = {ApiKey[name].value: version for name, version in self.raised.items()}
         rows = struct.iter_unpack(">hhh", answer[10:])
-        left = [(key, low, max(low, min(high, capped.get(key, high)))) for key, low, high in rows if key not in hidden]
+        left = [
+            (key, max(low, raised.get(key, low)), max(low, min(high, capped.get(key, high))))
+            for key, low, high in rows
+            if key not in hidden
+        ]
         return answer[:6] + struct.pack(">i", len(left)) + b"".join(struct.pack(">hhh", *row) for row in left)
 
 
@@ -48,12 +65,16 @@ def before(port: int, offer: Offer, listen: int) -> t.Iterator[None]:
 
     class Handler(socketserver.BaseRequestHandler):
         def handle(self) -> None:
-            with socket.create_connection(("127.0.0.1", port)) as broker, contextlib.suppress(OSError):
+            its_own = (offer.address, 0)
+            with (
+                socket.create_connection(("127.0.0.1", port), source_address=its_own) as broker,
+                contextlib.suppress(OSError),
+            ):
                 self.versions: set[int] = set()  # correlation ids of what asks for versions
                 back = threading.Thread(target=self._answers, args=(broker,), daemon=True)
                 back.start()
                 for frame in _frames(self.request):
-                    if not self._takes(frame):
+                    if not offer.takes(frame):
                         break
                     if (own := self._refusal(frame)) is not None:
                         _send(self.request, own)
@@ -61,12 +82,6 @@ def before(port: int, offer: Offer, listen: int) -> t.Iterator[None]:
                         _send(broker, frame)
                 for end in (broker, self.request):
                     end.shutdown(socket.SHUT_RDWR)
-
-        def _takes(self, frame: bytes) -> bool:
-            name = next((each.name for each in ApiKey if each.value == struct.unpack(">h", frame[:2])[0]), "")
-            if name in offer.hidden:
-                offer.asked.add(name)
-            return name not in offer.hidden
 
         def _refusal(self, frame: bytes) -> bytes | None:
             """Of a question for versions that is not of version 0, so that the client asks by that."""

@@ -87,6 +87,10 @@ class Controller:
         """Play sync_mirror_maker_groups; variables are the role's, without its prefix."""
         return self._play("sync_mirror_maker_groups", "mirror_maker_group_sync", {**QUICK, **variables}, words)
 
+    def migration_status(self, **variables: t.Any) -> Played:
+        """Play migration_status; variables are the playbook's, without its prefix."""
+        return self._play("migration_status", "migration_status", {"idle_wait": 0, **variables}, ())
+
     def promote_topics(self, *words: str, **variables: t.Any) -> Played:
         """Play promote_topics; variables are the role's, without its prefix."""
         return self._play("promote_topics", "topic_promotion", variables, words)

@@ -27,12 +27,12 @@ def rights_of(group: str, topic: str) -> dict[str, set[str]]:
     return {"source": read, "destination": (read | {f"GROUP READ on {group}"}) - {f"GROUP DESCRIBE on {group}"}}
 
 
-def grant(cluster: Servers, rights: t.Iterable[str], principal: str = "User:migrator") -> None:
+def grant(cluster: Servers, rights: t.Iterable[str], principal: str = "User:migrator", address: str = "*") -> None:
     """Allow what texts such as "GROUP READ on billing" say, and wait until the brokers know.
 
-    A name that ends with * stands for all that begin with it.
+    A name that ends with * stands for all that begin with it. address: from which the principal has to come.
     """
-    acls = _acls(rights, principal)
+    acls = _acls(rights, principal, address)
     with contextlib.closing(KafkaAdminClient(bootstrap_servers=list(cluster.bootstrap_servers))) as client:
         assert not client.create_acls(acls)["failed"]
         deadline = time.monotonic() + SECONDS
@@ -54,11 +54,11 @@ def revoke(cluster: Servers, rights: t.Iterable[str], principal: str = "User:mig
                 time.sleep(0.05)
 
 
-def _acls(rights: t.Iterable[str], principal: str) -> list[ACL]:
+def _acls(rights: t.Iterable[str], principal: str, address: str = "*") -> list[ACL]:
     acls = []
     for right in rights:
         kind, operation, _on, name = right.split(" ")
         pattern = ACLResourcePatternType.PREFIXED if name.endswith("*") else ACLResourcePatternType.LITERAL
         resource = ResourcePattern(ResourceType[kind], name.removesuffix("*"), pattern)
-        acls.append(ACL(principal, "*", ACLOperation[operation], ACLPermissionType.ALLOW, resource))
+        acls.append(ACL(principal, address, ACLOperation[operation], ACLPermissionType.ALLOW, resource))
     return acls

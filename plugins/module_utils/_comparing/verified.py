@@ -10,14 +10,23 @@ import typing as t
 
 from .._model.notes import Note, NoteKind
 from .._model.report import Finding, Flaw, ProblemKind
+from .._model.verdicts import open_clause
 from .claims import Claim, Windows
 from .sums import Counts, PlaceInClaim, Spot
 
 
-def finding(claim: Claim, counts: Counts, windows: Windows, matched_by: tuple[str, ...], is_compacted: bool) -> Finding:
+def finding(
+    claim: Claim,
+    counts: Counts,
+    windows: Windows,
+    matched_by: tuple[str, ...],
+    is_compacted: bool,
+    opens: t.Sequence[int | None],
+) -> Finding:
     """windows: what was read.
 
-    is_compacted: the destination drops records whose key came again, so one that is absent may have been there.
+    is_compacted: the destination drops records whose key came again, so one that is absent may have been there. opens: from
+    which offset on a transaction is open, for each source partition of the claim.
     """
     found = Finding(
         claim.group,
@@ -36,7 +45,7 @@ def finding(claim: Claim, counts: Counts, windows: Windows, matched_by: tuple[st
     )
     return dataclasses.replace(
         found,
-        problems=tuple(_problems(claim, counts, windows, is_compacted)),
+        problems=tuple(_problems(claim, counts, windows, is_compacted, opens)),
         notes=tuple(_notes(claim, counts, windows, is_compacted)),
     )
 
@@ -50,7 +59,9 @@ def _offset(place: PlaceInClaim | None) -> int | None:
     return None if place is None else place[1]
 
 
-def _problems(claim: Claim, counts: Counts, windows: Windows, is_compacted: bool) -> t.Iterator[Flaw]:
+def _problems(
+    claim: Claim, counts: Counts, windows: Windows, is_compacted: bool, opens: t.Sequence[int | None]
+) -> t.Iterator[Flaw]:
     if counts.skipped:
         yield Flaw(
             ProblemKind.SKIPPED,
@@ -61,7 +72,7 @@ def _problems(claim: Claim, counts: Counts, windows: Windows, is_compacted: bool
         yield Flaw(
             ProblemKind.ABSENT,
             f"{_records(counts.absent, 'unconsumed')} not at the destination, though later ones are: "
-            f"first {_spot(claim, counts.first_absent)}; the replication tool has filtered or lost what is missing",
+            f"first {_spot(claim, counts.first_absent)}{_absent_cause(counts.first_absent, opens)}",
         )
     repeated = counts.repeated + counts.pending
     if claim.repeats is not None and repeated > claim.repeats:
@@ -76,6 +87,14 @@ def _problems(claim: Claim, counts: Counts, windows: Windows, is_compacted: bool
             f"none of the records that follow {_offsets(claim)} has an equal one within the limit at the source, although "
             "both logs contain more records; raise the limit (0 reads the whole logs)",
         )
+
+
+def _absent_cause(first: Spot | None, opens: t.Sequence[int | None]) -> str:
+    place, offset = first.source if first is not None and first.source is not None else (0, 0)
+    in_transaction = open_clause(offset, opens[place])
+    if in_transaction and offset >= (opens[place] or 0):
+        return in_transaction
+    return f"; the replication tool has filtered or lost what is missing{in_transaction}"
 
 
 def _or_to_come(counts: Counts) -> str:

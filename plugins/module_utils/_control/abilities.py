@@ -9,10 +9,12 @@ table in docs/works-with.md are made of this. Services may offer less than the K
 from __future__ import annotations
 
 import enum
+import math
 import re
 import typing as t
 
 from .._model.errors import BrokerError
+from .._model.notes import Note, NoteKind
 from .kafka_library import KafkaAdminClient
 
 
@@ -20,7 +22,8 @@ class KnownSince(t.NamedTuple):
     """A request in this version or a later one. since: the first Kafka that answers it.
 
     use: what it does, after "to". without: what a run does, or what you can do, where brokers do not offer it; a sentence
-    without its full stop.
+    without its full stop. last: the last version that librdkafka knows, where services offer only later ones. found: the
+    highest version that the brokers offer, -1 for none; None where that is not known.
     """
 
     request: str
@@ -29,6 +32,8 @@ class KnownSince(t.NamedTuple):
     since: str
     use: str
     without: str
+    last: float = math.inf
+    found: int | None = None
 
     def refusal(self, cluster: str, group: str | None = None, remedy: str | None = None) -> BrokerError:
         """The error where nothing can be done without it. remedy: instead of what `without` says."""
@@ -36,9 +41,20 @@ class KnownSince(t.NamedTuple):
             f"the brokers cannot {self.use}",
             cluster=cluster,
             group=group,
-            why=f"they do not offer {self.request} {self.version}, which Kafka has since {self.since}",
+            why=f"they do not offer {self.request} {self.version}, which Kafka has since {self.since}{self._instead}",
             remedy=remedy or self.without,
         )
+
+    def note(self, cluster: str) -> Note:
+        """That the brokers do not offer it, and what follows."""
+        needs = f"{self.request} {self.version}, which Kafka has since {self.since}{self._instead}"
+        return Note(NoteKind.NOT_TOLD, f"{cluster}: the brokers cannot {self.use} ({needs}). {self.without}.")
+
+    @property
+    def _instead(self) -> str:
+        if self.found is None:
+            return ""
+        return ", nor any version of it" if self.found < 0 else f", but only {self.request} {self.found}"
 
 
 _BY_FILE = "Give the offsets as a CSV file, and write the plan as CSV for kafka-consumer-groups"
@@ -87,7 +103,8 @@ class Ability(enum.Enum):
         "0.11",
         "read the settings of topics",
         "A plan takes topics for compacted at the source and for stamped by the broker at the destination, so it reads more, "
-        "and some offsets are safe that could be exact. No topics can be promoted, and no backlog copied from these brokers",
+        "and some offsets are safe that could be exact. A copy creates topics with the settings of the destination's brokers: "
+        "create those yourself that need others. No topics can be promoted",
     )
     TRANSACTIONS = KnownSince(
         "AddPartitionsToTxn",
@@ -96,6 +113,7 @@ class Ability(enum.Enum):
         "0.11",
         "write in transactions, and records with headers",
         "No backlog can be copied to these brokers",
+        last=0,
     )
     ACLS = KnownSince("DescribeAcls", 29, 0, "0.11", "read ACLs", "Promote topics without ACLs")
     PREFIXED_ACLS = KnownSince("CreateAcls", 30, 1, "2.0", "create prefixed ACLs", "Promote topics without ACLs")
@@ -203,16 +221,23 @@ class Ability(enum.Enum):
 
 def can(client: KafkaAdminClient, ability: Ability) -> bool:
     """Whether the brokers offer it."""
+    return missing_part(client, ability) is None
+
+
+def missing_part(client: KafkaAdminClient, ability: Ability) -> KnownSince | None:
+    """What is lacking, with what brokers offer instead; None where they offer what is needed."""
     versions: t.Any = client._manager.broker_version_data  # known as soon as a client is connected
-    _lowest, highest = versions.api_versions.get(ability.value.key, (0, -1))
-    return bool(highest >= ability.value.version)
+    lowest, highest = versions.api_versions.get(ability.value.key, (0, -1))
+    is_offered = highest >= ability.value.version and lowest <= ability.value.last
+    return None if is_offered else ability.value._replace(found=highest)
 
 
 def needed(text: str) -> KnownSince | None:
     """What a request was needed for that the brokers do not offer. text: how the library says so."""
-    found = re.search(r"'(\w+)Request'(?:.*client \[(\d+)-)?", text)
-    if found is None:
+    said = re.search(r"'(\w+)Request'(?:.*client \[(\d+)-(?:.*broker \[\d+-(\d+))?)?", text)
+    if said is None:
         return None
-    known = [each.value for each in Ability if each.value.request == found[1]]
-    lowest = int(found[2] or 0)
-    return next((need for need in sorted(known, key=lambda need: need.version) if need.version >= lowest), None)
+    known = [each.value for each in Ability if each.value.request == said[1]]
+    lowest, found = int(said[2] or 0), int(said[3] or -1)
+    needs = (need for need in sorted(known, key=lambda need: need.version) if need.version >= lowest)
+    return next((need._replace(found=found) for need in needs), None)

@@ -11,7 +11,7 @@ from .._model.acls import DENY, Acl
 from .._model.connection import Connection
 from .._model.errors import BrokerError, NotAuthorized, Refused
 from .._model.failure_kinds import FailureKind
-from .._model.option_names import option_name
+from .._model.option_names import option_name, ways
 from .abilities import Ability, can
 from .admin_client import attempt, error_name, exchange, raise_if_retriable
 from .kafka_library import (
@@ -182,13 +182,19 @@ def _raise_for_cluster(connection: Connection, error: type[errors.KafkaError], o
         raise NotAuthorized(
             f"needs ACL CLUSTER {operation} on kafka-cluster",
             cluster=str(connection),
-            remedy=f"grant it to the user of this cluster, or set {option_name('acls')} to none",
+            remedy=ways(("", "grant it to the user of this cluster"), ("acls", f"set {option_name('acls')} to none")),
         )
     if error is errors.SecurityDisabledError:
         raise Refused(
             "the cluster has no authorizer, so it has no ACLs",
             cluster=str(connection),
-            remedy=f"set {option_name('acls')} to none",
+            remedy=ways(
+                ("acls", f"set {option_name('acls')} to none"),
+                (
+                    "principals",
+                    "stop the producers instead of fencing them: their own stop, their passwords, or the network",
+                ),
+            ),
             kind=FailureKind.INVALID_OPTION,
         )
 

@@ -17,6 +17,7 @@ import typing as t
 
 from .._model.connection import Connection
 from .._model.errors import BrokerError, ConnectionFailed, MigrationError, NotAuthorized
+from .._model.progress import paced, tell_wait
 from .abilities import needed
 from .kafka_library import KafkaAdminClient, KafkaConnectionManager, KafkaNetClient, NetworkSelector, errors
 from .reasons import hopeless, limits, refusal
@@ -24,6 +25,7 @@ from .security import security_options
 
 CONNECT_SECONDS = 5.0
 DEADLINE_SECONDS = 60.0
+SAY_EVERY = 5.0
 PATIENCE = 3  # as many times request_timeout, a broker that cannot be reached is tried
 NO_LIMIT = 1_000_000  # requests in flight: above the limit the library fails them instead of letting them wait
 LARGEST_ANSWER = 1 << 28  # bytes; less than what the first bytes of a TLS alert mean as a length (0x15030000)
@@ -181,6 +183,7 @@ def attempt(
     operation itself raises of MigrationError passes through.
     """
     begun, pause, reached = time.monotonic(), 0.1, False
+    say = paced(tell_wait, SAY_EVERY)
     while True:
         try:
             with contextlib.closing(connect(connection)) as client:
@@ -190,18 +193,30 @@ def attempt(
             may_pass, error = is_retriable(exc) or limits(exc), translated(connection, exc)
             if not may_pass or time.monotonic() > begun + _patience(connection, error, deadline):
                 raise error from exc
+            if limits(exc):
+                say(_waits_for_room(connection, error))
         except HeldBack as exc:
             if exc.progress:
                 begun = time.monotonic()
             elif time.monotonic() > begun + deadline:
                 raise exc.told(connection) from None
+            say(
+                f"{connection}: a quota (controller_mutation_rate) takes no changes of topics for {exc.seconds:.1f} s; "
+                f"topic {exc.first} is next"
+            )
             time.sleep(exc.seconds)
         except ConnectionFailed as exc:
             # An unreachable cluster is told at once; one that went away in between may come back.
             if not (reached or limits(exc)) or time.monotonic() > begun + _patience(connection, exc, deadline):
                 raise
+            if limits(exc):
+                say(_waits_for_room(connection, exc))
         time.sleep(pause)
         pause = min(pause * 2, 2.0)
+
+
+def _waits_for_room(connection: Connection, error: MigrationError) -> str:
+    return f"{connection}: takes no more connections now ({error.why}), and is asked again until it does"
 
 
 def _patience(connection: Connection, error: MigrationError, deadline: float) -> float:

@@ -47,11 +47,18 @@ class TopicConfigs:
     hidden: frozenset[str] = frozenset()
 
 
-def topic_configs(connection: Connection, topics: t.Collection[str]) -> dict[str, TopicConfigs]:
-    """All settings of each topic. Raises NotAuthorized and NotFound as topic_settings() does."""
+def topic_configs(
+    connection: Connection, topics: t.Collection[str], as_far_as_told: bool = False
+) -> dict[str, TopicConfigs]:
+    """All settings of each topic. Raises NotAuthorized and NotFound as topic_settings() does.
+
+    as_far_as_told: no settings where brokers do not offer that (Ability.CONFIGS), instead of an error.
+    """
     names = sorted(set(topics))
 
     def read(client: KafkaAdminClient) -> dict[str, TopicConfigs]:
+        if as_far_as_told and not can(client, Ability.CONFIGS):
+            return dict.fromkeys(names, TopicConfigs({}, {}))
         return {name: configs_of(rows) for name, rows in describe_configs(client, connection, names).items()}
 
     return attempt(connection, read) if names else {}

@@ -14,7 +14,7 @@ from .._model.connection import Connection
 from .._model.errors import GroupBusy
 from .._model.group_state import UNKNOWN_STATE, Commits, CommittedOffset, GroupListing, GroupReading, open_text
 from .._model.records import TopicPartition
-from .abilities import Ability, can
+from .abilities import Ability, can, missing_part
 from .admin_client import DEADLINE_SECONDS, attempt, exchange
 from .coordinators import by_node, chunks, coordinators, raise_for_groups
 from .kafka_library import (
@@ -82,6 +82,8 @@ def read_groups(
         where = coordinators(client, connection, left, skip_denied)
         left = [group for group in left if group in where]
         offsets, unstable = _committed(client, connection, where, stable)
+        need = missing_part(client, Ability.STABLE_OFFSETS)
+        not_told = need and need.note(str(connection))
         # Only a list shows what a KIP-848, share or streams group is; only a description that a group is not there.
         doubtful = [group for group in left if not (listed and group in listed and listed[group].state)]
         described = _described(client, {group: where[group] for group in doubtful})
@@ -103,7 +105,9 @@ def read_groups(
             else:
                 # A group of another protocol that no list shows is described as dead: it may have members.
                 state = one.state or ("" if listed is None and shown == "Dead" else shown)
-                settled[group] = GroupReading(group, True, state, one.type, one.protocol_type, offsets[group])
+                settled[group] = GroupReading(
+                    group, True, state, one.type, one.protocol_type, offsets[group], not_told=not_told
+                )
         waiting = {group: unstable[group] | first.get(group, frozenset()) for group in left}
         readings.update(_with_open(client, connection, where, settled, waiting))
         if passing is not None:

@@ -8,8 +8,8 @@ import typing as t
 
 from .._model.connection import Connection
 from .._model.errors import BrokerError
-from .._model.notes import Note, NoteKind
-from .abilities import Ability, KnownSince, can
+from .._model.notes import Note
+from .abilities import Ability, KnownSince, can, missing_part
 from .admin_client import attempt, exchange, raise_if_retriable
 from .coordinators import by_node, find_coordinators
 from .kafka_library import DescribeGroupsRequest, FindCoordinatorRequest, KafkaAdminClient, errors
@@ -77,28 +77,22 @@ def missing_acls(
 
 def not_told(connection: Connection, *abilities: Ability) -> list[Note]:
     """A note for each of these that the brokers do not offer, with what follows."""
-    return [
-        Note(
-            NoteKind.NOT_TOLD,
-            f"{connection}: the brokers cannot {need.use} ({need.request} {need.version}, Kafka {need.since}). {need.without}.",
-        )
-        for need in not_offered(connection, *abilities)
-    ]
+    return [need.note(str(connection)) for need in not_offered(connection, *abilities)]
 
 
 def copy_obstacles(destination: Connection) -> list[BrokerError]:
-    """Why a backlog cannot be copied to these brokers.
+    """The first reason why a backlog cannot be copied to these brokers.
 
     Where nobody tells that a transaction is about to end, the progress of a copy may be read too early.
     """
     remedy = "copy the backlog to brokers of Kafka 2.5 or newer, or let a replication tool copy it"
     needs = not_offered(destination, Ability.TRANSACTIONS, Ability.STABLE_OFFSETS)
-    return [need.refusal(str(destination), remedy=remedy) for need in needs]
+    return [need.refusal(str(destination), remedy=remedy) for need in needs[:1]]
 
 
 def not_offered(connection: Connection, *abilities: Ability) -> list[KnownSince]:
     """Those of these that the brokers do not offer."""
-    return attempt(connection, lambda client: [each.value for each in abilities if not can(client, each)])
+    return attempt(connection, lambda client: [need for each in abilities if (need := missing_part(client, each))])
 
 
 def _needs(*pairs: tuple[t.Collection[str], str]) -> dict[str, set[str]]:

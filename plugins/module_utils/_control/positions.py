@@ -8,6 +8,7 @@ import typing as t
 
 from .._model.connection import Connection
 from .._model.errors import NotFound
+from .._model.progress import first_of
 from .._model.records import TopicPartition
 from .admin_client import attempt, error_name, exchange
 from .kafka_library import KafkaAdminClient, ListOffsetsRequest, errors
@@ -176,7 +177,7 @@ def partition_leaders(
     missing = sorted(set(wanted) - set(leaders))
     if missing:
         raise NotFound(
-            f"no such partition: {', '.join(map(str, missing[:10]))}{' and more' if missing[10:] else ''}",
+            f"no such partition: {first_of(list(map(str, missing)), 10)}",
             cluster=str(connection),
             remedy="compare the partition counts of the topics",
         )

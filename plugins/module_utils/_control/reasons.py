@@ -24,6 +24,12 @@ class _Row(t.NamedTuple):
 _PROTOCOL = "set security_protocol to what the listener speaks"
 _LOGIN = "check the user name, the password and sasl_mechanism"
 _LIMIT = _Row("too many connects", None, LIMIT_REMEDY, hopeless=False)
+_CLOSED = _Row(
+    "socket disconnected",
+    "the listener closed the connection at once",
+    "check that it is a Kafka listener, and that security_protocol is what it speaks",
+    hopeless=False,
+)
 _ROWS = (
     _LIMIT,
     _Row("saslauthenticationfailed", None, _LOGIN),
@@ -69,12 +75,7 @@ _ROWS = (
     _Row("econnrefused", "connection refused", "check that a broker listens there", hopeless=False),
     _Row("connection refused", "connection refused", "check that a broker listens there", hopeless=False),
     _Row("dns", "the host name cannot be resolved", "check the names in bootstrap_servers", hopeless=False),
-    _Row(
-        "socket disconnected",
-        "the listener closed the connection at once",
-        "check that it is a Kafka listener, and that security_protocol is what it speaks",
-        hopeless=False,
-    ),
+    _CLOSED,
     _Row("timed out", "no answer", "check addresses, firewalls and security_protocol", hopeless=False),
     _Row("timeout", "no answer", "check addresses, firewalls and security_protocol", hopeless=False),
 )
@@ -101,7 +102,10 @@ def refusal(connection: Connection, reasons: t.Sequence[BaseException]) -> Conne
     row, reason = min(rows, key=lambda each: rank[each[0]] if each[0] else len(_ROWS))
     if row is None:
         return ConnectionFailed("cannot connect", cluster=str(connection), why=_text(reason))
-    return ConnectionFailed("cannot connect", cluster=str(connection), why=row.why or _text(reason), remedy=row.remedy)
+    remedy = row.remedy
+    if row is _CLOSED and connection.uses_sasl:  # the reason came with SaslAuthenticate, which Kafka has since 1.0
+        remedy += f"; brokers before Kafka 1.0 refuse a login in this way, so {_LOGIN}, too"
+    return ConnectionFailed("cannot connect", cluster=str(connection), why=row.why or _text(reason), remedy=remedy)
 
 
 def _row(reason: BaseException) -> _Row | None:

@@ -21,6 +21,7 @@ import urllib.request
 
 from .._model.addresses import HIDDEN
 from .._model.errors import ConnectionFailed
+from .._model.visible_text import shortened
 
 Json = t.Any
 _PIECE = 1 << 16  # bytes
@@ -55,7 +56,7 @@ class Endpoint:
         """What the endpoint says, in one line and without the secret that it was told."""
         for secret in filter(None, (self.credentials, self.login and self.login[1])):
             text = text.replace(secret, HIDDEN)
-        return "".join(letter if letter.isprintable() else " " for letter in text)[:_SHOWN].strip()
+        return shortened("".join(letter if letter.isprintable() else " " for letter in text).strip(), _SHOWN)
 
 
 class HttpAnswer(t.NamedTuple):

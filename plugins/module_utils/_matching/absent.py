@@ -85,7 +85,7 @@ def _at_the_start(reader: Reader, question: Question) -> Absent | None:
     if not first or not copies or first[0].bare in {record.bare for record in copies}:
         return None
     if max(source.length, destination.length) <= SMALL and whole.fits(reader, question):
-        return whole.count_logs(reader, question).answers[0].absent
+        return whole.absent_of(reader, whole.count_logs(reader, question))
     return _by_times(reader, destination.start)
 
 

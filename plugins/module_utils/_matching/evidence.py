@@ -13,6 +13,7 @@ import traceback
 import typing as t
 
 from .._model.policies import OnExpired, OnNoAnchor, TailCheck
+from .._model.record_sum import Bound
 from .._model.records import Record
 from .._model.verdicts import Absent, Reason, Verdict
 from .certificates import Certificate
@@ -35,6 +36,11 @@ class LogFacts:
     log_append_time: bool = False
     compacted: bool = False
     retention_ms: int | None = None
+
+    @property
+    def open_from(self) -> int | None:
+        """The last stable offset, where a transaction is open."""
+        return self.end if self.end < self.high_watermark else None
 
 
 @dataclasses.dataclass(slots=True)
@@ -191,7 +197,7 @@ class Decision:
     lossless: for a blocked entry, the offset that is known to skip nothing, if one is, and how it is known.
     matched_by: the parts of a record that the match compared.
     to_come: where the destination lags, how many consumed offsets follow the last consumed record that has come to it.
-    lost: how many records that the group has not consumed have left both logs; None where that is not known.
+    lost, lost_bound: how many records that the group has not consumed have left both logs; None where that is not known.
     absent: unconsumed records that are known not to be there although later ones are.
     """
 
@@ -207,6 +213,7 @@ class Decision:
     certificate: Certificate | None = None
     to_come: int | None = None
     lost: int | None = 0
+    lost_bound: Bound = Bound.EXACTLY
     absent: Absent | None = None
 
     def __post_init__(self) -> None:

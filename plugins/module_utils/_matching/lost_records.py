@@ -12,6 +12,7 @@ import itertools
 
 from .._model.match_on import Matching
 from .._model.progress import counted
+from .._model.record_sum import Bound, RecordSum
 from .._model.records import Record
 from .evidence import Decision
 from .log_reader import Reader
@@ -76,8 +77,8 @@ class LostRecords:
         repeats, lost = None, self._lost()
         if self.begin - offset <= _FEW and (self._ends_well() if ends_well is None else ends_well):
             repeats = len(self.reader.destination.records(offset, self.begin))
-        detail = decision.detail + lost_text(lost, self.expired, self.each_a_record)
-        return dataclasses.replace(decision, repeats=repeats, lost=lost, detail=detail)
+        bound = lost_bound(lost, self.expired, self.each_a_record)
+        return dataclasses.replace(with_lost(decision, lost, bound), repeats=repeats)
 
     def _lost(self) -> int | None:
         """How many the destination has lost, too, or has never got. Without L, what it has may be consumed."""
@@ -100,12 +101,17 @@ class LostRecords:
         return all(originals[key] == count for key, count in copies.items())
 
 
-def lost_text(lost: int | None, expired: int, each_a_record: bool, where: str = "lost on both clusters") -> str:
-    """What is added to a detail where both clusters have lost records. expired: how many offsets the source has lost."""
+def lost_bound(lost: int | None, expired: int, each_a_record: bool) -> Bound:
+    """What a number of lost records is to the true one. expired: how many offsets the source has lost."""
     if not lost:
-        return ""
-    how = "at least " if lost < expired else "" if each_a_record else "at most "
-    return f"; {where}: {how}{counted(lost, 'record')}"
+        return Bound.EXACTLY
+    return Bound.AT_LEAST if lost < expired else Bound.EXACTLY if each_a_record else Bound.AT_MOST
+
+
+def with_lost(decision: Decision, lost: int | None, bound: Bound, where: str = "lost on both clusters") -> Decision:
+    """The decision, with how many records are lost, and the same in words in its detail."""
+    text = f"; {where}: {RecordSum(lost, bound).clause('record')}" if lost else ""
+    return dataclasses.replace(decision, lost=lost, lost_bound=bound, detail=decision.detail + text)
 
 
 def lost_before_any(reader: Reader) -> int | None:

@@ -20,7 +20,7 @@ from .evidence import Decision, Policy, Question, blocked
 from .explain import OtherMatching
 from .log_reader import BudgetSpent, Doubt, LogReader, Measure, Reader
 from .lossless import ConsumedBefore, Lossless, NoRecordBefore
-from .lost_records import LostRecords, lost_before_any, lost_text
+from .lost_records import LostRecords, lost_before_any, lost_bound, with_lost
 from .placing import count_back
 from .search import TAIL, Cut
 
@@ -60,8 +60,8 @@ def _nothing_consumed(reader: Reader) -> Decision:
     if expired:
         detail += f"; {chosen.expired_text(expired, each_a_record)}"
         detail += ", and the destination may have some of them" if lost is None else ""
-        detail += lost_text(lost, expired, each_a_record)
-    return Decision.exact(NothingConsumed(0), reader.destination.start, detail=detail, lost=lost)
+    decision = Decision.exact(NothingConsumed(0), reader.destination.start, detail=detail)
+    return with_lost(decision, lost, lost_bound(lost, expired, each_a_record))
 
 
 def no_anchor(reader: Reader, question: Question, matching: Matching) -> Decision:

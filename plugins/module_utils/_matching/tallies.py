@@ -221,7 +221,7 @@ class Mixed:
         return sum(max(0, sum(its.get(time, 0) for its in both) - len(own)) for time, own in self._own.items())
 
     def _surely(self, offset: int, others: int) -> int:
-        """others: how many copies with other times follow that count. Second copies of unconsumed records do not."""
+        """others: of the copies with other times from the offset on, how many count: no second ones of unconsumed records."""
         own = from_on(self._consumed_copies, offset)
         stamped = max(0, from_on(self._stamped, offset) - self._lacking(offset))
         return own + stamped + max(0, others - self._wanted_missing)

@@ -11,7 +11,7 @@ import typing as t
 from .._model.match_on import Matching
 from .._model.progress import counted
 from .._model.records import Record
-from .._model.verdicts import Reason, Verdict
+from .._model.verdicts import Absent, Reason, Verdict
 from . import rows
 from .certificates import DISTINCT, WholeLogs
 from .counting import Logs, LogSet
@@ -117,7 +117,13 @@ def from_count(reader: Reader, question: Question, its: GroupCount) -> Decision:
     # A compacted log lacks older records of its keys as it should.
     if decision.offset is None or reader.destination.facts.compacted:
         return decision
-    return dataclasses.replace(decision, absent=its.answers[0].absent)
+    return dataclasses.replace(decision, absent=absent_of(reader, its))
+
+
+def absent_of(reader: Reader, its: GroupCount) -> Absent | None:
+    """The absent records of a single partition, with the transaction that is open at the source, if one is."""
+    absent = its.answers[0].absent
+    return absent and absent._replace(open_from=reader.source.facts.open_from)
 
 
 def _from_count(reader: Reader, question: Question, its: GroupCount) -> Decision:

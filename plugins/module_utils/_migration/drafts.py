@@ -247,6 +247,7 @@ def decided(draft: Draft, decision: Decision, match_on: MatchOn = EVERYTHING) ->
         lossless=decision.lossless_offset,
         to_come=decision.to_come,
         lost=decision.lost,
+        lost_bound=decision.lost_bound,
         absent=decision.absent,
         evidence=Evidence(
             _copied(decision.before), _copied(decision.after), match_on.matched_by(decision.matched_by), certificate

@@ -13,6 +13,7 @@ from .._model.cluster_identity import ClusterIdentity
 from .._model.connection import Connection
 from .._model.errors import MigrationError
 from .._model.notes import Note, NoteKind
+from .._model.progress import first_of
 from .._model.records import TopicPartition
 
 PATIENCE = 5.0  # seconds for one answer, and for further tries
@@ -50,6 +51,6 @@ def read_log_bounds(
     unknown = sorted(set(partitions) - set(ranges))
     if not unknown:
         return LogBounds(ranges)
-    names = ", ".join(map(str, unknown[:MOST_NAMED])) + (" and more" if unknown[MOST_NAMED:] else "")
+    names = first_of(list(map(str, unknown)), MOST_NAMED)
     why = "do not exist, have no leader at the moment, or need ACL TOPIC DESCRIBE"
     return LogBounds(ranges, missing(f"{len(unknown):,} of {len(set(partitions)):,} partitions {why}: {names}"))

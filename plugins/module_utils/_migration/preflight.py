@@ -95,7 +95,8 @@ def look(
     if copies:
         problems += permissions.copy_obstacles(destination)
     notes = equal_ids(ids["source"], ids["destination"], one_cluster)
-    notes += permissions.not_told(source, *_TOLD, Ability.STABLE_OFFSETS)
+    if not one_cluster:  # what it does not tell of open transactions, the snapshot says
+        notes += permissions.not_told(source, *_TOLD)
     notes += permissions.not_told(destination, *_TOLD, *(_REMOVAL if commits else ()))
     differing: list[SettingDifference] = []
     if not problems and not copies:

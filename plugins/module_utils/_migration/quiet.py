@@ -4,12 +4,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 import types
 import typing as t
 
 from .._control import groups
 from .._model.connection import Connection
+from .._model.errors import MigrationError
 from .._model.group_state import GroupMember, GroupReading, open_text, partitions_of
 from .._model.moves import Move, moves, moves_text
 from .._model.progress import Say, first_of, paced, silent
@@ -94,11 +96,22 @@ def with_open(readings: t.Mapping[str, GroupReading]) -> dict[str, str]:
 
 def members_text(active: t.Mapping[str, str], members: Members) -> str:
     """Groups with members: the state, and the clients and their hosts, where the brokers tell."""
-    shown = []
-    for name, state in active.items():
-        its = first_of([f"client {each.client_id} on {each.host}" for each in members.get(name) or ()], _NAMED)
-        shown.append(f"{name} ({state})" + (f": {its}" if its else ""))
-    return ", ".join(shown)
+    return ", ".join(f"{name} ({state}){_clients(members.get(name))}" for name, state in active.items())
+
+
+def with_clients(
+    connection: Connection, problems: t.Mapping[str, str], readings: t.Mapping[str, GroupReading]
+) -> dict[str, str]:
+    """Clauses about groups in use, with the clients of those that have members, and their hosts, where the brokers tell."""
+    members: Members = {}
+    with contextlib.suppress(MigrationError):  # a hint does not fail what is to be said
+        members = group_members(connection, [name for name in problems if readings[name].has_members])
+    return {name: problem + _clients(members.get(name)) for name, problem in problems.items()}
+
+
+def _clients(members: t.Sequence[GroupMember] | None) -> str:
+    its = first_of([f"client {each.client_id} on {each.host}" for each in members or ()], _NAMED)
+    return f": {its}" if its else ""
 
 
 def moving_text(moving: t.Mapping[str, list[Move]]) -> str:

@@ -8,8 +8,7 @@ import dataclasses
 import types
 import typing as t
 
-from .._control import clusters, groups, permissions
-from .._control.abilities import Ability
+from .._control import clusters, groups
 from .._control.topics import partition_counts
 from .._model.cluster_identity import ClusterIdentity, Traits
 from .._model.connection import Connection
@@ -145,14 +144,13 @@ def take(
     """
     selection.check()
     gone = _gone(removed, connection)
-    not_told = permissions.not_told(connection, Ability.STABLE_OFFSETS)
-    if not_told:  # then at least a commit between two readings is seen
-        idle_wait = max(idle_wait, SECOND_READING)
 
     def look(names: t.Sequence[str]) -> selected_groups.Look:
         readings, without_offsets = selected_groups.read_selected(connection, names, selection, on_blocked, gone)
         only_all = on_active_group == OnActiveGroup.FAIL
-        seen = quiet.watch(connection, readings, selection, idle_wait, stop_timeout, say, only_all, gone)
+        # Where brokers do not tell of open transactions, at least a commit between two readings is seen.
+        wait = idle_wait if not _not_told(readings) else max(idle_wait, SECOND_READING)
+        seen = quiet.watch(connection, readings, selection, wait, stop_timeout, say, only_all, gone)
         return seen, without_offsets
 
     selected, (seen, without_offsets) = selected_groups.select_and_look(connection, selection, gone, surely, look)
@@ -177,8 +175,13 @@ def take(
         seen.members,
         quiet.with_open(seen.readings),
         tuple(sorted(name for name, each in readings.items() if each.is_streams(streams_topics))),
-        not_told,
+        _not_told(seen.readings),
     )
+
+
+def _not_told(readings: t.Mapping[str, GroupReading]) -> list[Note]:
+    """What brokers do not tell of open transactions, each note once."""
+    return list(dict.fromkeys(each.not_told for each in readings.values() if each.not_told is not None))
 
 
 def with_every_partition(

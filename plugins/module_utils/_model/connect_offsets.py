@@ -14,6 +14,7 @@ import typing as t
 
 from .errors import DamagedRecord
 from .records import LEGAL_TOPIC, TopicPartition
+from .visible_text import shortened
 
 _Json = t.Any
 
@@ -132,8 +133,8 @@ def _members(pairs: list[tuple[str, _Json]]) -> dict[str, _Json]:
 
 
 def _damaged(what: str, content: bytes | None) -> DamagedRecord:
-    return DamagedRecord(what, why=f"it is {content[:200]!r}" if content is not None else None)
+    return DamagedRecord(what, why=f"it is {shortened(repr(content), 200)}" if content is not None else None)
 
 
 def _shown(value: _Json) -> str:
-    return "missing" if value is None else json.dumps(value)[:100]
+    return "missing" if value is None else shortened(json.dumps(value), 100)

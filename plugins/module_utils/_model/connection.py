@@ -182,8 +182,9 @@ def _check_sasl(connection: Connection) -> None:
     if mechanism in ("GSSAPI", "KERBEROS"):
         raise _refusal(
             connection,
-            "Kerberos (GSSAPI) is not supported",
-            "let the brokers offer SCRAM-SHA-512, OAUTHBEARER or a listener with client certificates for the migration",
+            "Kerberos (GSSAPI) is not supported, because confluent-kafka, which reads the records, is built without it",
+            "let the listener offer SCRAM-SHA-512, too, until the migration is over: add it to sasl.enabled.mechanisms, and "
+            "a user with kafka-configs (docs/logging-in.md, Kerberos). Or use a listener with client certificates",
         )
     if mechanism == "AWS_MSK_IAM":
         raise _refusal(
@@ -223,7 +224,8 @@ def _check_sasl(connection: Connection) -> None:
 
 def _check_tokens(connection: Connection) -> None:
     """Refuse two ways to a token, a way without what it needs, and what no client could send."""
-    chosen = next((way for way in _TOKEN_WAYS if getattr(connection, way)), "oauth_token_url")
+    given = [way for way, more in _TOKEN_WAYS.items() if any(getattr(connection, name) for name in more)]
+    chosen = next((way for way in _TOKEN_WAYS if getattr(connection, way)), (given or ["oauth_token_url"])[0])
     others = [name for way, more in _TOKEN_WAYS.items() if way != chosen for name in (way, *more)]
     for option in others:
         if getattr(connection, option):
@@ -238,8 +240,16 @@ def _check_tokens(connection: Connection) -> None:
             "oauth_token has blanks, line breaks or other characters that no token has",
             "give the token alone",
         )
+    if chosen == "aws_region":
+        _require(connection, ("aws_region",), "a login with options of AWS")
     if connection.aws_external_id or connection.aws_role_session_name:
         _require(connection, ("aws_role_arn",), "aws_external_id or aws_role_session_name")
+    for option in ("sasl_username", "sasl_password"):
+        if getattr(connection, option):
+            what = f"{option} is given, but OAUTHBEARER logs in by a token"
+            raise _refusal(
+                connection, what, f"set sasl_mechanism to one of {', '.join(PASSWORD_MECHANISMS)}, or remove it"
+            )
     _check_extensions(connection)
 
 

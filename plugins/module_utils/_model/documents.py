@@ -22,6 +22,8 @@ import typing as t
 from .errors import InvalidFile
 from .failure_kinds import FailureKind
 from .group_state import CommittedOffset
+from .option_names import path_option
+from .visible_text import shortened
 
 Json = dict[str, t.Any]
 VERSION = 1
@@ -37,12 +39,14 @@ _AGAIN = {
     "removed": f"{_KEPT}: without it the removed groups cannot be made again",
     "report": "remove it, and verify the plan again",
     "status": "remove it: the next round writes it again",
+    "migration-status": "remove it, or name another path",
     "lease": "remove it, if no run works in the directory",
     "connect-receipt": f"{_KEPT}: without it nothing can be rolled back",
     "topics": "remove it, and plan the promotion again",
     "topics-receipt": f"{_KEPT}: without it nothing can be rolled back",
 }
 _OPENING, _CLOSING = '"entries": [', "\n]}\n"
+_SHOWN = 200  # characters of a file that an error shows
 _LONGEST_HEAD = 1 << 20  # characters: a longer first line is read with the rest of the document
 KINDS = ("snapshot", "plan", "receipt", "report", "copy")  # what people query
 _T = t.TypeVar("_T")
@@ -129,7 +133,7 @@ def _check(kind: str, document: t.Any, path: str) -> None:
         raise InvalidFile(
             f"{path} is not a {kind} file",
             why=f"its format is {_shown(found)}, not {_shown(_PREFIX + kind)}",
-            remedy="correct the path, or move that file away",
+            remedy=f"correct {path_option()}, or move that file away",
             kind=FailureKind.FILE_DAMAGED,
         )
     if document.get("version") != VERSION:
@@ -255,11 +259,8 @@ def committed_from(row: t.Any) -> CommittedOffset | None:
     """The reverse of committed_row; raises ValueError, KeyError, TypeError or AttributeError for what is not one."""
     if row is None:
         return None
-    return CommittedOffset(
-        offset_of(row["offset"]),
-        metadata_of(row["metadata"]),
-        epoch_of(row.get("leader_epoch")),
-    )
+    epoch = epoch_of(row.get("leader_epoch"))
+    return CommittedOffset(offset_of(row["offset"]), metadata_of(row["metadata"]), epoch)
 
 
 def offset_of(value: t.Any) -> int:
@@ -287,7 +288,7 @@ def _shown(value: t.Any) -> str:
         text = json.dumps(value, ensure_ascii=False)
     except RecursionError:
         return "what is nested too deeply"
-    return text[:200].encode(errors="backslashreplace").decode()
+    return shortened(text.encode(errors="backslashreplace").decode(), _SHOWN)
 
 
 def members_once(pairs: list[tuple[str, t.Any]]) -> Json:

@@ -11,12 +11,13 @@ import typing as t
 from .group_state import GroupKind, GroupMember, GroupReading
 from .known_names import GROUPS, known
 from .records import TopicPartition
+from .selection import Selection
 from .visible_text import visible
 
 _COLUMNS = ("group", "type", "what", "state", "members", "topics", "partitions", "lag", "movable", "why_not")
 _NUMBERS = ("members", "partitions", "lag")
 # A spreadsheet takes a cell that begins with one of these for a formula.
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA_STARTS = ("=", "+", "-", "@")
 
 
 class GroupOverview(t.NamedTuple):
@@ -68,6 +69,8 @@ class GroupOverview(t.NamedTuple):
             return f"it {reading.without_offsets}"
         if not reading.offsets:
             return "it has no committed offsets"
+        if not Selection().select_topics(self.topics).names:
+            return "its topics are excluded by default: name the group to take them"
         if not self.logs:
             return "all topics that it has committed are deleted"
         beyond = sorted(where for where, (_start, end) in self.logs.items() if reading.offsets[where].offset > end)
@@ -98,7 +101,7 @@ class GroupOverview(t.NamedTuple):
 
 def overview_table(groups: t.Sequence[GroupOverview]) -> list[str]:
     """A header and a line for each group, in columns."""
-    rows = [list(_COLUMNS), *(list(map(visible, _cells(group, "-").values())) for group in groups)]
+    rows = [list(_COLUMNS), *(list(_cells(group, "-").values()) for group in groups)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
     lines = []
     for row in rows:
@@ -113,12 +116,11 @@ def overview_table(groups: t.Sequence[GroupOverview]) -> list[str]:
 def overview_csv(groups: t.Sequence[GroupOverview]) -> str:
     """The same as CSV with a header (RFC 4180, line feeds), safe to open as a spreadsheet; unknown values are empty."""
     out = io.StringIO()
-    writer, quoting = csv.writer(out, lineterminator="\n"), csv.writer(out, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    writer = csv.writer(out, lineterminator="\n")
     writer.writerow(_COLUMNS)
     for group in groups:
-        cells = [f"'{cell}" if cell.startswith(_FORMULA_STARTS) else cell for cell in _cells(group, "").values()]
-        # Before Python 3.13, a carriage return alone is not quoted.
-        (quoting if any("\r" in cell for cell in cells) else writer).writerow(cells)
+        cells = _cells(group, "").values()
+        writer.writerow([f"'{cell}" if cell.startswith(_FORMULA_STARTS) else cell for cell in cells])
     return out.getvalue()
 
 
@@ -126,4 +128,4 @@ def _cells(group: GroupOverview, unknown: str) -> dict[str, str]:
     row = group.row()
     row["topics"] = " ".join(row["topics"])
     row["movable"] = "yes" if row["movable"] else "no"
-    return {name: unknown if row[name] in (None, "") else str(row[name]) for name in _COLUMNS}
+    return {name: unknown if row[name] in (None, "") else visible(str(row[name])) for name in _COLUMNS}

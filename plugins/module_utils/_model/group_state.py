@@ -9,6 +9,7 @@ import enum
 import typing as t
 
 from .known_names import is_repartition_topic, is_streams_topic
+from .notes import Note
 from .records import TopicPartition
 
 
@@ -59,7 +60,7 @@ class GroupReading:
     """One group at one moment. exists is False for a group that no broker knows; its other fields are then empty.
 
     open: the partitions for which a transaction that commits offsets is open, and what brokers tell of it. offsets has what was
-    committed before it.
+    committed before it. not_told: what brokers do not tell of such transactions.
     """
 
     group: str
@@ -69,6 +70,7 @@ class GroupReading:
     protocol_type: str
     offsets: Commits
     open: dict[TopicPartition, str] = dataclasses.field(default_factory=dict)
+    not_told: Note | None = None
 
     @property
     def kind(self) -> GroupKind:

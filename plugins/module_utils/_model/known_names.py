@@ -103,6 +103,8 @@ TOPICS = (
     KnownName(r".*ksql_processing_log", "ksqlDB's", by_default=False),
     *STREAMS_TOPICS,
     KnownName(r"__.*", _INTERNAL),
+    # connect-configs-prod, kafka-connect-offsets-2
+    KnownName(r"(?i)(.*[-_.])?connect[-_.](configs?|offsets?|status(es)?)[-_.][a-z0-9]+", _CONNECT, by_default=False),
 )
 
 

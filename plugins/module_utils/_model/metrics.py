@@ -16,6 +16,7 @@ from .verdicts import Verdict
 _PREFIX = "streamshift_kafka_"
 _Labels = tuple[tuple[str, str], ...]
 _Samples = list[tuple[_Labels, float]]
+_Family = tuple[str, str, t.Sequence[tuple[_Labels, float]]]
 
 
 def exposition(status: Status, migration: str) -> str:
@@ -31,7 +32,7 @@ def exposition(status: Status, migration: str) -> str:
         for verdict in Verdict
     ]
     good = [] if status.last_good is None else [(its, status.last_good)]
-    families: list[tuple[str, str, t.Sequence[tuple[_Labels, float]]]] = [
+    families: list[_Family] = [
         ("last_good_round_timestamp_seconds", "When the last round ended that did not fail, as Unix time.", good),
         ("last_round_timestamp_seconds", "When the last round ended, as Unix time.", [(its, status.ended)]),
         ("last_round_seconds", "How long the last round took.", [(its, max(0.0, status.ended - status.started))]),
@@ -47,6 +48,37 @@ def exposition(status: Status, migration: str) -> str:
         ),
         ("group_partitions", "Partitions of the group with each verdict.", verdicts),
     ]
+    return _text(families)
+
+
+def status_exposition(
+    groups: t.Iterable[t.Mapping[str, t.Any]], still_written: t.Iterable[tuple[str, int]], ended: float, migration: str
+) -> str:
+    """The text of the file of a status. groups: rows. still_written: topics, each with how many records have come meanwhile.
+
+    The names differ from those of rounds, so that one node exporter can read both files.
+    """
+    its: _Labels = (("migration", migration),)
+    rows = list(groups)
+    states = [((*its, ("group", row["group"]), ("state", row["state"])), 1) for row in rows]
+    lags = [
+        ((*its, ("group", row["group"]), ("cluster", side)), row[f"{side}_lag"])
+        for row in rows
+        for side in ("source", "destination")
+        if row[f"{side}_lag"] is not None
+    ]
+    written = [((*its, ("topic", topic)), records) for topic, records in still_written]
+    return _text(
+        [
+            ("status_timestamp_seconds", "When the status was read, as Unix time.", [(its, ended)]),
+            ("status_group_state", "1 for the state that the group is in.", states),
+            ("status_group_lag", "Records that the group has not consumed on this cluster, in offsets.", lags),
+            ("status_topic_still_written", "Records that have come to the topic at the source meanwhile.", written),
+        ]
+    )
+
+
+def _text(families: t.Iterable[_Family]) -> str:
     lines = []
     for name, text, samples in families:
         if samples:

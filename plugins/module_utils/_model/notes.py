@@ -76,6 +76,7 @@ class NoteKind(enum.StrEnum):
     PARTITIONS_STAY = "partitions_stay"
     SETTING_LEFT_ALONE = "setting_left_alone"
     ACL_LOCKOUT = "acl_lockout"
+    ACL_CHANGED = "acl_changed"
     ACL_LEFT_OUT = "acl_left_out"
     ACL_SPLIT = "acl_split"
     ACL_DESTINATION_ONLY = "acl_destination_only"
@@ -84,6 +85,8 @@ class NoteKind(enum.StrEnum):
     RUN_TAKEN_OVER = "run_taken_over"
     LEASE_STAYS = "lease_stays"
     STATUS_UNUSABLE = "status_unusable"
+    SEVERAL_DIRECTORIES = "several_directories"
+    RETENTION_UNKNOWN = "retention_unknown"
     CLOCK_WENT_BACK = "clock_went_back"
     # reports
     FILE_MISSING = "file_missing"

@@ -37,6 +37,18 @@ def ways(*ways_on: tuple[str, str]) -> str:
     return ", or ".join(offered)
 
 
+def path_option() -> str:
+    """What the user corrects where a file is another one than was meant: the directory of a role, else the path."""
+    directory = option_name("directory")
+    return directory if directory in _variables.values() else "the path"
+
+
+def because_of(option: str, value: str) -> str:
+    """The option's value that something is due to, in parentheses after a blank; nothing where the user cannot set it."""
+    told = ways((option, f"{option_name(option)}: {value}"))
+    return f" ({told})" if told else ""
+
+
 def with_option_names(text: str, names: t.Collection[str] = ()) -> str:
     """A text that was written with names of options, in the user's words.
 

@@ -13,6 +13,7 @@ from .cluster_identity import NO_TRAITS, ClusterIdentity, Traits
 from .group_state import CommittedOffset
 from .match_on import MatchOn
 from .option_names import with_option_names
+from .record_sum import Bound, RecordSum
 from .records import TopicPartition
 from .verdicts import Absent, CertificateName, Reason, Verdict
 
@@ -99,6 +100,7 @@ class PlanEntry:
     to_come: int | None = None
     predicted: bool = False
     lost: int | None = 0
+    lost_bound: Bound = Bound.EXACTLY
     absent: Absent | None = None
 
     @property
@@ -110,6 +112,16 @@ class PlanEntry:
     def source_topics(self) -> set[str]:
         """The topics at the source that the entry rests on."""
         return {at.partition.topic for at in self.source}
+
+    @property
+    def lost_records(self) -> RecordSum:
+        """How many records that the group has not consumed no cluster has any more."""
+        return RecordSum.of([(self.lost, self.lost_bound)])
+
+    @property
+    def source_partitions(self) -> frozenset[TopicPartition]:
+        """The partitions at the source that the entry rests on."""
+        return frozenset(at.partition for at in self.source)
 
     @property
     def lacks_certificate(self) -> bool:
@@ -248,7 +260,8 @@ def _row(entry: PlanEntry) -> documents.Json:
         "verified": entry.verified and entry.verified._asdict(),
         **({"predicted": True} if entry.predicted else {}),
         **({} if entry.lost == 0 else {"lost": entry.lost}),
-        **({"absent": entry.absent._asdict()} if entry.absent else {}),
+        **({"lost_bound": entry.lost_bound} if entry.lost_bound else {}),
+        **({"absent": entry.absent.row()} if entry.absent else {}),
     }
 
 
@@ -293,13 +306,17 @@ def _entry(row: t.Any) -> PlanEntry:
         verified=_verification(row.get("verified")),
         predicted="predicted" in row,
         lost=_optional(row.get("lost", 0)),
+        lost_bound=Bound(row.get("lost_bound", "")),
         absent=_absent(row["absent"]) if "absent" in row else None,
     )
 
 
 def _absent(row: t.Any) -> Absent:
     return Absent(
-        documents.offset_of(row["records"]), documents.offset_of(row["source"]), documents.flag_of(row["exactly"])
+        documents.offset_of(row["records"]),
+        documents.offset_of(row["source"]),
+        documents.flag_of(row["exactly"]),
+        _optional(row.get("open_from")),
     )
 
 

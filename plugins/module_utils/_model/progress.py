@@ -17,6 +17,20 @@ def silent(line: str) -> None:
     """Say nothing."""
 
 
+# Where a module says that a cluster makes it wait. The clients that wait are used everywhere, so nobody hands it to them.
+_of_waits: list[Say] = [silent]
+
+
+def hear_waits(say: Say) -> None:
+    """Let this be told what tell_wait() is told from now on, in this process."""
+    _of_waits[0] = say
+
+
+def tell_wait(line: str) -> None:
+    """Say that a cluster makes the run wait, and for how long."""
+    _of_waits[0](line)
+
+
 def paced(say: Say, seconds: float = 1.0) -> Say:
     """The same without lines that come sooner than so many seconds after the one before: for steps that may be short."""
     last: float | None = None

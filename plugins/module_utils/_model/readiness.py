@@ -11,6 +11,7 @@ import typing as t
 from .group_state import GroupReading
 from .plan import Plan, PlanEntry
 from .progress import counted, first_of
+from .record_sum import NOTHING, RecordSum
 from .records import TopicPartition
 from .verdicts import Reason, Verdict
 
@@ -18,9 +19,9 @@ MOST_LINES = 20
 _NAMED = 3  # partitions that a line names
 
 
-def absent_records(entries: t.Iterable[PlanEntry]) -> int:
-    """How many unconsumed records of these entries are known to be absent at the destination."""
-    return sum(entry.absent.records for entry in entries if entry.absent)
+def absent_records(entries: t.Iterable[PlanEntry]) -> RecordSum:
+    """How many unconsumed records of these entries are known to be absent at the destination, each once."""
+    return RecordSum.of_shared((entry.source_partitions, *entry.absent.number[:2]) for entry in entries if entry.absent)
 
 
 class NotExact(t.NamedTuple):
@@ -55,7 +56,7 @@ class Readiness:
     not_committed: int
     in_use_at_source: bool
     in_use_at_destination: bool
-    absent: int = 0
+    absent: RecordSum = NOTHING
     ready_since: str | None = None
 
     @property
@@ -73,7 +74,7 @@ class Readiness:
         if self.not_exact:
             parts[-1] += f", not {first_of([str(each) for each in self.not_exact], _NAMED)}"
         if self.absent:
-            parts.append(f"{counted(self.absent, 'unconsumed record')} absent at the destination")
+            parts.append(self.absent.clause("unconsumed record", "absent at the destination"))
         if self.to_come:
             parts.append(f"{counted(self.to_come, 'record')} to come")
         if self.not_committed:
@@ -160,4 +161,4 @@ def readiness_lines(groups: t.Iterable[Readiness], most: int = MOST_LINES) -> li
 def _badness(group: Readiness) -> tuple[bool, int, int, int, int, int, str]:
     to_come = group.to_come if group.to_come is not None else 1 << 63
     blocked = group.verdicts.get(Verdict.BLOCKED, 0)
-    return group.ready, -blocked, -group.absent, -to_come, -len(group.not_exact), -(group.lag or 0), group.group
+    return group.ready, -blocked, -group.absent.records, -to_come, -len(group.not_exact), -(group.lag or 0), group.group

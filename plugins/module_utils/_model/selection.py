@@ -50,11 +50,9 @@ class Selection:
 
     def check_words(self) -> None:
         """Raise InvalidInput for an empty name or a pattern that is no regular expression, whatever is selected."""
-        if "" in self.groups or "" in self.topics:
-            raise InvalidInput(
-                "a group or topic name is empty",
-                remedy=f"remove it from {option_name('groups')} or {option_name('topics')}",
-            )
+        for option in ("groups", "topics"):
+            if "" in getattr(self, option):
+                raise InvalidInput(f"a name in {option_name(option)} is empty", remedy="remove it")
         for option in ("group_patterns", "exclude_group_patterns", "topic_patterns", "exclude_topic_patterns"):
             for pattern in getattr(self, option) or ():
                 compiled(pattern, option)

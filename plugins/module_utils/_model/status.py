@@ -68,7 +68,7 @@ def group_row(group: Readiness) -> _Row:
         "source_groups": list(group.source_groups),
         "lag": group.lag,
         "to_come": group.to_come,
-        "absent": group.absent,
+        "absent": group.absent.records,
         "verdicts": {verdict.value: number for verdict, number in sorted(group.verdicts.items())},
         "not_exact": [
             {

@@ -8,6 +8,8 @@ from __future__ import annotations
 import enum
 import typing as t
 
+from .record_sum import Bound, RecordSum
+
 
 class Verdict(enum.StrEnum):
     """How much is proved of a destination offset."""
@@ -55,18 +57,39 @@ class Reason(enum.StrEnum):
 class Absent(t.NamedTuple):
     """Unconsumed records that the source has and the destination has not, although a later one has arrived there.
 
-    records: how many; source: the source offset of the first one; exactly: whether there are no more of them.
+    records: how many; source: the source offset of the first one; exactly: whether there are no more of them. open_from: the
+    source's last stable offset, where a transaction is open, whose records may be among them.
     """
 
     records: int
     source: int
     exactly: bool = True
+    open_from: int | None = None
 
     def __str__(self) -> str:
-        at_least = "" if self.exactly else "at least "
-        noun, verb = ("record", "is") if self.records == 1 else ("records", "are")
-        what = f"{at_least}{self.records:,} unconsumed {noun}, from source offset {self.source} on"
-        return f"{what}, {verb} not at the destination, though later ones are"
+        verb = "is" if self.records == 1 else "are"
+        where = f"from source offset {self.source} on, {verb} not at the destination, though later ones are"
+        return f"{self.number.clause('unconsumed record')}, {where}{open_clause(self.source, self.open_from)}"
+
+    def row(self) -> dict[str, t.Any]:
+        """As plan files and results have it."""
+        return {name: value for name, value in self._asdict().items() if value is not None}
+
+    @property
+    def number(self) -> RecordSum:
+        """How many, for sums."""
+        return RecordSum(self.records, Bound.EXACTLY if self.exactly else Bound.AT_LEAST)
+
+
+def open_clause(first: int, open_from: int | None) -> str:
+    """What is said of absent records, the first of which has this source offset, while a transaction is open there."""
+    if open_from is None:
+        return ""
+    whose = "they" if first >= open_from else "some of them"
+    return (
+        f"; a transaction is open at the source from offset {open_from} on, and {whose} may be its records: "
+        "wait until it has ended, and plan again"
+    )
 
 
 class CertificateName(enum.StrEnum):

@@ -23,6 +23,12 @@ def visible_name(name: str) -> str:
     return f"'{shown}'" if shown != " ".join(shown.split()) else shown
 
 
+def shortened(text: str, most: int) -> str:
+    """The first characters of a text, so many at most, and how many there are besides: nobody takes a part for the whole."""
+    more = len(text) - most
+    return f"{text[:most]}... ({more:,} more characters)" if more > 0 else text
+
+
 def _escaped(char: str) -> str:
     code = ord(char)
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

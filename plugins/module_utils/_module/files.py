@@ -18,7 +18,7 @@ import typing as t
 from .._model import history, lease
 from .._model.errors import InvalidFile, InvalidInput, Locked, Refused
 from .._model.failure_kinds import FailureKind
-from .._model.option_names import option_name
+from .._model.option_names import option_name, path_option
 from . import digests
 from .holder import holder
 from .leases import check_lease
@@ -115,7 +115,7 @@ def file_digest(path: str) -> str:
         raise InvalidFile(
             f"{path} cannot be read",
             why="there is no such file",
-            remedy="correct the path",
+            remedy=f"correct {path_option()}",
             kind=FailureKind.FILE_MISSING,
         )
     return digests.digest(text)
@@ -129,12 +129,12 @@ def check_exists(path: str, kind: str) -> None:
 
 def _missing(path: str, kind: str, made_by: str | None) -> InvalidFile:
     if made_by is not None:
-        why, remedy = None, f"correct the path, or make it with {made_by}"
+        why, remedy = None, f"correct {path_option()}, or make it with {made_by}"
     else:  # a run that finds everything as it should be writes none
         why = "no run in this directory has written anything, or the file is lost"
         remedy = (
             f"restore {os.path.basename(path)} from a backup, or from the newest folder in {history.DIRECTORY}/ that has one; "
-            "or correct the path"
+            f"or correct {path_option()}"
         )
     return InvalidFile(f"there is no {kind} file {path}", why=why, remedy=remedy, kind=FailureKind.FILE_MISSING)
 

@@ -11,7 +11,9 @@ import typing as t
 from .._model.errors import MigrationError
 from .._model.failure_kinds import FailureKind
 from .._model.missing import CONTROL, RECORDS, unmet
+from .._model.progress import hear_waits
 from . import files
+from .progress_file import reporter
 
 if t.TYPE_CHECKING:
     from .masking import Module
@@ -34,6 +36,7 @@ def run(module: Module, main: t.Callable[[Module], dict[str, t.Any]]) -> t.NoRet
         )
     gc.set_threshold(_COLLECTED_AT)
     files.WRITTEN.clear()
+    hear_waits(reporter(module.params.get("progress_file")))
     try:
         result = main(module)
     except MigrationError as exc:

@@ -110,6 +110,20 @@ def renaming_spec() -> Spec:
     }
 
 
+def waves_spec() -> Spec:
+    """The spec of waves."""
+    return {
+        "type": "list",
+        "elements": "dict",
+        "default": [],
+        "options": {
+            "name": {"type": "str", "required": True},
+            "directory": {"type": "path"},
+            **group_selection_spec(),
+        },
+    }
+
+
 def rules_spec() -> Spec:
     """The spec of an option that renames what a name or a pattern says."""
     return {**_rules(), "default": []}

@@ -121,7 +121,7 @@ def plan_row(entry: PlanEntry) -> dict[str, t.Any]:
         "repeats": entry.repeats,
         "lost": entry.lost,
         "detail": entry.detail,
-        "absent": entry.absent and entry.absent._asdict(),
+        "absent": entry.absent and entry.absent.row(),
         "source": [
             {
                 "group": position.group,

@@ -136,6 +136,9 @@ class RunOutcome:
             "written": committed.get("written", None if committed.get("failed") else 0),
             "summary": [*self.planned.get("summary", ()), *committed.get("summary", ())],
             "left_out": self.left_out,
+            # Rounds and plans start no consumers.
+            "may_start": [] if self.phase in ROUND_PHASES else list(committed.get("may_start", ())),
+            "still_written": [topic["topic"] for topic in committed.get("still_written", ())],
             "failure": self.failure,
             "verification_failed": self.verification_failed,
         }

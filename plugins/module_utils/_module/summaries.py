@@ -12,6 +12,7 @@ from .._model.left_out import entry_lines
 from .._model.plan import Plan, PlanEntry
 from .._model.progress import counted
 from .._model.readiness import absent_records
+from .._model.record_sum import Bound, RecordSum
 from .._model.records import TopicPartition
 from .._model.verdicts import Verdict
 from .results import entry_line, plan_counts
@@ -120,24 +121,21 @@ def _table(
             was = ((entry, at.offset) for entry in entries for at in entry.source if at.group == old)
             left = f"{old:<{old_width}}  {_lag(was, ends):>10}  "
             right = f"  {_lag(((entry, entry.offset) for entry in entries), ends):>10}"
-        repeats = most_repeats(entries)
-        told = "not counted" if repeats is None else str(repeats)
-        lines.append(f"{left}{name:<{width}}{right}  {len(entries):>10}  {cells}  {told:>16}")
+        lines.append(f"{left}{name:<{width}}{right}  {len(entries):>10}  {cells}  {most_repeats(entries)!s:>16}")
     return lines
 
 
 def _plan_total(plan: Plan, left_out: int) -> str:
     counts = plan_counts(plan)
     told = [f"{counts[each.value]:,} {each.value}" for each in Verdict if counts[each.value] or each in _ALWAYS_COUNTED]
-    repeats = most_repeats(plan.entries)
-    more = "repeats not counted" if repeats is None else f"at most {counted(repeats, 'record')} repeated"
+    more = most_repeats(plan.entries)._replace(bound=Bound.AT_MOST).clause("record", "repeated")
     more += lost_records(plan, plan.by_key())
     skipped = _skipped(plan)
     if skipped:
         more += f", {counted(skipped, 'offset')} skipped"
     absent = absent_records(plan.entries)
     if absent:
-        more += f"; {counted(absent, 'unconsumed record')} absent at the destination"
+        more += "; " + absent.clause("unconsumed record", "absent at the destination")
     predicted = sum(entry.predicted for entry in plan.entries)
     if predicted:
         more += f"; {predicted:,} predicted, on partitions that do not exist yet"
@@ -153,13 +151,16 @@ def lost_records(plan: Plan, keys: t.Collection[tuple[str, t.Any]]) -> str:
 
     keys: of the entries that count.
     """
-    lost = [entry.lost for entry in plan.entries if entry.offset is not None and entry.key in keys]
-    known = sum(filter(None, lost))
-    if not known:
-        return ", lost records not counted" if None in lost else ""
-    at_least = "at least " if None in lost else ""
-    where = "" if plan.source_id == plan.destination_id else " on both clusters"
-    return f", {at_least}{counted(known, 'unconsumed record')} lost{where}"
+    lost = lost_by(entry for entry in plan.entries if entry.key in keys)
+    where = "lost" if plan.source_id == plan.destination_id else "lost on both clusters"
+    return f", {lost.clause('unconsumed record', where)}" if lost else ""
+
+
+def lost_by(entries: t.Iterable[PlanEntry]) -> RecordSum:
+    """How many records that groups have not consumed no cluster has any more, each once; blocked entries do not count."""
+    return RecordSum.of_shared(
+        (entry.source_partitions, entry.lost, entry.lost_bound) for entry in entries if entry.offset is not None
+    )
 
 
 def _skipped(plan: Plan) -> int:
@@ -193,9 +194,8 @@ def _lag(offsets: t.Iterable[tuple[PlanEntry, int | None]], ends: t.Mapping[Topi
     return sum(max(0, ends[entry.partition] - offset) for entry, offset in known)
 
 
-def most_repeats(entries: t.Sequence[PlanEntry]) -> int | None:
-    """How many records are repeated at most; None if those of one entry are not counted."""
+def most_repeats(entries: t.Sequence[PlanEntry]) -> RecordSum:
+    """How many records are repeated at most."""
     repeats = [entry.repeats for entry in entries if entry.verdict in (Verdict.EXACT, Verdict.SAFE)]
     repeats += [entry.repeats or 0 for entry in entries if entry.verdict is Verdict.REQUESTED]
-    counted_ones = [each for each in repeats if each is not None]
-    return sum(counted_ones) if len(counted_ones) == len(repeats) else None
+    return RecordSum.of((each, Bound.EXACTLY) for each in repeats)

@@ -10,7 +10,7 @@ from .._migration._verification.verify import Verified
 from .._model.connection import Connection
 from .._model.errors import MigrationError
 from .._model.failure_kinds import FailureKind
-from .._model.option_names import option_name
+from .._model.option_names import option_name, ways
 from .._model.problems import Problem, counts_by_kind, summary
 from .._model.report import PartitionOffset, ProblemKind
 from .note_results import note_results
@@ -57,7 +57,13 @@ def failure(problems: list[Problem], scope: str | None) -> str:
 
 
 def _remedy(problems: list[Problem], scope: str | None) -> str:
-    absent = f"or set {option_name('on_absent')} to warn where the replication tool leaves records out on purpose"
+    absent = ways(
+        ("", "Let the replication tool copy what is missing"),
+        (
+            "on_absent",
+            f"set {option_name('on_absent')} to warn where the replication tool leaves records out on purpose",
+        ),
+    )
     remedies = {
         None: "Keep consumers stopped, and correct what is committed",
         "committed": "Keep consumers stopped, and roll back with the receipt",
@@ -68,7 +74,7 @@ def _remedy(problems: list[Problem], scope: str | None) -> str:
         ),
     }
     if all(problem.kind is ProblemKind.ABSENT for problem in problems):
-        return f"The offsets are not the cause. Let the replication tool copy what is missing, {absent}"
+        return f"The offsets are not the cause. {absent}"
     return remedies[scope]
 
 

@@ -132,11 +132,14 @@ def unwritten(
 
 def unacknowledged() -> str:
     """What to do where brokers do not take records in time."""
-    return (
-        "see that the partitions have leaders, enough replicas in sync and space on their disks; where a quota "
-        f"(producer_byte_rate) or a slow network holds records back, set {option_name('max_bytes_per_second')} to less than it "
-        "lets pass. Then run again: the copy goes on where it has ended"
+    limit = ("max_bytes_per_second", f"set {option_name('max_bytes_per_second')} to less than it lets pass")
+    seen = "see that the partitions have leaders, enough replicas in sync and space on their disks"
+    slower = (
+        f"; where a quota (producer_byte_rate) or a slow network holds records back, {told}"
+        if (told := ways(limit))
+        else ""
     )
+    return f"{seen}{slower}. Then run again: what is written stays"
 
 
 def raise_for_header(exc: SystemError, connection: Connection, message: t.Any, remedy: str = "") -> t.NoReturn:

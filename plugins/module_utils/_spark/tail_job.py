@@ -5,8 +5,8 @@
 That reads as much as the group lags, however long the logs are. A copy has the content of its record and, unless the broker has
 stamped it, the time.
 
-_matching.counted_contents does not count tails, although it could: of 200,000 records of 1,000 contents whose times recur,
-too, it takes 1.46 s of a core, and this 0.15 s. Where contents or times do not recur, both take the same.
+_matching.counted_contents does not count tails, although it could: of 200,000 records of 1,000 contents whose times recur, too,
+it takes 1.46 s of a core, and this 0.15 s. Where contents or times do not recur, both take the same.
 """
 
 from __future__ import annotations

@@ -45,9 +45,8 @@ HOLDING = [
 
 
 def test_every_role_that_writes_files_holds_its_directory():
-    assert (
-        len(HOLDING) == 10
-    )  # a rollback, a round, rounds, a cut-over, and four roles of their own, one in three files
+    # A rollback, a round, rounds, a cut-over, and five roles of their own, one in three files.
+    assert len(HOLDING) == 11
 
 
 @pytest.mark.parametrize("block", HOLDING)

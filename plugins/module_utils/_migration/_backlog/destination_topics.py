@@ -65,7 +65,7 @@ def plan_topics(source: Connection, destination: Connection, pairs: t.Sequence[T
                 remedy=f"map it to another topic by {option_name('topic_map')}, or make one with as many partitions",
                 kind=FailureKind.TOPIC_UNSUITABLE,
             )
-    configs = topic_configs(source, source_topics)
+    configs = topic_configs(source, source_topics, as_far_as_told=True)
     existing = topic_configs(destination, known)
     _check_replicas(destination, {name: existing[name] for name in known})
     written = {pair.destination for pair in pairs if pair.copies}
@@ -191,7 +191,8 @@ def _existing(
     """The settings of a topic that is there by which it would lose or change records."""
     if _is_compacted(existing) and not _is_compacted(source):
         raise Refused(
-            f"the topic is compacted, and {pair.source} at the source is not: what was copied would be removed",
+            f"the topic is compacted, and {pair.source} at the source is not, as far as its brokers tell: what was copied "
+            "would be removed",
             cluster=str(destination),
             topic=pair.destination,
             remedy=f"set its cleanup.policy to delete, or name another topic in {option_name('topic_map')}",

@@ -19,6 +19,7 @@ from ..._model.option_names import option_name
 from ..._model.plan import PlanEntry
 from ..._model.policies import OnUncommitted
 from ..._model.progress import first_of
+from ..._model.record_sum import Bound
 from ..._model.records import TopicPartition
 from ..._model.verdicts import Reason, Verdict
 from ..drafts import Draft, decided
@@ -136,8 +137,9 @@ def _entry(draft: Draft, its: BacklogRange, on_uncommitted: OnUncommitted) -> Pl
     parts = FINGERPRINTED if its.done is not None and its.done.without_timestamp else PARTS
     end = its.begin if its.done is None or its.done.next is None else its.done.next
     lost = max(0, its.start - offset)
+    bound = Bound.AT_MOST if lost else Bound.EXACTLY  # not each offset need be a record
     proof = OwnCopy(its.begin, place, end)
-    return decided(draft, Decision.exact(proof, place, reason, detail, matched_by=parts, lost=lost))
+    return decided(draft, Decision.exact(proof, place, reason, detail, matched_by=parts, lost=lost, lost_bound=bound))
 
 
 def _lost(ranges: t.Iterable[RangeSummary]) -> list[Note]:

@@ -19,7 +19,7 @@ from ..._model.connection import Connection
 from ..._model.copy_progress import all_groups, begin_anew, run_of, transactional_ids
 from ..._model.errors import BrokerError, InvalidInput, NotAuthorized, Refused
 from ..._model.failure_kinds import FailureKind
-from ..._model.option_names import option_name
+from ..._model.option_names import option_name, path_option
 from ..._model.plan import Plan
 from ..._model.records import TopicPartition
 from ..._model.spark import SparkOptions
@@ -98,7 +98,7 @@ def check_plan(backlog: Backlog, plan: Plan, connection: Connection) -> None:
             f"{plan.source_id} and "
             f"{plan.destination_id}, and the copy from {backlog.snapshot} for {backlog.source_id} and {backlog.destination_id}",
             cluster=str(connection),
-            remedy="correct the path of the copy file (copy), or of the plan file (plan)",
+            remedy=f"correct {path_option()}: the copy file and the plan file are those of one copy",
             kind=FailureKind.COPY_OUTDATED,
         )
 

@@ -106,7 +106,7 @@ def noted_again(topic: BacklogTopic, configs: TopicConfigs) -> BacklogTopic:
 def to_suspend(source: TopicConfigs, existing: TopicConfigs) -> dict[str, Suspended]:
     """The settings of a topic that is there by which it would lose or change records. source: of the source's topic."""
     during = {name: _SUSPENDED[name] for name in _EVERYWHERE}
-    if int(existing.effective[LARGEST]) < int(source.effective[LARGEST]):
+    if int(existing.effective[LARGEST]) < int(source.effective.get(LARGEST, 0)):
         during[LARGEST] = source.effective[LARGEST]
     held = {name: Suspended(existing.own.get(name), value) for name, value in during.items()}
     changed = {name: each for name, each in held.items() if existing.effective.get(name) != each.during}

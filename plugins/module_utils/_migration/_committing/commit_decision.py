@@ -19,7 +19,7 @@ from ..._model.plan import PlanEntry
 from ..._model.policies import OnActiveGroup, OnExpiring
 from ..._model.progress import first_of
 from ..._model.receipt import Key, Receipt, ReceiptEntry
-from .. import renewal
+from .. import quiet, renewal
 from . import conflicts, entry_decision, limits, writing
 from .conflicts import Target, Writes
 from .entry_decision import Ground
@@ -77,7 +77,7 @@ def decide_commit(
     current = commits_of(readings)
     known = conflicts.confirmed(known, current)
     concerned = {entry.key for entry in entries}
-    busy = groups_with_members(entries, found, options)
+    busy = quiet.with_clients(destination, groups_with_members(entries, found, options), found)
     in_busy = [entry for entry in entries if entry.group in busy]
     ground = ground_of(destination, readings, known, options)
     waiting = entry_decision.entries_to_write(in_busy, ground)
@@ -134,7 +134,9 @@ def _back_notes(clauses: t.Sequence[str]) -> list[Note]:
 
 
 def groups_with_members(
-    entries: t.Iterable[PlanEntry], readings: t.Mapping[str, GroupReading], options: CommitOptions
+    entries: t.Iterable[PlanEntry],
+    readings: t.Mapping[str, GroupReading],
+    options: CommitOptions,
 ) -> dict[str, str]:
     """The groups that have members, and why they are left out, where a policy leaves them out.
 

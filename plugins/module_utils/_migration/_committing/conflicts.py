@@ -10,7 +10,7 @@ import typing as t
 from ..._model.errors import Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.group_state import CommittedOffset, commit_text, same_commit
-from ..._model.option_names import option_name, ways
+from ..._model.option_names import because_of, option_name, ways
 from ..._model.plan import PlanEntry
 from ..._model.policies import OnAdvance, OnBlocked, OnRewind
 from ..._model.receipt import Key, Origin, Receipt, ReceiptEntry
@@ -64,8 +64,10 @@ def _blocked(entries: t.Sized, first: PlanEntry, count: int, cluster: str) -> Re
         f"{count} of {len(entries)} entries of the plan are blocked, first {entry_name(first)} "
         f"({first.reason and first.reason.value}: {first.shown_detail})",
         cluster=cluster,
-        remedy="remove the cause and plan again, "
-        f"or leave them out by {option_name('on_blocked')}: skip_group or skip_partition",
+        remedy=ways(
+            ("", "remove the cause and plan again"),
+            ("on_blocked", f"leave them out by {option_name('on_blocked')}: skip_group or skip_partition"),
+        ),
         kind=FailureKind.PLAN_BLOCKED,
     )
 
@@ -94,7 +96,7 @@ def without_blocked(
     for entry in blocked:
         by_plan = entry.reason not in _FOUND_LATER
         lines[by_plan].append(f"{entry_name(entry)}: blocked, {_reason(entry)}: left out")
-    whole = [f"{group}: left out as a whole ({option_name('on_blocked')}: skip_group)" for group in sorted(groups)]
+    whole = [f"{group}: left out as a whole{because_of('on_blocked', 'skip_group')}" for group in sorted(groups)]
     remaining = [entry for entry in entries if entry.group not in groups and entry.verdict is not Verdict.BLOCKED]
     return remaining, lines[True], lines[False] + whole
 

@@ -9,7 +9,7 @@ import typing as t
 from ..._model.errors import Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.moves import moves, moves_text
-from ..._model.option_names import option_name, ways
+from ..._model.option_names import because_of, option_name, ways
 from ..._model.plan import Plan
 from ..._model.policies import OnMissingEntry
 from ..._model.progress import counted, first_of
@@ -54,7 +54,7 @@ def check_covers(plan: Plan, snapshot: Snapshot, on_missing_entry: OnMissingEntr
             ),
             kind=FailureKind.ENTRY_MISSING,
         )
-    return [f"{name}: no entry in the plan: left out ({option_name('on_missing_entry')}: skip)" for name in missing]
+    return [f"{name}: no entry in the plan: left out{because_of('on_missing_entry', 'skip')}" for name in missing]
 
 
 def _difference(planned: _Positions, taken: _Positions) -> str:

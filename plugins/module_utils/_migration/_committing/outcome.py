@@ -14,8 +14,9 @@ from ..._model.plan import PlanEntry
 from ..._model.policies import OnActiveGroup, OnAdvance, OnBlocked, OnExpiring, OnMissingEntry, OnRewind, OnStillWritten
 from ..._model.progress import counted
 from ..._model.receipt import Key, Receipt
+from ..._model.verdicts import Verdict
+from ..still_written import StillWritten
 from .conflicts import Target, Writes
-from .write_watch import StillWritten
 
 Save = t.Callable[[Receipt], None]
 
@@ -70,6 +71,20 @@ class CommitOutcome:
             entry.target is not None and same_commit(self.after.get(entry.key), entry.target) for entry in entries
         )
         return right + len(self.going_on)
+
+    def may_start(self, entries: t.Iterable[PlanEntry]) -> list[str]:
+        """The groups of these entries that have all of their offsets now, or have consumed since, by name."""
+        groups: dict[str, bool] = {}
+        for entry in entries:
+            now = self.after.get(entry.key)
+            is_set = now is not None and entry.target is not None and now.offset >= entry.target.offset
+            is_unused = entry.target is None and entry.verdict is Verdict.UNCOMMITTED
+            groups[entry.group] = groups.get(entry.group, True) and (is_set or is_unused)
+        return sorted(
+            group
+            for group, is_right in groups.items()
+            if is_right and group not in (*self.kept_groups, *self.active_groups)
+        )
 
 
 def outcome_of(

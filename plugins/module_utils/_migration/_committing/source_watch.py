@@ -20,12 +20,13 @@ from ..._model.group_state import GroupReading
 from ..._model.idle import members_problem
 from ..._model.moves import Move, moves, moves_text
 from ..._model.notes import Note, NoteKind
-from ..._model.option_names import option_name
+from ..._model.option_names import because_of, option_name
 from ..._model.plan import Plan
 from ..._model.policies import OnActiveGroup
 from ..._model.progress import counted, first_of
 from ..._model.receipt import Key
 from ..._model.records import TopicPartition
+from .. import quiet
 from .conflicts import Writes
 
 _NAMED = 3  # groups that a message names
@@ -121,7 +122,7 @@ class SourceWatch:
     def _without_used(self, writes: Writes, uses: t.Mapping[str, Use]) -> tuple[Writes, list[str]]:
         """The writes of the other groups, and a line for each destination group that is left out."""
         lines = {
-            group: f"{group}: its source group {use}: left out ({option_name('on_active_source')}: skip_group)"
+            group: f"{group}: its source group {use}: left out{because_of('on_active_source', 'skip_group')}"
             for name, use in sorted(uses.items(), reverse=True)
             for group in self._destinations(name)
             if any(group == written for written, _partition in writes.set)
@@ -141,8 +142,11 @@ class SourceWatch:
                     stood.setdefault(at.group, {})[at.partition] = at.offset
         readings = groups.read_groups(self._source, sorted(stood)) if stood else {}
         written = {(at.group, at.partition) for entry in self._plan.entries if entry.key in keys for at in entry.source}
-        uses = {name: _use(_of_written(readings[name], written), offsets) for name, offsets in sorted(stood.items())}
-        return {name: use for name, use in uses.items() if use is not None}
+        found = {name: _use(_of_written(readings[name], written), offsets) for name, offsets in sorted(stood.items())}
+        uses = {name: use for name, use in found.items() if use is not None}
+        members = {name: use.members for name, use in uses.items() if use.members}
+        members = quiet.with_clients(self._source, members, readings)
+        return {name: use._replace(members=members.get(name)) for name, use in uses.items()}
 
     def _destinations(self, source_group: str) -> set[str]:
         return {entry.group for entry in self._plan.entries if any(at.group == source_group for at in entry.source)}

@@ -10,45 +10,16 @@ from __future__ import annotations
 
 import typing as t
 
-from ..._control import positions, producers
-from ..._control.producers import Writer
+from ..._control import positions
 from ..._model.connection import Connection
-from ..._model.documents import utc_text
 from ..._model.errors import MigrationError, Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import option_name
 from ..._model.plan import Plan
 from ..._model.policies import OnStillWritten
-from ..._model.progress import counted, first_of
 from ..._model.receipt import Key
-from ..._model.records import TopicPartition
-
-_NAMED = 3  # producers that a line names
-_RECENT = 60_000  # milliseconds before the last record: who has not written since then may have stopped long ago
-
-Ends = dict[TopicPartition, int]
-
-
-class StillWritten(t.NamedTuple):
-    """A topic that has grown between two readings. records: by how many offsets. writers: those that brokers know.
-
-    last: the timestamp of the last record of these, in milliseconds since the epoch; None where no broker tells.
-    """
-
-    topic: str
-    records: int
-    writers: tuple[Writer, ...]
-
-    @property
-    def last(self) -> int | None:
-        """When the last of these records was written, as its producer says."""
-        return self.writers[0].last if self.writers else None
-
-    def __str__(self) -> str:
-        names = [writer.transactional_id or f"producer id {writer.producer_id}" for writer in self.writers]
-        by = f", last at {utc_text(self.last / 1000)} by {first_of(names, _NAMED)}" if self.last is not None else ""
-        return f"{self.topic}: {counted(self.records, 'record')}{by}"
+from ..still_written import Ends, StillWritten, grown_topics
 
 
 class WriteWatch:
@@ -93,9 +64,7 @@ class WriteWatch:
     def _grown(self, keys: t.Collection[Key]) -> list[StillWritten]:
         before, now = self._ends, self._read(keys)
         self._ends = now
-        more = {where: end - before[where] for where, end in now.items() if end > before.get(where, end)}
-        writers = producers.last_writers(self._source, more) if more and self._source is not None else {}
-        found = [_topic(topic, more, writers) for topic in sorted({where.topic for where in more})]
+        found = grown_topics(self._source, before, now) if self._source is not None else []
         self.seen |= {each.topic: each for each in found}
         return found
 
@@ -111,20 +80,6 @@ class WriteWatch:
         }
         bounds = positions.partition_bounds(self._source, sorted(wanted)) if wanted else {}
         return {where: its.high_watermark for where, its in bounds.items()}
-
-
-def _topic(
-    topic: str, more: t.Mapping[TopicPartition, int], writers: t.Mapping[TopicPartition, t.Sequence[Writer]]
-) -> StillWritten:
-    """What has come to a topic. Of a producer that writes to several partitions, the last write counts."""
-    last: dict[int, Writer] = {}
-    for writer in (each for where, its in writers.items() if where.topic == topic for each in its):
-        if writer.producer_id not in last or writer.last > last[writer.producer_id].last:
-            last[writer.producer_id] = writer
-    newest = max((writer.last for writer in last.values()), default=0)
-    recent = (writer for writer in last.values() if writer.last >= newest - _RECENT)
-    in_order = sorted(recent, key=lambda writer: (-writer.last, writer.producer_id))
-    return StillWritten(topic, sum(its for where, its in more.items() if where.topic == topic), tuple(in_order))
 
 
 def _notes(what: str, grown: t.Sequence[StillWritten]) -> list[Note]:

@@ -14,11 +14,12 @@ from ..._model.errors import BrokerError, GroupBusy, NotAuthorized
 from ..._model.failure_kinds import FailureKind
 from ..._model.group_state import CommittedOffset, GroupReading, commit_text, commits_of, open_text, same_commit
 from ..._model.idle import idle_problem
-from ..._model.option_names import option_name
+from ..._model.option_names import because_of, option_name, ways
 from ..._model.policies import OnActiveGroup
 from ..._model.progress import counted
 from ..._model.receipt import Key
 from ..._model.records import TopicPartition
+from .. import quiet
 from .conflicts import Target
 
 
@@ -53,13 +54,15 @@ def busy_groups(
     whose auto.commit.interval.ms is as long is seen, too.
     """
     check_members(destination, names, first, on_active_group)
-    problems = _problems(names, first, first)
-    quiet = [name for name in sorted({*names, *watched}) if name not in problems]
-    if quiet:
+    readings, problems = first, _problems(names, first, first)
+    still = [name for name in sorted({*names, *watched}) if name not in problems]
+    if still:
         time.sleep(idle_wait)
-        second = read_named_groups(destination, quiet)
+        second = read_named_groups(destination, still)
         joined = {name for name in watched if name not in names and second[name].has_members}
-        problems |= _problems([name for name in quiet if name not in joined], first, second)
+        problems |= _problems([name for name in still if name not in joined], first, second)
+        readings = {**first, **second}
+    problems = quiet.with_clients(destination, problems, readings)
     _refuse_in_use(problems, destination, on_active_group)
     return problems
 
@@ -71,7 +74,9 @@ def check_members(
     on_active_group: OnActiveGroup,
 ) -> None:
     """Raise GroupBusy where one of these groups has members, unless on_active_group leaves such groups out."""
-    _refuse_in_use(_problems(names, found, found), destination, on_active_group)
+    if on_active_group == OnActiveGroup.FAIL:
+        problems = quiet.with_clients(destination, _problems(names, found, found), found)
+        _refuse_in_use(problems, destination, on_active_group)
 
 
 def _problems(
@@ -89,15 +94,17 @@ def _refuse_in_use(problems: t.Mapping[str, str], destination: Connection, on_ac
             + (f" ({len(problems)} groups are in use: {', '.join(sorted(problems))})" if len(problems) > 1 else ""),
             cluster=str(destination),
             group=name,
-            remedy="stop what uses it and wait for the session timeout, "
-            f"or leave it out by {option_name('on_active_group')}: skip_group",
+            remedy=ways(
+                ("", "stop what uses it and wait for the session timeout"),
+                ("on_active_group", f"leave it out by {option_name('on_active_group')}: skip_group"),
+            ),
         )
 
 
 def left_out_lines(problems: t.Mapping[str, str]) -> list[str]:
     """A line for each group that is left out, because it is in use."""
     return [
-        f"{name}: {problem}: left out ({option_name('on_active_group')}: skip_group)"
+        f"{name}: {problem}: left out{because_of('on_active_group', 'skip_group')}"
         for name, problem in sorted(problems.items())
     ]
 
@@ -192,15 +199,15 @@ def _check_removal(destination: Connection, targets: t.Mapping[Key, Target], del
     if not removed and not deletes:
         return
     asked = (Ability.REMOVE_GROUPS, *((Ability.REMOVE_OFFSETS,) if removed else ()))
-    lacking = permissions.not_offered(destination, *asked)
-    if Ability.REMOVE_GROUPS.value in lacking:
-        raise Ability.REMOVE_GROUPS.value.refusal(str(destination), min({*removed, *deletes}))
-    if lacking:
+    lacking = {need.request: need for need in permissions.not_offered(destination, *asked)}
+    if (need := lacking.get(Ability.REMOVE_GROUPS.value.request)) is not None:
+        raise need.refusal(str(destination), min({*removed, *deletes}))
+    if (need := lacking.get(Ability.REMOVE_OFFSETS.value.request)) is not None:
         kept = {group for (group, _partition), target in targets.items() if target is not None}
         readings = read_named_groups(destination, removed)
         for group, partitions in sorted(removed.items()):
             if group in kept or readings[group].offsets.keys() - partitions:
-                raise Ability.REMOVE_OFFSETS.value.refusal(str(destination), group)
+                raise need.refusal(str(destination), group)
 
 
 def remove_groups(destination: Connection, names: t.Collection[str], remedy: str) -> None:

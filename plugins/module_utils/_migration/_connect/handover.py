@@ -240,7 +240,7 @@ def _check(task: Handover, changes: Offsets) -> None:
     if problems:
         raise Refused(
             f"{len(problems)} positions cannot be continued: {'; '.join(problems[:10])}"
-            + (" and more" if problems[10:] else ""),
+            + (f"; and {len(problems) - 10} more" if problems[10:] else ""),
             remedy=f"mend what is named, or leave topics out with {option_name('exclude_topic_patterns')}",
             kind=FailureKind.POSITIONS_UNCLEAR,
         )

@@ -16,6 +16,7 @@ from ..._model.errors import DamagedRecord, NotFound, Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.notes import Note, NoteKind
 from ..._model.records import TopicPartition
+from ..._model.visible_text import shortened
 from ..._records.tables import StoredRecord
 from ..compacted import last_records
 from .stores import running_workers
@@ -156,7 +157,7 @@ def _refused(connection: Connection, record: StoredRecord, exc: DamagedRecord) -
     return Refused(
         f"the record at offset {record.offset} tells no position: {exc.what}",
         cluster=str(connection),
-        why=exc.why or f"its key is {(record.key or b'')[:200]!r}",
+        why=exc.why or f"its key is {shortened(repr(record.key or b''), 200)}",
         remedy="correct or remove it with a tombstone, or take the position of the group (position: group)",
         **record.partition._asdict(),
         kind=FailureKind.RECORD_UNREADABLE,

@@ -12,6 +12,7 @@ from ..._model.errors import BrokerError, GroupBusy
 from ..._model.failure_kinds import FailureKind
 from ..._model.notes import Note
 from ..._model.records import TopicPartition
+from .. import quiet
 
 Changes: t.TypeAlias = "t.Mapping[TopicPartition, int | None]"
 
@@ -51,10 +52,12 @@ class Store(t.Protocol):
 
 def check_stopped(connection: Connection, worker_groups: t.Collection[str]) -> None:
     """Raise GroupBusy where a worker of Connect, or a replication tool, is a member of one of these groups."""
-    for name, its in sorted(groups.read_groups(connection, sorted(worker_groups)).items()):
+    found = groups.read_groups(connection, sorted(worker_groups))
+    for name, its in sorted(found.items()):
         if its.has_members:
+            problem = {name: f"it has members (its state is {its.state})"}
             raise GroupBusy(
-                f"it has members (its state is {its.state})",
+                quiet.with_clients(connection, problem, found)[name],
                 cluster=str(connection),
                 group=name,
                 why="a worker that runs does not see what is written now, and writes over it when it stops",

@@ -12,10 +12,13 @@ from ..._model.connection import Connection
 from ..._model.errors import NotFound
 from ..._model.mapping import Mapping
 from ..._model.option_names import option_name
+from ..._model.progress import first_of
 from ..drafts import Draft
 from .by_records import by_records
 from .mirror_index import read_index
 from .strategy import StrategyInput, StrategyOutput
+
+_NAMED = 5  # topics
 
 
 def by_mirror_maker(given: StrategyInput) -> StrategyOutput:
@@ -35,8 +38,8 @@ def no_copies(wanted: t.Sequence[Draft], destination: Connection, mapping: Mappi
     sources = tuple({draft.source_partition.topic for draft in wanted})
     like = [name for name in topics.list_topics(destination) if name.endswith(sources)]
     return NotFound(
-        f"none of the topics that {option_name(option)} expects exists: {', '.join(names[:5])}",
+        f"none of the topics that {option_name(option)} expects exists: {first_of(names, _NAMED)}",
         cluster=str(destination),
-        why=f"there is {', '.join(like[:5])}" if like else "no topic name ends with these names either",
+        why=f"there is {first_of(like, _NAMED)}" if like else "no topic name ends with these names either",
         remedy=f"correct {option_name(option)}: {remedy}",
     )

@@ -12,13 +12,14 @@ from ..._matching.certificates import NothingConsumed, SameLog
 from ..._matching.evidence import Decision, LogFacts, Need, Policy, Question, blocked, internal_error
 from ..._matching.log_reader import NotRead, Reader
 from ..._matching.lossless import NoRecordBefore
-from ..._matching.lost_records import lost_text
+from ..._matching.lost_records import with_lost
 from ..._matching.shifted import keeps_offsets
 from ..._model.errors import InvalidInput
 from ..._model.match_on import EVERYTHING, MatchOn
 from ..._model.option_names import option_name
 from ..._model.plan import PlanEntry
 from ..._model.policies import OnExpired
+from ..._model.record_sum import Bound
 from ..._model.verdicts import Reason, Verdict
 from ..cluster_logs import ClusterLogs
 from ..drafts import Draft, decided
@@ -103,7 +104,7 @@ def _with_lost(decision: Decision, offset: int, start: int, where: str) -> Decis
     lost = max(0, start - offset)
     if decision.offset is None or not lost:
         return decision
-    return dataclasses.replace(decision, lost=lost, detail=decision.detail + lost_text(lost, lost, False, where))
+    return with_lost(decision, lost, Bound.AT_MOST, where)
 
 
 def _expired(offset: int, facts: LogFacts, on_expired: OnExpired) -> Decision:

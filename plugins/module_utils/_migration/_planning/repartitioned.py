@@ -221,6 +221,7 @@ def _entries(its: Merged, group: str, decisions: _Decisions) -> dict[_Key, PlanE
             lossless=decision.lossless_offset,
             to_come=decision.to_come,
             lost=decision.lost,
+            lost_bound=decision.lost_bound,
             evidence=evidence,
         )
         for partition, (decision, evidence) in zip(its.targets, decisions, strict=True)

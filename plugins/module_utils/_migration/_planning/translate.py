@@ -247,7 +247,7 @@ def _by_edges(
 def _lost(plan: Plan) -> list[Note]:
     """What groups have not consumed, and no cluster has any more."""
     lost = [entry for entry in sorted(plan.entries, key=lambda entry: entry.key) if entry.lost]
-    named = [f"{entry.group} {entry.partition} ({entry.lost})" for entry in lost]
+    named = [f"{entry.group} {entry.partition} ({entry.lost_records})" for entry in lost]
     text = (
         f"These groups have not consumed records that have expired, and that no cluster has: {first_of(named, _NAMED)}."
     )

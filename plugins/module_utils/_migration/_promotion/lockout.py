@@ -30,24 +30,40 @@ def check_lockout(
     destination: the ACLs that are there. is_open: whether brokers may let everybody in where there are none.
     """
     acls = sorted(added)
-    first = [acl for acl in acls if is_open and not any(_concerns(other, acl) for other in destination)]
     denying = [acl for acl in acls if acl.permission == DENY and acl.principal.partition(":")[2] == EVERY]
-    reasons = []
-    if first:
-        reasons.append(
-            f"{_shown(first)}: nothing else is granted there, and brokers may let everybody in where there is no ACL "
-            "(allow.everyone.if.no.acl.found): all clients without an ACL of their own lose access to these resources, the "
-            "replication tool and the user of this run among them"
-        )
+    reasons = _first_reasons(acls, destination, is_open)
     if denying:
         reasons.append(
             f"{_shown(denying)}: everybody loses this access, the replication tool and the user of this run, too"
         )
+    return _notes(reasons, on_lockout, cluster, ", at the destination,")
+
+
+def check_first_acls(
+    added: t.Iterable[Acl], existing: t.Collection[Acl], is_open: bool, on_lockout: OnLockout, cluster: str
+) -> list[Note]:
+    """The same for ACLs that are meant to deny something to everybody: only those that are the first ones count."""
+    return _notes(_first_reasons(sorted(added), existing, is_open), on_lockout, cluster, "")
+
+
+def _first_reasons(acls: t.Sequence[Acl], existing: t.Collection[Acl], is_open: bool) -> list[str]:
+    first = [acl for acl in acls if is_open and not any(_concerns(other, acl) for other in existing)]
+    if not first:
+        return []
+    text = (
+        f"{_shown(first)}: nothing else is granted there, and brokers may let everybody in where there is no ACL "
+        "(allow.everyone.if.no.acl.found): all clients without an ACL of their own lose access to these resources, the "
+        "replication tool and the user of this run among them"
+    )
+    return [text]
+
+
+def _notes(reasons: t.Sequence[str], on_lockout: OnLockout, cluster: str, where: str) -> list[Note]:
     if reasons and on_lockout is OnLockout.FAIL:
         raise Refused(
             f"ACLs would lock clients out: {'; and '.join(reasons)}",
             cluster=cluster,
-            remedy="first grant, at the destination, what the other clients of these resources need, the replication tool and "
+            remedy=f"first grant{where} what the other clients of these resources need, the replication tool and "
             f"the user of this run among them; then set {option_name('on_lockout')} to add",
             kind=FailureKind.ACL_LOCKOUT,
         )

@@ -15,7 +15,7 @@ from ..._model.mapping import Mapping
 from ..._model.notes import Note, NoteKind, excluded
 from ..._model.option_names import option_name
 from ..._model.promotion import EXCLUDED_TOPICS, CommittedTopics
-from ..._model.selection import Selection, all_excluded, matches
+from ..._model.selection import Selection, all_excluded, matches, name_hint
 
 LONGEST_NAME = 249  # characters: org.apache.kafka.common.internals.Topic, as all rules for names here
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
@@ -48,11 +48,12 @@ def pairs(selection: Selection | CommittedTopics, mapping: Mapping, existing: t.
             remedy = f"remove it from {option_name('topics')}"
             raise InvalidInput("the topic is internal", cluster=source, topic=topic, remedy=remedy)
         if topic not in existing:
+            hint = name_hint("topics", [topic], existing)
             raise NotFound(
                 "the topic does not exist",
                 cluster=source,
                 topic=topic,
-                remedy=f"correct {option_name('topics')}, or let the user describe it",
+                remedy=f"correct {option_name('topics')}{hint}, or grant ACL TOPIC DESCRIBE on it",
             )
     selected = selection.select_topics(set(existing) - _INTERNAL)
     notes = tuple(excluded(topics=selected.left_out))

@@ -10,6 +10,7 @@ import typing as t
 import uuid
 
 from ..._control import acl_requests, clusters, permissions, storage, topics
+from ..._control.abilities import Ability
 from ..._control.configs import TopicConfigs, shows_setting, topic_configs
 from ..._control.topic_changes import try_creation
 from ..._model.acls import Acl
@@ -113,6 +114,10 @@ def may_be_open(connection: Connection) -> bool:
 
 def topic_states(connection: Connection, names: t.Collection[str]) -> dict[str, TopicState]:
     """Those of these topics that exist. Raises NotAuthorized that names every ACL which is missing for it."""
+    for need in permissions.not_offered(connection, Ability.CONFIGS):
+        raise need.refusal(
+            str(connection), remedy="create the topics with kafka-topics, with the settings that they need"
+        )
     ids = topics.topic_ids(connection, names)
     configs = topic_configs(connection, ids)
     layouts = storage.topic_layouts(connection, ids)

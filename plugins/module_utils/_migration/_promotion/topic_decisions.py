@@ -11,7 +11,7 @@ from ..._model.failure_kinds import FailureKind
 from ..._model.mapping import Mapping
 from ..._model.new_topics import IN_SYNC, topic_like
 from ..._model.notes import Note, NoteKind
-from ..._model.option_names import option_name
+from ..._model.option_names import option_name, ways
 from ..._model.progress import counted, first_of
 from ..._model.promotion import Acls, OnFewerPartitions, OnMissing, PromotionOptions, Settings
 from ..._model.topic_plan import ADD, SettingChange, TopicChange, TopicPlan
@@ -160,9 +160,10 @@ def _existing(
         notes.append(Note(NoteKind.PARTITIONS_GROW, text))
     elif destination_state.partitions < source_state.partitions:
         filled = " and holds records" if options.on_fewer_partitions is OnFewerPartitions.GROW_EMPTY_OR_LEAVE else ""
+        by_option = ways(("on_fewer_partitions", f"{option_name('on_fewer_partitions')} leaves it so"))
         text = (
             f"{name} has {counted(destination_state.partitions, 'partition')}{filled}, and {source} has "
-            f"{source_state.partitions} at the source. {option_name('on_fewer_partitions')} leaves it so."
+            f"{source_state.partitions} at the source. {by_option or 'It stays so'}."
         )
         notes.append(Note(NoteKind.PARTITIONS_DIFFER, text))
     hidden = destination_state.configs.hidden & wanted.values.keys()

@@ -15,12 +15,14 @@ from ..._model.connection import Connection
 from ..._model.errors import NotAuthorized
 from ..._model.new_topics import is_same_value
 from ..._model.notes import Note, NoteKind
-from ..._model.option_names import option_name
+from ..._model.option_names import option_name, ways
 from ..._model.progress import counted, first_of
 from ..._model.topic_plan import DEFAULT, SettingChange
 from ..._model.topic_receipt import PromotionReceipt, TopicReceipt
 from . import promote, survey
 from .survey import TopicState
+
+_NAMED = 5
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -56,6 +58,12 @@ def plan_undo(destination: Connection, receipt: PromotionReceipt, remove_created
     now = list_acls(destination) if receipt.acls else frozenset()
     created_acls = tuple(sorted(acl for acl, before in receipt.acls.items() if before and acl not in now))
     deleted_acls = tuple(sorted(acl for acl, before in receipt.acls.items() if not before and acl in now))
+    gone = sorted(acl for acl, before in receipt.acls.items() if not before and acl not in now)
+    if gone:
+        text = (
+            f"Somebody has removed these ACLs, or an earlier run has: {first_of([str(acl) for acl in gone], _NAMED)}."
+        )
+        notes.append(Note(NoteKind.ACL_CHANGED, text))
     try:
         states = survey.topic_states(destination, list(receipt.topics))
     except NotAuthorized:
@@ -92,9 +100,9 @@ def plan_undo(destination: Connection, receipt: PromotionReceipt, remove_created
     deleted = _removable(destination, left, states, notes) if remove_created else {}
     if not remove_created and any(each.created for each in left.values()):
         made = [name for name, each in left.items() if each.created]
-        why = f"because {option_name('remove_created')} is false"
+        why = ways(("remove_created", f", because {option_name('remove_created')} is false"))
         notes.append(
-            Note(NoteKind.TOPIC_STAYS, f"Topics that a promotion has created stay, {why}: {first_of(made, 10)}.")
+            Note(NoteKind.TOPIC_STAYS, f"Topics that a promotion has created stay{why}: {first_of(made, 10)}.")
         )
     return Undo(
         settings,

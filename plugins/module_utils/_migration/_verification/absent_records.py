@@ -58,7 +58,7 @@ def with_absent_flaw(found: Finding, absent: Absent | None, is_compacted: bool) 
     if is_compacted:
         text = f"{absent}; it is compacted, so that only each key's newest record counts"
         return dataclasses.replace(found, notes=(Note(NoteKind.ABSENT, text),))
-    flaw = Flaw(
-        ProblemKind.ABSENT, f"{absent}: the replication tool has left them out, or the destination has lost them"
-    )
+    is_open = absent.open_from is not None and absent.source >= absent.open_from
+    cause = "" if is_open else ": the replication tool has left them out, or the destination has lost them"
+    flaw = Flaw(ProblemKind.ABSENT, f"{absent}{cause}")
     return dataclasses.replace(found, problems=(*found.problems, flaw))

@@ -264,6 +264,7 @@ def _finding(case: ClaimCase, its: ClaimCounts, source_logs: ClusterLogs, destin
         its.windows,
         tuple(part for part in case.match_on.compared(its.headers).parts if part in its_parts),
         is_compacted=any(destination_logs.logs[partition].facts.compacted for partition in partitions),
+        opens=[source_logs.logs[partition].facts.open_from for partition, _offset in claim.source],
     )
     wrong = [
         Flaw(

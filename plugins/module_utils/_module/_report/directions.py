@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from ..._model.option_names import option_name
+from ..._model.option_names import option_name, ways
 from ..._model.progress import counted
 from ..._model.verdicts import Verdict
 from .figures import WRITTEN, State
@@ -43,8 +43,9 @@ def next_steps(files: MigrationFiles, occasion: Occasion, total: Totals) -> tupl
         steps = f"Follow the remedies of what is blocked, then run {_SAME_PLAYBOOK}."
         if _any_stand(total):
             return (steps,), again
-        ways = "skip_group" if occasion.phase == "cut_over" else "skip_partition or skip_group"
-        return (steps, f"To migrate the others now, set {option_name('on_blocked')} to {ways}."), again
+        policies = "skip_group" if occasion.phase == "cut_over" else "skip_partition or skip_group"
+        others = ways(("on_blocked", f"To migrate the others now, set {option_name('on_blocked')} to {policies}."))
+        return tuple(filter(None, (steps, others))), again
     if total.states[State.NOT_COMMITTED] and occasion.phase == "plan":
         return _to_apply(files, occasion)
     if occasion.left_out:

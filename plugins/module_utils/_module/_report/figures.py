@@ -9,6 +9,7 @@ import typing as t
 
 from ..._model.plan import Evidence, PlanEntry, SourcePosition
 from ..._model.receipt import ReceiptEntry
+from ..._model.record_sum import NOT_COUNTED
 from ..._model.records import TopicPartition
 from ..._model.report import Finding
 from ..._model.verdicts import Verdict
@@ -19,7 +20,6 @@ Key = tuple[str, TopicPartition]
 
 
 MOST_ORIGINS = 10  # source positions of a group-partition that are shown among the exceptions
-NOT_COUNTED = "not counted"
 LOST = "unconsumed records lost before this run"
 
 

@@ -86,11 +86,11 @@ def _totals(total: Totals) -> str:
         (f"{total.committed:,}", "committed"),
         *([(f"{total.earlier:,}", "committed by earlier runs")] if total.earlier else []),
         (f"{total.verified:,}", total.verified_text),
-        (total.repeats_text, "records repeated at most"),
+        (str(total.repeats), "records repeated at most"),
         *([(f"{total.lag:,}", "lag at the source")] if total.lag is not None else []),
         (f"{total.skipped:,}", "records skipped"),
-        *([(f"{total.absent:,}", "records absent at the destination")] if total.absent else []),
-        *([(total.lost_text, LOST)] if total.lost_text else []),
+        *([(str(total.absent), "records absent at the destination")] if total.absent else []),
+        *([(str(total.lost), LOST)] if total.lost else []),
         *([(f"{total.not_taken:,}", "selected, but not taken")] if total.not_taken else []),
     )
     items = "".join(f"<li><strong>{number}</strong> <span>{name}</span></li>" for number, name in figures)
@@ -134,9 +134,7 @@ def _exceptions(story: Story) -> str:
 def _exception(kind: Exceptions) -> str:
     repeats = ""
     if kind.verdict is Verdict.SAFE:
-        repeats = (
-            ", repeats not counted" if kind.repeats is None else f", at most {counted(kind.repeats, 'record')} repeated"
-        )
+        repeats = f", {kind.repeats.clause('record', 'repeated')}"
     more = kind.count - len(kind.examples)
     rest = f"<p>... and {more:,} more: filter the table of group-partitions by verdict.</p>\n" if more else ""
     lines = "".join(map(_example, kind.examples))

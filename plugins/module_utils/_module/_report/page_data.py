@@ -8,7 +8,7 @@ import typing as t
 
 from ..._model.plan import Copied
 from ..._model.verdicts import Verdict
-from ..._model.visible_text import visible
+from ..._model.visible_text import shortened, visible
 from .figures import GroupPartition, State
 from .logs import KnownLogs
 from .totals import GroupFigures, group_figures, lag_of
@@ -62,7 +62,7 @@ def _detailed(rows: t.Sequence[GroupPartition]) -> set[int]:
 def _row(row: GroupPartition, texts: _Texts, *, detailed: bool) -> list[t.Any]:
     at = row.source[0]
     several = len(row.source) > 1
-    detail = row.detail[:LONGEST_DETAIL] if detailed else "see plan.json" if row.detail else ""
+    detail = shortened(row.detail, LONGEST_DETAIL) if detailed else "see plan.json" if row.detail else ""
     evidence = row.evidence
     return [
         texts.number(row.group),
@@ -100,4 +100,5 @@ def _offsets(copied: Copied | None) -> list[int | None]:
 
 def _group(group: GroupFigures, texts: _Texts) -> list[t.Any]:
     counts = [group.verdicts[verdict] for verdict in VERDICTS]
-    return [texts.number(group.group), group.partitions, counts, group.repeats, group.committed, group.lag]
+    repeats = None if group.repeats.unknown else group.repeats.records
+    return [texts.number(group.group), group.partitions, counts, repeats, group.committed, group.lag]

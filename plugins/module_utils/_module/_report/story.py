@@ -12,6 +12,7 @@ from ..._model.notes import Note, NoteKind
 from ..._model.option_names import with_option_names
 from ..._model.problems import Problem, by_gravity, problems_of
 from ..._model.progress import counted
+from ..._model.record_sum import Bound, RecordSum
 from ..._model.verdicts import Reason, Verdict
 from . import advice, directions
 from .figures import WRITTEN, GroupPartition, State, group_partitions
@@ -38,7 +39,7 @@ class Exceptions:
     reason: str
     remedy: str
     count: int
-    repeats: int | None
+    repeats: RecordSum
     examples: tuple[GroupPartition, ...]
 
     @property
@@ -205,10 +206,8 @@ def _exceptions(rows: t.Sequence[GroupPartition]) -> t.Iterator[Exceptions]:
     order = sorted(kinds, key=lambda kind: (_ORDER.index(kind[0]), -len(kinds[kind]), kind[1]))
     for verdict, reason in order:
         same = kinds[verdict, reason]
-        repeats = [row.repeats for row in same]
-        known = [each for each in repeats if each is not None]
         remedy = with_option_names(advice.REASONS[Reason(reason)] if reason else advice.VERDICTS.get(verdict, ""))
-        total = sum(known) if len(known) == len(repeats) else None
+        total = RecordSum.of((row.repeats, Bound.EXACTLY) for row in same)._replace(bound=Bound.AT_MOST)
         yield Exceptions(verdict, reason, remedy, len(same), total, tuple(same[:MOST_EXAMPLES]))
 
 
@@ -239,8 +238,9 @@ def _absent(total: Totals) -> str:
     """What is allowed to be absent is no problem, but nobody should take it for nothing."""
     if not total.absent:
         return ""
-    verb = "is" if total.absent == 1 else "are"
-    return f" {counted(total.absent, 'unconsumed record')} {verb} not at the destination: see the notes and details."
+    verb = "is" if total.absent.records == 1 else "are"
+    clause = total.absent.clause("unconsumed record", f"{verb} not at the destination: see the notes and details.")
+    return f" {clause[0].upper()}{clause[1:]}"
 
 
 def _problems(files: MigrationFiles) -> t.Iterator[Problems]:

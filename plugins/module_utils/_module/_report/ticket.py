@@ -8,7 +8,7 @@ import typing as t
 
 from ..._model.progress import counted
 from ..._model.verdicts import Verdict
-from .figures import LOST, NOT_COUNTED, GroupPartition, offset_text
+from .figures import LOST, GroupPartition, offset_text
 from .safe_text import as_markdown, block_markdown, name_markdown
 from .steps import steps_markdown
 from .story import Story
@@ -57,10 +57,10 @@ def _totals(story: Story) -> t.Iterator[str]:
             ("committed", f"{total.committed:,}"),
             *([("committed by earlier runs", f"{total.earlier:,}")] if total.earlier else []),
             (total.verified_text, f"{total.verified:,}"),
-            ("records repeated at most", total.repeats_text),
+            ("records repeated at most", str(total.repeats)),
             ("records skipped", f"{total.skipped:,}"),
-            *([("records absent at the destination", f"{total.absent:,}")] if total.absent else []),
-            *([(LOST, total.lost_text)] if total.lost_text else []),
+            *([("records absent at the destination", str(total.absent))] if total.absent else []),
+            *([(LOST, str(total.lost))] if total.lost else []),
             *([("selected, but not taken", f"{total.not_taken:,}")] if total.not_taken else []),
             *([("lag at the source", f"{total.lag:,}")] if total.lag is not None else []),
         ],
@@ -124,7 +124,7 @@ def _groups(story: Story) -> t.Iterator[str]:
             name_markdown(each.group),
             f"{each.partitions:,}",
             *(f"{each.verdicts[verdict]:,}" for verdict in (Verdict.EXACT, Verdict.SAFE, Verdict.BLOCKED)),
-            NOT_COUNTED if each.repeats is None else f"{each.repeats:,}",
+            str(each.repeats),
             f"{each.committed:,}",
             *(["-" if each.lag is None else f"{each.lag:,}"] if lags else []),
         )

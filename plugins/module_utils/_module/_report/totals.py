@@ -10,9 +10,10 @@ import typing as t
 
 from ..._model.readiness import absent_records
 from ..._model.receipt import Receipt, ReceiptEntry
+from ..._model.record_sum import NOTHING, Bound, RecordSum
 from ..._model.verdicts import Verdict
-from ..summaries import most_repeats
-from .figures import NOT_COUNTED, WRITTEN, GroupPartition, State
+from ..summaries import lost_by, most_repeats
+from .figures import WRITTEN, GroupPartition, State
 from .migration_files import MigrationFiles
 from .recorded import SelectionLists, has_groups, selected_entries
 
@@ -20,44 +21,42 @@ _COMMITTED = (State.COMMITTED, State.UNCHANGED)
 
 
 class GroupFigures(t.NamedTuple):
-    """What a group's partitions come to. repeats: of records, None where not all are counted. lag: see lag_of()."""
+    """What a group's partitions come to. repeats: of records. lag: see lag_of()."""
 
     group: str
     partitions: int
     verdicts: t.Mapping[Verdict, int]
-    repeats: int | None
+    repeats: RecordSum
     committed: int
     lag: int | None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Totals:
-    """Counts of group-partitions, but for groups and for repeats, skipped and absent, which count records.
+    """Counts of group-partitions, but for groups and for repeats, skipped, absent and lost, which count records.
 
-    repeats is None where not all are counted. within_limit: verified ones of which not all records were compared. absent:
-    unconsumed records that are not at the destination although later ones are. earlier: group-partitions that are committed
-    otherwise than planned, by earlier runs, and that a rollback with the selection of this run takes, too. elsewhere: those in
-    the receipt that it does not take, and that are not in this plan. lag: see lag_of(). lost: unconsumed records that no
-    cluster has any more; whether that is known of all of them. not_taken: lines of the snapshot about what was selected and is
-    not in it.
+    within_limit: verified ones of which not all records were compared. absent: unconsumed records that are not at the
+    destination although later ones are. earlier: group-partitions that are committed otherwise than planned, by earlier runs,
+    and that a rollback with the selection of this run takes, too. elsewhere: those in the receipt that it does not take, and
+    that are not in this plan. lag: see lag_of(). lost: unconsumed records that no cluster has any more. not_taken: lines of the
+    snapshot about what was selected and is not in it.
     """
 
     groups: int
     partitions: int
     verdicts: t.Mapping[Verdict, int]
     states: t.Mapping[State, int]
-    repeats: int | None
+    repeats: RecordSum
     verified: int
     within_limit: int
     objected: int
     skipped: int
-    absent: int
+    absent: RecordSum
     earlier: int
     elsewhere: int
     lag: int | None
     not_taken: int
-    lost: int = 0
-    lost_is_known: bool = True
+    lost: RecordSum = NOTHING
 
     @property
     def committed(self) -> int:
@@ -69,18 +68,6 @@ class Totals:
         """A part of a sentence after the number of those that are verified."""
         return f"verified ({self.within_limit:,} within the limit only)" if self.within_limit else "verified"
 
-    @property
-    def lost_text(self) -> str:
-        """How many records are lost, empty for none."""
-        if not self.lost_is_known:
-            return f"at least {self.lost:,}" if self.lost else NOT_COUNTED
-        return f"{self.lost:,}" if self.lost else ""
-
-    @property
-    def repeats_text(self) -> str:
-        """How many records are repeated at most."""
-        return NOT_COUNTED if self.repeats is None else f"{self.repeats:,}"
-
 
 def totals(files: MigrationFiles, rows: t.Sequence[GroupPartition], selection: SelectionLists) -> Totals:
     """What the rows of these files come to. selection: of the run, which its rollback has, too."""
@@ -89,28 +76,35 @@ def totals(files: MigrationFiles, rows: t.Sequence[GroupPartition], selection: S
     own = {(row.group, row.partition): row.state for row in rows}
     kept = files.receipt.entries if files.receipt is not None else ()
     taken = {entry.key for entry in _taken(files.receipt, rows, selection)}
-    lost = [entry.lost for entry in files.plan.entries if entry.offset is not None] if files.plan is not None else []
+    planned = files.plan.entries if files.plan is not None else ()
+    # Where only the records beside an offset, or those within a limit, were read, more may be absent.
+    found = (
+        (
+            frozenset(where for where, _offset in each.source),
+            each.absent,
+            Bound.EXACTLY if each.complete else Bound.AT_LEAST,
+        )
+        for each in findings
+    )
     return Totals(
         groups=len({row.group for row in rows}),
         partitions=len(rows),
         verdicts={verdict: verdicts[verdict] for verdict in Verdict},
         states=collections.Counter(row.state for row in rows),
-        repeats=most_repeats(files.plan.entries) if files.plan is not None else 0,
+        repeats=most_repeats(planned),
         verified=sum(row.verified is True for row in rows),
         within_limit=sum(row.verified is True and not row.all for row in rows),
         objected=sum(row.verified is False for row in rows),
         skipped=sum(finding.skipped for finding in findings),
         absent=max(
-            sum(finding.absent for finding in findings),
-            absent_records(files.plan.entries) if files.plan is not None else 0,
+            RecordSum.of_shared(found), absent_records(planned), key=lambda each: (each.records, not each.bound)
         ),
         earlier=sum(
             entry.written is not None and own.get(entry.key) not in WRITTEN for entry in kept if entry.key in taken
         ),
         elsewhere=sum(entry.key not in own and entry.key not in taken for entry in kept),
         lag=lag_of(rows),
-        lost=sum(filter(None, lost)),
-        lost_is_known=None not in lost,
+        lost=lost_by(planned),
         not_taken=len(files.snapshot.left_out) if files.snapshot is not None else 0,
     )
 
@@ -134,13 +128,12 @@ def group_figures(rows: t.Iterable[GroupPartition]) -> list[GroupFigures]:
     made = []
     for group, own in by_group.items():
         repeats = [row.repeats for row in own if row.verdict in (Verdict.EXACT, Verdict.SAFE)]
-        known = [each for each in repeats if each is not None]
         made.append(
             GroupFigures(
                 group,
                 len(own),
                 collections.Counter(row.verdict for row in own if row.verdict is not None),
-                sum(known) if len(known) == len(repeats) else None,
+                RecordSum.of((each, Bound.EXACTLY) for each in repeats),
                 sum(row.state in _COMMITTED for row in own),
                 lag_of(own),
             )

@@ -8,8 +8,12 @@ import json
 
 import pytest
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.look_at_status import (
+    MigrationStatus,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan as file
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import report
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupListing
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
     Evidence,
     Plan,
@@ -19,6 +23,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.readiness import Readiness
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import CertificateName, Reason, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._module import status_results
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.digests import digest
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_group_readiness
 
@@ -126,3 +131,55 @@ def test_an_offset_that_failed_verification_counts_as_blocked(look, tmp_path):
     look(report=str(tmp_path / "report.json"))
     (found,) = look.plan.entries
     assert (found.verdict, found.reason, found.offset) == (Verdict.BLOCKED, Reason.VERIFICATION_FAILED, None)
+
+
+@pytest.fixture
+def status(run_module, monkeypatch, tmp_path):
+    """``status(**options)`` reads the directory of the test; the clusters know nothing, and status.asked has what was read."""
+
+    def use_case(directories, _source, _destination, _pause):
+        status.asked.append([each.directory for each in directories])
+        return MigrationStatus([], [], [])
+
+    def status(**options):
+        return run_module(kafka_group_readiness, **CLUSTERS, **{"directories": [str(tmp_path)], **options})
+
+    status.asked = []
+    monkeypatch.setattr(status_results, "look_at_status", use_case)
+    monkeypatch.setattr(status_results, "list_groups", lambda _source, surely: [GroupListing("shop", "", "", "")])
+    return status
+
+
+def test_directories_that_cannot_be_meant_are_refused_before_a_cluster_is_asked(status, tmp_path):
+    assert "neither receipt.json nor plan.json" in status()["msg"]
+    (tmp_path / "receipt.json").write_text("{")
+    assert "receipt.json" in status()["msg"]
+    assert "exclusive" in status(plan=str(tmp_path / "plan.json"))["msg"]
+    assert "selects no group" in status(waves=[{"name": "first"}])["msg"]
+    assert status.asked == []
+
+
+def test_the_status_of_rounds_is_not_overwritten(status, tmp_path):
+    (tmp_path / "plan.json").write_text(file.to_json(Plan("a", "b", "c", ())))
+    (tmp_path / "rounds.json").write_text('{"format": "streamshift.kafka/status", "version": 1, "entries": []}')
+    assert "is not a migration-status file" in status(status=str(tmp_path / "rounds.json"))["msg"]
+    mine = tmp_path / "mine.json"
+    assert status(status=str(mine), check=True)["groups"] == [] and not mine.exists()
+    assert not status(status=str(mine)).get("failed") and not status(status=str(mine)).get("failed")
+    assert json.loads(mine.read_text())["states"] == {}
+
+
+def test_the_directory_of_a_wave_that_has_not_begun_is_no_mistake(status, tmp_path):
+    (tmp_path / "plan.json").write_text(file.to_json(Plan("a", "b", "c", ())))
+    waves = [
+        {"name": "first", "groups": ["shop"], "directory": str(tmp_path / "nowhere")},
+        {"name": "second", "groups": ["other"], "directory": str(tmp_path)},
+    ]
+    result = status(waves=waves)
+    assert status.asked == [[str(tmp_path)]], "each directory once"
+    assert result["waves"][0]["states"] == {"open": 1}
+    assert result["summary"] == [
+        "wave first: 1 group: 1 open",
+        "wave second: 0 groups",
+        "wave second names groups that are not there: other",
+    ]

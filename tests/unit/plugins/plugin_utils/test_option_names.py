@@ -132,7 +132,7 @@ def rolled_back(tmp_path, **more):
 
 
 NOTHING = "Set {0}groups or {0}group_patterns as for the migration, or {1} to true."
-EMPTY = "a group or topic name is empty. Remove it from {0}groups or {0}topics."
+EMPTY = "a name in {0}groups is empty. Remove it."
 OPTIONS = NOTHING.format("", "everything")
 
 

@@ -9,7 +9,12 @@ import types
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits, topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.abilities import Ability, can, needed
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.abilities import (
+    Ability,
+    can,
+    missing_part,
+    needed,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import (
     DeleteGroupsRequest,
     errors,
@@ -19,30 +24,42 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 
 
 def client_of(**versions):
-    """A client whose brokers offer these requests up to these versions."""
+    """A client whose brokers offer these requests up to these versions, or from one to another."""
     keys = {ability.value.request: ability.value.key for ability in Ability}
-    offered = {keys[name]: (0, version) for name, version in versions.items()}
+    offered = {keys[name]: each if isinstance(each, tuple) else (0, each) for name, each in versions.items()}
     return types.SimpleNamespace(
         _manager=types.SimpleNamespace(broker_version_data=types.SimpleNamespace(api_versions=offered))
     )
 
 
 @pytest.mark.parametrize(
-    ("text", "ability"),
+    ("text", "ability", "found", "instead"),
     [
-        ("Kafka broker does not support the 'DescribeConfigsRequest' Kafka protocol.", Ability.CONFIGS),
+        (
+            "Kafka broker does not support the 'DescribeConfigsRequest' Kafka protocol.",
+            Ability.CONFIGS,
+            -1,
+            ", nor any version of it",
+        ),
         (
             "No version of the 'OffsetFetchRequest' is supported by both the client [7-7] and broker [0-6].",
             Ability.STABLE_OFFSETS,
+            6,
+            ", but only OffsetFetch 6",
         ),
         (
             "No version of the 'MetadataRequest' is supported by both the client [10-13] and broker [0-9].",
             Ability.TOPIC_IDS,
+            9,
+            ", but only Metadata 9",
         ),
     ],
 )
-def test_the_error_of_the_library_is_told_by_what_the_request_is_for(text, ability):
-    assert needed(text) is ability.value
+def test_the_error_of_the_library_is_told_by_what_the_request_is_for(text, ability, found, instead):
+    need = needed(text)
+    assert need == ability.value._replace(found=found)
+    assert f"which Kafka has since {need.since}{instead}" in str(need.refusal("cluster"))
+    assert f"which Kafka has since {need.since}{instead})" in need.note("cluster").text
 
 
 @pytest.mark.parametrize("text", ["'VoteRequest'", "UNSUPPORTED_VERSION", "'MetadataRequest' client [14-14]"])
@@ -55,6 +72,12 @@ def test_a_version_or_a_whole_request_may_be_missing():
     assert can(client, Ability.ALL_OFFSETS)
     assert not can(client, Ability.STABLE_OFFSETS)
     assert not can(client, Ability.CONFIGS)
+    assert (missing_part(client, Ability.STABLE_OFFSETS).found, missing_part(client, Ability.CONFIGS).found) == (6, -1)
+
+
+@pytest.mark.parametrize(("versions", "offered"), [((0, 3), True), ((1, 3), False)])
+def test_versions_that_only_later_clients_know_are_no_use(versions, offered):
+    assert can(client_of(AddPartitionsToTxn=versions), Ability.TRANSACTIONS) is offered
 
 
 @pytest.mark.parametrize(("version", "asked"), [(3, None), (4, ["missing", "orders"])])

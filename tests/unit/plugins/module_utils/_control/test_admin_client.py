@@ -71,6 +71,20 @@ def test_a_reason_is_told_with_what_cures_it(reason, why, remedy, hopeless):
     assert reasons.hopeless(reason) is hopeless
 
 
+def test_an_old_broker_that_hangs_up_may_have_refused_the_login():
+    cluster = connection_from(
+        {
+            "bootstrap_servers": "b1:9092",
+            "security_protocol": "SASL_PLAINTEXT",
+            "sasl_mechanism": "PLAIN",
+            "sasl_username": "u",
+            "sasl_password": "p",
+        }
+    )
+    told = str(reasons.refusal(cluster, [errors.KafkaConnectionError("socket disconnected")]))
+    assert "brokers before Kafka 1.0 refuse a login in this way, so check the user name, the password" in told
+
+
 def test_the_most_telling_of_several_reasons_is_told():
     told = reasons.refusal(
         CLUSTER,
@@ -137,11 +151,15 @@ def test_a_broker_that_takes_no_more_connections_is_tried_again(monkeypatch, tim
 
     monkeypatch.setattr(admin_client, "connect", connect)
     monkeypatch.setattr(admin_client.time, "sleep", lambda _seconds: None)
+    lines = []
+    monkeypatch.setattr(admin_client, "tell_wait", lines.append)
     if raises:
         with pytest.raises(ConnectionFailed, match="Too many connects. Run again later"):
             admin_client.attempt(CLUSTER, operation, 0.01)
     else:
         assert admin_client.attempt(CLUSTER, operation) == 7
+    if not raises or where == "connect":
+        assert "takes no more connections now (Too many connects), and is asked again until it does" in lines[0]
 
 
 def test_a_wrong_password_is_not_tried_again(monkeypatch):

@@ -114,9 +114,11 @@ CHANGES = {
 
 @pytest.mark.parametrize("rate", [1.0, 7.0, 20.0])
 @pytest.mark.parametrize("change", list(CHANGES))
-def test_every_topic_has_its_turn_at_any_rate(controller, change, rate):
-    quota = controller(rate)
+def test_every_topic_has_its_turn_at_any_rate(controller, monkeypatch, change, rate):
+    quota, lines = controller(rate), []
+    monkeypatch.setattr(admin_client, "tell_wait", lines.append)
     CHANGES[change]()
+    assert "a quota (controller_mutation_rate) takes no changes of topics for" in lines[0] or rate == 20
     assert len(set(quota.taken)) == len(quota.taken) == len(NAMES)
     assert quota.now < 1.2 * len(NAMES) * PARTITIONS / rate + 5
 

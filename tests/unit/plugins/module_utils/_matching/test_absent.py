@@ -30,6 +30,11 @@ class TestShortLogs:
         decision = decided(2, log("a b c d e f"), log("a b d f"))
         assert (decision.offset, decision.absent) == (2, Absent(2, 2))
 
+    def test_some_of_them_may_belong_to_a_transaction_that_is_open(self) -> None:
+        decision = decided(2, log("a b c d e f", high_watermark=8), log("a b d f"))
+        assert decision.absent == Absent(2, 2, open_from=6)
+        assert "open at the source from offset 6 on, and some of them may be its records" in str(decision.absent)
+
     @pytest.mark.parametrize("stamped", [False, True])
     def test_what_is_still_to_come_is_not_absent(self, stamped: bool) -> None:
         decision = decided(2, log("a b c d e f"), log("a b c d", stamped=stamped))

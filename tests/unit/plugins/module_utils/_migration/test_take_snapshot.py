@@ -36,7 +36,6 @@ class Cluster:
             monkeypatch.setattr(module.time, "sleep", self.sleep)
             monkeypatch.setattr(module.time, "monotonic", lambda: self.now)
         known_by_id(monkeypatch, lambda _connection: "id")
-        monkeypatch.setattr(take_snapshot.permissions, "not_told", lambda *_asked: [])
         monkeypatch.setattr(take_snapshot, "partition_counts", lambda _connection, names: dict.fromkeys(names, 1))
         self.topics, self.committed = [], {}
         monkeypatch.setattr(selected_groups, "list_topics", lambda _connection: self.topics)
@@ -119,7 +118,6 @@ def test_a_list_that_fails_hides_no_misspelt_group(monkeypatch):
         raise BrokerError("too busy")
 
     monkeypatch.setattr(groups, "list_groups", refuse)
-    monkeypatch.setattr(take_snapshot.permissions, "not_told", lambda *_asked: [])
     monkeypatch.setattr(
         groups,
         "read_groups",

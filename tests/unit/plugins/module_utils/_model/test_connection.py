@@ -77,7 +77,7 @@ def test_no_secret_is_told():
         ({**LOGIN, "sasl_mechanism": None}, "SASL_SSL needs sasl_mechanism"),
         ({**LOGIN, "sasl_mechanism": "scram_sha_512"}, "Did you mean SCRAM-SHA-512? Use one of"),
         ({**LOGIN, "sasl_mechanism": "MD5"}, "sasl_mechanism has an unknown value. Use one of PLAIN"),
-        ({**LOGIN, "sasl_mechanism": "GSSAPI"}, "Kerberos (GSSAPI) is not supported. Let the brokers offer"),
+        ({**LOGIN, "sasl_mechanism": "GSSAPI"}, "is built without it. Let the listener offer SCRAM-SHA-512"),
         ({**LOGIN, "sasl_mechanism": "AWS_MSK_IAM"}, "set sasl_mechanism to OAUTHBEARER and aws_region"),
         ({**LOGIN, "sasl_username": None}, "SCRAM-SHA-512 needs sasl_username"),
         ({**LOGIN, "sasl_password": ""}, "SCRAM-SHA-512 needs sasl_password"),
@@ -88,6 +88,14 @@ def test_no_secret_is_told():
         (
             {**LOGIN, "sasl_mechanism": "OAUTHBEARER", "aws_region": "eu-west-1", "oauth_client_id": "x"},
             "aws_region and oauth_client_id are both given",
+        ),
+        (
+            {**TLS, "security_protocol": "SASL_SSL", "sasl_mechanism": "OAUTHBEARER", "aws_role_arn": "arn"},
+            "a login with options of AWS needs aws_region. Set aws_region",
+        ),
+        (
+            {**LOGIN, "sasl_mechanism": "OAUTHBEARER", "oauth_token": "t"},
+            "sasl_username is given, but OAUTHBEARER logs in by a token. Set sasl_mechanism to one of PLAIN",
         ),
         ({**SERVERS, "ssl_cafile": "ca.pem"}, "ssl_cafile is given, but PLAINTEXT does not encrypt"),
         ({**TLS, "ssl_cafile": "ca.pem", "ssl_ca": CERTIFICATE}, "ssl_cafile and ssl_ca are both given"),

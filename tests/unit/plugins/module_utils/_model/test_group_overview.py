@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 
 import pytest
@@ -81,6 +82,18 @@ def test_why_a_group_cannot_be_migrated(group, why_not):
     assert group.row()["movable"] is (why_not is None)
 
 
+def test_a_group_whose_topics_are_all_excluded_has_to_be_named():
+    """Also where it is in use: stopping it would not help."""
+    for topic in ("heartbeats", "__audit", "mm2-offset-syncs.b.internal"):
+        offsets = {TopicPartition(topic, 0): CommittedOffset(4)}
+        reading = GroupReading("monitor", True, "Stable", "classic", "consumer", offsets)
+        group = GroupOverview(reading, (), dict.fromkeys(offsets, (0, 9)))
+        assert group.why_not == "its topics are excluded by default: name the group to take them"
+        assert not group.row()["movable"]
+        both = dataclasses.replace(reading, state="Empty", offsets=offsets | {ORDERS[0]: CommittedOffset(4)})
+        assert group._replace(reading=both, logs=dict.fromkeys(both.offsets, (0, 9))).why_not is None
+
+
 def test_the_table_has_a_line_for_each_group():
     groups = [
         overview(members=(GroupMember("a", "10.0.0.7"),), state="Stable"),
@@ -119,3 +132,12 @@ def test_names_are_data_in_a_spreadsheet():
     rows = list(csv.DictReader(io.StringIO(overview_csv([overview("=cmd|' /C calc'!A0"), overview('a,"b"')]))))
     assert [row["group"] for row in rows] == ["'=cmd|' /C calc'!A0", 'a,"b"']
     assert rows[0]["lag"] == "6"
+
+
+def test_names_act_neither_on_a_terminal_nor_on_the_lines_of_a_file():
+    name = "\x1b[2Kabc\rfatal: \u202ex\n\u200by"
+    told = r"\u001b[2Kabc\u000dfatal: \u202ex\u000a\u200by"
+    group = overview(name)
+    assert overview_csv([group]).splitlines()[1].startswith(f"{told},classic")
+    assert overview_table([group])[1].startswith(told)
+    assert group.row()["group"] == name

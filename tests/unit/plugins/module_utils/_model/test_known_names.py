@@ -19,7 +19,8 @@ OWNERS = {
     "Kafka Connect's": "connect-configs connect_offsets my_connect_statuses docker-connect-offsets connect-cluster-status "
     "kafka-cp-kafka-connect-config operator.connect-offsets _kafka-connect-group-01-configs _connect-status "
     "kafkaconnect_config_storage debezium_connect_config debezium-offsets dbz_connect_configs connect-offset-storage "
-    "connect-status-storage-topic quickstart-avro-config CONNECT_CONFIGS compose-connect-configs",
+    "connect-status-storage-topic quickstart-avro-config CONNECT_CONFIGS compose-connect-configs "
+    "connect-configs-prod kafka-connect-offsets-2 connect_statuses_eu",
     "MirrorMaker 2's": "heartbeats cloud.heartbeats mm2-offset-syncs.cloud.internal cloud.checkpoints.internal "
     "mm2-status.a.internal mirrormaker2-cluster-configs mirrormaker2-cluster-offsets orders.replica",
     "a schema registry's": "_schemas _schemas_schemaregistry_confluent schema-registry-topic kafkasql-journal _exporter_states",
@@ -40,6 +41,7 @@ def test_topics_of_tools_are_known_in_every_spelling(owner, name):
 
 
 USERS = (
+    "disconnect-status-log connect-orders-eu "
     "orders orders.status user-disconnect-status reconnect_status connection-status interconnect-offsets connected-offsets "
     "orders-configs payments-offsets schemas shop.schemas changelog repartition confluence-pages internal heartbeat"
 )

@@ -8,10 +8,11 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import conflicts
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import (
     option_name,
+    path_option,
     set_variables,
     with_option_names,
 )
@@ -19,6 +20,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnAdvance, OnRewind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._module import files
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.results import entry_line, plan_row
 
 NAMES = ("on_rewind", "on_expired", "topic_map", "repartitioned", "topics")
@@ -99,3 +101,16 @@ def test_a_refusal_names_the_variable_and_the_topic(in_role, topic):
         conflicts.kept_by_policy(key, before, after, OnRewind.FAIL, OnAdvance.FAIL, "cloud")
     assert f"topic {topic}, partition 0: " in str(refused.value)
     assert "Set group_migration_on_rewind to rewind to allow it" in str(refused.value)
+
+
+def test_the_path_of_a_file_is_corrected_by_the_directory_of_a_role():
+    assert path_option() == "the path"
+    set_variables({"directory": "group_migration_directory"})
+    try:
+        assert path_option() == "group_migration_directory"
+        with pytest.raises(
+            InvalidFile, match=r"Correct group_migration_directory, or make it with kafka_offset_translate\."
+        ):
+            files.read_required("/nowhere/plan.json", "plan", "kafka_offset_translate")
+    finally:
+        set_variables(None)

@@ -21,6 +21,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
     from_json,
     to_json,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.record_sum import Bound
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Absent, Reason, Verdict
 
@@ -48,7 +49,16 @@ PLAN = Plan(
             entry(Verdict.UNCOMMITTED, None, 4),
             source=(SourcePosition("billing", TopicPartition("orders", 4), None),),
         ),
-        entry(Verdict.REQUESTED, 0, 5, leader_epoch=4, predicted=True, absent=Absent(3, 7, exactly=False)),
+        entry(
+            Verdict.REQUESTED,
+            0,
+            5,
+            leader_epoch=4,
+            predicted=True,
+            absent=Absent(3, 7, exactly=False),
+            lost=2,
+            lost_bound=Bound.AT_MOST,
+        ),
         dataclasses.replace(
             entry(Verdict.SAFE, 7, 6, reason=Reason.REPARTITIONED, repeats=1),
             source=(

@@ -26,10 +26,17 @@ HERE, THERE = TopicPartition("repeated", 0), TopicPartition("left", 1)
 NOTHING = Counts(compared=7)
 
 
-def found(counts: Counts, partitions: tuple[TopicPartition, ...] = (HERE,), *, is_compacted: bool = False) -> Finding:
+def found(
+    counts: Counts,
+    partitions: tuple[TopicPartition, ...] = (HERE,),
+    *,
+    is_compacted: bool = False,
+    open_from: int | None = None,
+) -> Finding:
     positions = tuple((partition, 60) for partition in partitions)
     windows = Windows((window(60, 0, 99, 5),) * len(partitions), (window(60, 0, 99, 5),) * len(partitions))
-    return finding(Claim("billing", positions, positions, 0), counts, windows, ("value",), is_compacted=is_compacted)
+    claim, opens = Claim("billing", positions, positions, 0), (open_from,) * len(partitions)
+    return finding(claim, counts, windows, ("value",), is_compacted=is_compacted, opens=opens)
 
 
 @pytest.mark.parametrize("partitions", [(HERE,), (HERE, THERE)], ids=["one", "several"])
@@ -46,6 +53,27 @@ def test_what_the_comparison_says_has_a_kind_and_a_number(partitions, counts, ki
     (problem,) = problems_of(found(counts, partitions))
     assert (problem.kind, problem.records, problem.group) == (kind, records, "billing")
     assert problem.destination == tuple((partition, 60) for partition in partitions)
+
+
+@pytest.mark.parametrize(
+    ("open_from", "told"),
+    [
+        (None, "; the replication tool has filtered or lost what is missing"),
+        (
+            60,
+            "; the replication tool has filtered or lost what is missing; a transaction is open at the source from offset 60",
+        ),
+        (
+            53,
+            "first source offset 53; a transaction is open at the source from offset 53 on, and they may be its records",
+        ),
+    ],
+)
+def test_records_of_an_open_transaction_are_not_called_lost(open_from, told):
+    absent = found(NOTHING._replace(absent=3, first_absent=Spot((0, 53), None)), open_from=open_from)
+    (flaw,) = absent.problems
+    assert told in flaw.detail
+    assert ("lost" in flaw.detail) == (open_from != 53)
 
 
 def test_what_compaction_may_have_removed_is_a_note_that_says_why_it_may_be_absent():

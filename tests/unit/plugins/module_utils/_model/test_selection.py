@@ -115,8 +115,8 @@ def test_a_group_that_is_named_keeps_all_topics_but_those_that_the_user_excludes
     [
         (Selection(), "no group is selected"),
         (Selection(topics=("orders",)), "no group is selected"),
-        (Selection(groups=("",)), "a group or topic name is empty"),
-        (Selection(groups=("g",), topics=("",)), "a group or topic name is empty"),
+        (Selection(groups=("",)), "a name in groups is empty"),
+        (Selection(groups=("g",), topics=("",)), "a name in topics is empty"),
         (Selection(group_patterns=("(",)), r"group_patterns holds '\(', which is no regular expression"),
         (Selection(groups=("g",), exclude_group_patterns=("*",)), "exclude_group_patterns holds"),
         (Selection(groups=("g",), topic_patterns=("[",)), "topic_patterns holds"),

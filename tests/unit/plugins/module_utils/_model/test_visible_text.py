@@ -9,14 +9,19 @@ import io
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import GroupBusy, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import GroupBusy, InvalidFile, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_overview import (
     GroupOverview,
     overview_csv,
     overview_table,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.visible_text import visible, visible_name
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.visible_text import (
+    shortened,
+    visible,
+    visible_name,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.progress_file import reporter
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.results import diff, text_lines
 
@@ -72,6 +77,13 @@ def test_a_list_of_groups_is_one_line_each(char):
     name = f"billing{char}fatal: nothing"
     groups = [GroupOverview(GroupReading(name, True, "Empty", "classic", "consumer", {}), (), {})]
     assert all(map(is_harmless, overview_table(groups)))
-    if char != "\ud800":
-        rows = list(csv.reader(io.StringIO(overview_csv(groups), newline=""), strict=True))
-        assert [row[0] for row in rows] == ["group", name]
+    rows = list(csv.reader(io.StringIO(overview_csv(groups), newline=""), strict=True))
+    assert [row[0] for row in rows] == ["group", visible(name)]
+
+
+def test_a_text_that_is_cut_says_so():
+    assert shortened("abc", 3) == "abc"
+    assert shortened("x" * 1300, 5) == "xxxxx... (1,295 more characters)"
+    row = {"group": "billing", "metadata": "m" * 500}
+    with pytest.raises(InvalidFile, match=r"m\.\.\. \(\d+ more characters\)"):
+        documents.parse("plan", "plan.json", row, lambda its: its["topic"])

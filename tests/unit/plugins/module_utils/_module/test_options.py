@@ -93,7 +93,7 @@ def test_what_is_rolled_back_is_selected_or_everything():
         ({"topics": ["orders"]}, "no group is selected for the rollback"),
         ({"groups": ["billing"], "everything": True}, "everything is true, and groups selects a part"),
         ({"groups": ["billing"], "topic_patterns": ["*"]}, "topic_patterns holds"),
-        ({"groups": [""]}, "name is empty"),
+        ({"groups": [""]}, "name in groups is empty"),
         ({"state": "committed", "topics": ["orders"]}, "topics selects what is rolled back, and state is committed"),
         ({"state": "committed", "everything": True}, "everything selects what is rolled back, and state is committed"),
     ],

@@ -101,9 +101,16 @@ def test_which_runs_handlers_are_told_of(results, failed, for_handlers):
 def test_handlers_read_numbers_and_lines():
     results = {
         "plan": {"digest": "4b8", "counts": {"exact": 1}, "summary": ["1 exact"]},
-        "commit": {"written": 1, "summary": ["1 of 1 offsets changed"]},
+        "commit": {
+            "written": 1,
+            "summary": ["1 of 1 offsets changed"],
+            "may_start": ["billing"],
+            "still_written": [{"topic": "orders", "records": 3}],
+        },
     }
     told = RunOutcome(results).told()
+    assert (told["may_start"], told["still_written"]) == (["billing"], ["orders"])
+    assert RunOutcome(results, "sync").told()["may_start"] == []
     assert (told["digest"], told["verdicts"], told["written"]) == ("4b8", {"exact": 1}, 1)
     assert told["summary"] == ["1 exact", "1 of 1 offsets changed"]
     assert told["failure"] is None and told["left_out"] == []

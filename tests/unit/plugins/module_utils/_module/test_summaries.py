@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.record_sum import Bound
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Absent, Reason, Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import summaries
@@ -42,14 +43,17 @@ def test_the_plans_table_counts_by_group_and_tells_what_is_not_exact():
     assert summaries.plan_summary(PLAN) == [
         "group     partitions        exact         safe      blocked  uncommitted  at most repeated",
         "audit              3            0            2            0            1                 5",
-        "billing            3            1            2            0            0       not counted",
+        "billing            3            1            2            0            0  2, not counted in 1",
         "shipping           1            0            0            1            0                 0",
         "  audit orders-0: 41 -> 9, safe (equal_records) repeats at most 2",
         "  audit orders-1: 41 -> 9, safe (equal_records) repeats at most 3",
         "  billing orders-1: 41 -> 7, safe (equal_records) repeats at most 2: two are equal",
         "  billing orders-2: 41 -> 7, safe (tail_not_counted) repeats not counted: not counted",
         "  shipping orders-0: 41 -> not set, blocked (destination_lags): wait (offset 6 would lose nothing)",
-        "Total: 3 groups, 7 group-partitions: 1 exact, 4 safe, 1 blocked, 1 uncommitted; repeats not counted.",
+        (
+            "Total: 3 groups, 7 group-partitions: 1 exact, 4 safe, 1 blocked, 1 uncommitted; "
+            "at most 7 records repeated, not counted in 1 group-partition."
+        ),
     ]
 
 
@@ -59,8 +63,8 @@ def test_the_plans_table_counts_by_group_and_tells_what_is_not_exact():
         ((0, 0, 0), 2, ""),
         ((20, 0, 1), 2, ", 21 unconsumed records lost on both clusters"),
         ((1, 0, 0), 1, ", 1 unconsumed record lost"),
-        ((20, None, 0), 2, ", at least 20 unconsumed records lost on both clusters"),
-        ((0, None, 0), 2, ", lost records not counted"),
+        ((20, None, 0), 2, ", 20 unconsumed records lost on both clusters, not counted in 1 group-partition"),
+        ((0, None, 0), 2, ", unconsumed records lost on both clusters: not counted"),
     ],
 )
 def test_the_totals_say_what_is_lost(lost, clusters, words):
@@ -73,6 +77,23 @@ def test_the_totals_say_what_is_lost(lost, clusters, words):
     said = summaries.commit_summary(dict.fromkeys(keys), [], [], [], summaries.lost_records(plan, keys))
     assert said[-1] == f"Total: 1 group, 4 group-partitions: 0 changed, 0 left out{words}."
     assert summaries.lost_records(plan, []) == ""
+
+
+@pytest.mark.parametrize(
+    ("bounds", "words"),
+    [
+        ((Bound.AT_LEAST, Bound.EXACTLY), "at least 5 unconsumed records"),
+        ((Bound.AT_MOST, Bound.AT_MOST), "at most 5 unconsumed records"),
+        ((Bound.AT_MOST, Bound.AT_LEAST), "about 5 unconsumed records"),
+    ],
+)
+def test_the_totals_know_only_as_much_as_the_entries(bounds, words):
+    entries = [
+        entry("billing", at, Verdict.EXACT, 7, repeats=0, lost=lost, lost_bound=bound)
+        for at, (lost, bound) in enumerate(zip((3, 2), bounds, strict=True))
+    ]
+    plan = Plan("1", "2", "digest", tuple(entries))
+    assert summaries.plan_summary(plan)[-1].endswith(f"repeated, {words} lost on both clusters.")
 
 
 def test_an_exact_entry_says_what_is_lost():
@@ -96,7 +117,7 @@ def test_entries_on_topics_that_do_not_exist_yet_are_named_as_predicted():
         PLAN, entries=tuple(dataclasses.replace(each, predicted=True) for each in PLAN.entries[:3])
     )
     lines = summaries.plan_summary(plan)
-    assert lines[-1].endswith("repeats not counted; 3 predicted, on partitions that do not exist yet.")
+    assert lines[-1].endswith("records repeated: not counted; 3 predicted, on partitions that do not exist yet.")
     assert (
         "  shipping orders-0: 41 -> not set, predicted, blocked (destination_lags): wait (offset 6 would lose nothing)"
         in lines

@@ -55,7 +55,7 @@ def prepare(monkeypatch):
         patch(destination_topics.topics, "topic_ids", lambda _connection, names: dict.fromkeys(names, topic_id))
         patch(topic_making, "create_topics", create_topics)
         for module in (destination_topics, topic_making.configs):
-            patch(module, "topic_configs", lambda *_args: {"orders": TopicConfigs(effective, own)})
+            patch(module, "topic_configs", lambda *_args, **_how: {"orders": TopicConfigs(effective, own)})
         patch(suspended_settings, "alter_topic_configs", lambda *_args: None)
         return destination_topics.prepare(NOWHERE, [PLANNED], [].append if saved is None else saved.append)
 
@@ -96,7 +96,9 @@ def plan(monkeypatch):
 
     def plan(trial, own=None, replicas=1, copies=False):
         own = own or {}
-        monkeypatch.setattr(destination_topics, "topic_configs", lambda *_args: {"orders": TopicConfigs(own, own)})
+        monkeypatch.setattr(
+            destination_topics, "topic_configs", lambda *_args, **_how: {"orders": TopicConfigs(own, own)}
+        )
         monkeypatch.setattr(destination_topics, "_check_replicas", lambda *_args: None)
         counts = [{"orders": 2}, {}]
         monkeypatch.setattr(destination_topics.topics, "partition_counts", lambda *_args: counts.pop(0))
@@ -179,3 +181,10 @@ def test_a_topic_in_a_format_without_transactions_is_refused_in_the_plan(plan, m
     else:
         assert plan(trial, copies=True) is not None
     assert plan(trial, copies=False) is not None
+
+
+def test_a_topic_that_is_there_is_suspended_without_the_settings_of_a_source_that_tells_none():
+    existing = {"cleanup.policy": "delete", "message.timestamp.type": "CreateTime", "max.message.bytes": "1000"}
+    existing |= {"retention.bytes": "-1", "retention.ms": "600000"}
+    found = suspended_settings.to_suspend(TopicConfigs({}, {}), TopicConfigs(existing, {"retention.ms": "600000"}))
+    assert found == {"retention.ms": Suspended("600000", "-1")}

@@ -440,7 +440,9 @@ def test_a_receipt_that_cannot_be_completed_tells_what_was_written(cluster, back
 
 def test_a_group_with_members_is_refused_before_anything_is_written(cluster):
     cluster.states["billing"] = "Stable"
-    with pytest.raises(GroupBusy, match=r"group billing: has members \(its state is Stable\)"):
+    with pytest.raises(
+        GroupBusy, match=r"group billing: has members \(its state is Stable\): client till-7 on 10\.0\.0\.7\. Stop"
+    ):
         commit(PLAN, None, CLOUD, REWIND, cluster.save)
     assert cluster.done == []
 

@@ -137,7 +137,8 @@ def test_a_group_that_is_gone_is_told_by_its_offsets(source):
 
 def test_members_are_told(source):
     source.states["billing"] = "Stable"
-    with pytest.raises(GroupBusy, match=r"billing has members \(its state is Stable\); what it consumes from now on"):
+    told = r"billing has members \(its state is Stable\): client till-7 on 10\.0\.0\.7; what it consumes from now on"
+    with pytest.raises(GroupBusy, match=told):
         SourceWatch(ONPREM, PLAN, "fail").before(ALL)
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.producers import Writer
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import still_written
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import write_watch
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.write_watch import WriteWatch
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
@@ -42,7 +43,7 @@ def watch(monkeypatch):
 
         monkeypatch.setattr(write_watch.positions, "partition_bounds", bounds)
         monkeypatch.setattr(
-            write_watch.producers,
+            still_written.producers,
             "last_writers",
             lambda _connection, partitions: {
                 at: (Writer(7, NOON + at.partition), Writer(8, NOON - 1000, "shop"), Writer(9, NOON - 10**6))

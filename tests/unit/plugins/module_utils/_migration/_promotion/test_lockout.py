@@ -6,7 +6,10 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.lockout import check_lockout
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.lockout import (
+    check_first_acls,
+    check_lockout,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
@@ -52,3 +55,16 @@ def test_an_acl_that_locks_others_out_is_refused_or_told(added, there, is_open, 
         check_lockout([added], there, is_open, OnLockout.FAIL, "cloud")
     assert refused.value.kind is FailureKind.ACL_LOCKOUT
     assert str(added) in str(refused.value) and str(added) in str(told[0])
+
+
+@pytest.mark.parametrize(
+    ("there", "is_open", "locks"), [([], True, True), ([], False, False), ([acl("orders")], True, False)]
+)
+def test_a_fence_may_deny_everybody_but_is_no_first_acl_unasked(there, is_open, locks):
+    denied = [acl("orders", "DENY", "User:*")]
+    told = check_first_acls(denied, there, is_open, OnLockout.ADD, "onprem")
+    assert [note.kind for note in told] == [NoteKind.ACL_LOCKOUT] * locks
+    if locks:
+        with pytest.raises(Refused, match="First grant what the other clients") as refused:
+            check_first_acls(denied, there, is_open, OnLockout.FAIL, "onprem")
+        assert refused.value.kind is FailureKind.ACL_LOCKOUT

@@ -81,7 +81,7 @@ class Reader(html.parser.HTMLParser):
 
 def test_the_totals_are_those_of_the_plan_the_report_and_the_receipt():
     total = told(texts_of(ENTRIES, committed=True)).totals
-    assert (total.groups, total.partitions, total.repeats, total.verified, total.skipped) == (2, 5, 66, 3, 0)
+    assert (total.groups, total.partitions, total.repeats.records, total.verified, total.skipped) == (2, 5, 66, 3, 0)
     assert {verdict.value: count for verdict, count in total.verdicts.items()} == {
         "exact": 2,
         "safe": 1,
@@ -94,7 +94,7 @@ def test_the_totals_are_those_of_the_plan_the_report_and_the_receipt():
 
 def test_what_is_blocked_comes_first_with_reason_and_remedy():
     blocked, safe, uncommitted = told(texts_of(ENTRIES)).exceptions
-    assert (blocked.verdict, blocked.reason, safe.verdict, safe.repeats) == (
+    assert (blocked.verdict, blocked.reason, safe.verdict, safe.repeats.records) == (
         Verdict.BLOCKED,
         "destination_lags",
         Verdict.SAFE,
@@ -452,7 +452,7 @@ def test_offsets_without_a_record_to_compare_are_verified_only_if_the_logs_were_
 
 
 @pytest.mark.parametrize(
-    ("lost", "text"), [((1500, 0), "1,500"), ((20, None), "at least 20"), ((0, None), "not counted")]
+    ("lost", "text"), [((1500, 0), "1,500"), ((20, None), "20, not counted in 1"), ((0, None), "not counted")]
 )
 def test_records_that_are_lost_are_in_the_totals(lost, text):
     pairs = zip(ENTRIES[:2], lost, strict=True)
@@ -472,6 +472,9 @@ def test_records_that_may_be_absent_are_in_the_totals():
     assert "| records absent at the destination | 1,760 |" in markdown(story)
     assert "<strong>1,760</strong> <span>records absent at the destination</span>" in html_page(story)
     assert "absent" not in markdown(told(texts_of(ENTRIES[:2])))
+    # What only the records beside the offsets tell is not all.
+    story = told(verified(texts_of(ENTRIES[:2]), method="anchors", complete=False, absent=3))
+    assert "| records absent at the destination | at least 3 |" in markdown(story)
 
 
 MAILING = tuple(entry("mailing", "events", number) for number in range(6))

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Use case: what has become of every group that the directories of migrations know? Reads both clusters, writes nothing."""
+
+from __future__ import annotations
+
+import functools
+import time
+import typing as t
+
+from ..._control import clusters, groups, positions, topics
+from ..._control.admin_client import DEADLINE_SECONDS
+from ..._control.configs import broker_number
+from ..._model import migration_status
+from ..._model.background import at_once
+from ..._model.cluster_identity import ClusterIdentity
+from ..._model.connection import Connection
+from ..._model.errors import NotAuthorized
+from ..._model.migration_status import DirectoryFiles, GroupFiles, GroupStatus, WayBack
+from ..._model.notes import Note, NoteKind
+from ..._model.progress import first_of
+from ..._model.records import TopicPartition
+from ..file_clusters import check_same
+from ..still_written import Ends, StillWritten, grown_topics
+
+_NAMED = 5
+_REMEDY = "connect to the clusters of this migration, or leave its directory out"
+
+
+class MigrationStatus(t.NamedTuple):
+    """groups: those that need somebody first. still_written: the topics at the source that have grown meanwhile."""
+
+    groups: list[GroupStatus]
+    still_written: list[StillWritten]
+    notes: list[Note]
+
+
+def look_at_status(
+    directories: t.Sequence[DirectoryFiles], source: Connection, destination: Connection, pause: float
+) -> MigrationStatus:
+    """pause: seconds between two readings of the log ends at the source, at least.
+
+    Raises Refused for files of other clusters, NotAuthorized, and ConnectionFailed for a cluster that does not answer.
+    """
+    _check_clusters(directories, source, destination)
+    known, notes = _newest(directories)
+    wanted = {partition for its in known for _group, partition in its.source}
+    begun, before = time.monotonic(), _ends(source, wanted)
+    at_source, at_destination = at_once(
+        lambda: _read(source, {group for its in known for group in its.source_groups}),
+        lambda: _read(destination, {its.group for its in known}),
+    )
+    destination_ends = _ends(destination, {partition for its in known for partition in its.partitions})
+    ways, unknown = _ways_back(known, source, {partition.topic for partition in before})
+    time.sleep(max(0.0, begun + pause - time.monotonic()))
+    now = _ends(source, wanted)
+    found = [
+        migration_status.assess(its, (at_source, at_destination), (now, destination_ends), way)
+        for its, way in zip(known, ways, strict=True)
+    ]
+    return MigrationStatus(migration_status.in_order(found), grown_topics(source, before, now), [*notes, *unknown])
+
+
+def _read(connection: Connection, names: t.Collection[str]) -> migration_status.Readings:
+    """A group with an open transaction is where it was before it: nobody waits."""
+    return groups.read_groups(connection, sorted(names), stable=False)
+
+
+def _ends(connection: Connection, partitions: t.Collection[TopicPartition]) -> Ends:
+    """Of the partitions that exist and are served."""
+    if not partitions:
+        return {}
+    _cluster, bounds = positions.bounds_as_far_as_known(connection, partitions, DEADLINE_SECONDS)
+    return {where: its.high_watermark for where, its in bounds.items()}
+
+
+def _check_clusters(directories: t.Sequence[DirectoryFiles], source: Connection, destination: Connection) -> None:
+    """Raise Refused for the first file of another cluster. Each cluster is asked once for the topics of all files."""
+    noted: tuple[list[tuple[str, ClusterIdentity]], list[tuple[str, ClusterIdentity]]] = ([], [])
+    for its in directories:
+        if its.plan is not None:
+            noted[0].append((f"plan in {its.directory}", its.plan.source_identity))
+            noted[1].append((f"plan in {its.directory}", its.plan.destination_identity))
+        if its.receipt is not None:
+            noted[1].append((f"receipt in {its.directory}", its.receipt.identity))
+        if its.returned is not None:
+            noted[0].append((f"receipt of the return in {its.directory}", its.returned.identity))
+    found = at_once(
+        functools.partial(clusters.identify, source, _topics(noted[0])),
+        functools.partial(clusters.identify, destination, _topics(noted[1])),
+    )
+    for connection, files, cluster in zip((source, destination), noted, found, strict=True):
+        for name, identity in files:
+            check_same(name, identity, cluster, connection, _REMEDY)
+
+
+def _topics(noted: t.Iterable[tuple[str, ClusterIdentity]]) -> set[str]:
+    return {topic for _file, identity in noted for topic in identity.traits.topic_ids}
+
+
+def _newest(directories: t.Sequence[DirectoryFiles]) -> tuple[list[GroupFiles], list[Note]]:
+    """Every group once, as the directory knows it that has committed it last; a note where several know one."""
+    known: dict[str, list[GroupFiles]] = {}
+    for files in directories:
+        for its in migration_status.groups_of(files):
+            known.setdefault(its.group, []).append(its)
+    several = {group: its for group, its in known.items() if len(its) > 1}
+    notes = []
+    if several:
+        shown = [f"{group} ({' and '.join(each.directory for each in its)})" for group, its in sorted(several.items())]
+        text = (
+            f"Several directories know {first_of(shown, _NAMED)}. The one counts that has committed the group last. A rollback "
+            "from the other one restores what that one has found."
+        )
+        notes.append(Note(NoteKind.SEVERAL_DIRECTORIES, text))
+    newest = [max(its, key=lambda each: (bool(each.written), each.committed_at or 0)) for its in known.values()]
+    return newest, notes
+
+
+def _ways_back(
+    known: t.Sequence[GroupFiles], source: Connection, existing: t.Collection[str]
+) -> tuple[list[WayBack], list[Note]]:
+    minutes = broker_number(source, "offsets.retention.minutes")
+    notes = []
+    try:
+        settings = topics.topic_settings(source, existing)
+        retention = {name: its.retention_ms / 1000 for name, its in settings.items() if its.retention_ms is not None}
+    except NotAuthorized as exc:
+        retention = {}
+        notes.append(Note(NoteKind.RETENTION_UNKNOWN, f"Nobody knows until when groups can be returned: {exc}"))
+    ways = []
+    for its in known:
+        shortest = min((retention[at.topic] for _group, at in its.source if at.topic in retention), default=None)
+        since = its.committed_at
+        ways.append(
+            WayBack(
+                None if since is None or minutes is None else since + 60 * minutes,
+                None if since is None or shortest is None else since + shortest,
+            )
+        )
+    return ways, notes

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Use case: producers must not write to topics of a cluster any more, by ACLs that deny it.
+
+An ACL that denies something wins over every one that allows it, so one for User:* has no exceptions but super users, who
+need no ACL: org.apache.kafka.metadata.authorizer.StandardAuthorizerData.
+"""
+
+from __future__ import annotations
+
+import time
+import typing as t
+
+from ..._control import positions, topics
+from ..._control.acl_requests import list_acls
+from ..._model.acls import DENY, EVERY, LITERAL, TOPIC, Acl, is_principal
+from ..._model.connection import Connection
+from ..._model.errors import InvalidInput, Refused
+from ..._model.failure_kinds import FailureKind
+from ..._model.mapping import Mapping
+from ..._model.notes import Note, NoteKind
+from ..._model.option_names import option_name
+from ..._model.policies import OnStillWritten
+from ..._model.progress import first_of
+from ..._model.promotion import OnLockout, check_selection
+from ..._model.records import TopicPartition
+from ..._model.selection import Selection
+from ..._model.topic_plan import ADD, AclChange, TopicPlan
+from ..._model.topic_receipt import PromotionReceipt
+from ..still_written import StillWritten, grown_topics
+from . import lockout, naming, survey, trial
+
+_EVERYBODY = f"User:{EVERY}"
+_LOOKS = 3  # what was on its way when the fence was made comes to its end before the last look
+_NAMED = 5
+
+
+class FenceOptions(t.NamedTuple):
+    """principals: who must not write. read_principals: who must not read, which is never everybody."""
+
+    principals: tuple[str, ...]
+    read_principals: tuple[str, ...]
+    on_lockout: OnLockout
+
+    def check(self, connection: Connection) -> None:
+        """Raise InvalidInput for options that cannot be meant."""
+        for option, names in (("principals", self.principals), ("read_principals", self.read_principals)):
+            for name in names:
+                if not is_principal(name):
+                    raise InvalidInput(
+                        f"{option_name(option)}: {name!r} is no principal",
+                        remedy="give it with its type, such as User:billing",
+                    )
+        if not self.principals and not self.read_principals:
+            raise InvalidInput(
+                f"{option_name('principals')} is empty",
+                remedy=f"name who must not write; {_EVERYBODY} means everybody",
+                kind=FailureKind.NOTHING_SELECTED,
+            )
+        if _EVERYBODY in self.read_principals:
+            raise InvalidInput(
+                f"{option_name('read_principals')} has {_EVERYBODY}",
+                why="the replication tool and the migration read these topics",
+                remedy="name the principals that must not read",
+            )
+        own = f"User:{connection.sasl_username}"
+        if connection.sasl_username and own in self.read_principals:
+            raise InvalidInput(
+                f"{option_name('read_principals')} has {own}, the user of this run",
+                why="the migration reads these topics with it",
+                remedy=f"take it out of {option_name('read_principals')}",
+            )
+
+
+def plan_fence(
+    cluster: Connection, selection: Selection, options: FenceOptions, receipt: PromotionReceipt
+) -> tuple[TopicPlan, list[str], list[Note]]:
+    """The ACLs that are missing, the selected topics, and notes. Nothing is written.
+
+    Raises NotFound for topics that do not exist, and Refused for a cluster without an authorizer, and for ACLs that lock out
+    clients whom they do not name.
+    """
+    check_selection(selection)
+    options.check(cluster)
+    selected = naming.pairs(selection, Mapping(), topics.list_topics(cluster), str(cluster))
+    names = sorted(selected.names)
+    existing = list_acls(cluster)
+    wanted = [*_denied(names, options.principals, "WRITE"), *_denied(names, options.read_principals, "READ")]
+    added = [acl for acl in wanted if acl not in existing]
+    is_open = bool(added) and survey.may_be_open(cluster)
+    notes = list(selected.notes)
+    others = [acl for acl in wanted if acl in existing and acl not in receipt.acls]
+    if others:
+        text = f"Somebody else has denied this already, and lifting this fence leaves it: {_shown(others)}."
+        notes.append(Note(NoteKind.ACL_CHANGED, text))
+    notes += lockout.check_first_acls(added, existing, is_open, options.on_lockout, str(cluster))
+    cluster_id = topics.cluster_id(cluster)
+    plan = TopicPlan(cluster_id, cluster_id, acls=tuple(AclChange(acl, ADD) for acl in sorted(added)))
+    trial.check(cluster, plan)
+    return plan, names, notes
+
+
+def look_beyond(cluster: Connection, names: t.Collection[str], seconds: float) -> list[StillWritten]:
+    """The topics that still grow despite the fence, between two looks that are so many seconds apart."""
+    counts = topics.partition_counts(cluster, names)
+    where = [TopicPartition(name, number) for name, count in counts.items() for number in range(count)]
+    found: list[StillWritten] = []
+    before = _ends(cluster, where)
+    for _look in range(_LOOKS):
+        time.sleep(seconds)
+        now = _ends(cluster, where)
+        found = grown_topics(cluster, before, now)
+        if not found:
+            break
+        before = now
+    return found
+
+
+def told(cluster: Connection, passing: t.Sequence[StillWritten], policy: OnStillWritten) -> list[Note]:
+    """Who passes by, as a note; with fail, raises Refused."""
+    if not passing:
+        return []
+    what = f"producers still write despite the fence: {'; '.join(map(str, passing))}"
+    why = "super users ignore ACLs, and a transaction that was open before ends with a record of its own"
+    if policy == OnStillWritten.FAIL:
+        raise Refused(
+            what,
+            cluster=str(cluster),
+            topic=passing[0].topic,
+            why=why,
+            remedy="stop these producers, or lift the fence; or "
+            f"set {option_name('on_still_written')} to note if they may go on",
+            kind=FailureKind.STILL_WRITTEN,
+        )
+    return [Note(NoteKind.STILL_WRITTEN, f"{what[0].upper()}{what[1:]}, because {why}.")]
+
+
+def left_standing(cluster: Connection, names: t.Collection[str], receipt: PromotionReceipt) -> list[Note]:
+    """A note of what denies writing to these topics and is not in the receipt by which the fence is lifted."""
+    wanted = frozenset(names)
+    others = [
+        acl
+        for acl in list_acls(cluster)
+        if acl.permission == DENY and acl.operation == "WRITE" and acl.name in wanted and acl not in receipt.acls
+    ]
+    if not others:
+        return []
+    text = f"This fence has not made, and so leaves: {_shown(sorted(others))}."
+    return [Note(NoteKind.ACL_CHANGED, text)]
+
+
+def _denied(names: t.Iterable[str], principals: t.Sequence[str], operation: str) -> list[Acl]:
+    return [Acl(TOPIC, name, LITERAL, who, EVERY, operation, DENY) for name in names for who in principals]
+
+
+def _ends(cluster: Connection, where: t.Collection[TopicPartition]) -> dict[TopicPartition, int]:
+    return {each: its.high_watermark for each, its in positions.partition_bounds(cluster, where).items()}
+
+
+def _shown(acls: t.Sequence[Acl]) -> str:
+    return first_of([str(acl) for acl in acls], _NAMED)

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Which topics have grown between two readings of their log ends, and who has written that, as far as brokers tell."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._control import producers
+from .._control.producers import Writer
+from .._model.connection import Connection
+from .._model.documents import utc_text
+from .._model.progress import counted, first_of
+from .._model.records import TopicPartition
+
+_NAMED = 3  # producers that a line names
+_RECENT = 60_000  # milliseconds before the last record: who has not written since then may have stopped long ago
+
+Ends = dict[TopicPartition, int]
+
+
+class StillWritten(t.NamedTuple):
+    """A topic that has grown between two readings. records: by how many offsets. writers: those that brokers know.
+
+    last: the timestamp of the last record of these, in milliseconds since the epoch; None where no broker tells.
+    """
+
+    topic: str
+    records: int
+    writers: tuple[Writer, ...]
+
+    @property
+    def last(self) -> int | None:
+        """When the last of these records was written, as its producer says."""
+        return self.writers[0].last if self.writers else None
+
+    def row(self) -> dict[str, t.Any]:
+        """The topic as modules return it."""
+        producers = [writer._asdict() for writer in self.writers]
+        return {"topic": self.topic, "records": self.records, "last": self.last, "producers": producers}
+
+    def __str__(self) -> str:
+        names = [writer.transactional_id or f"producer id {writer.producer_id}" for writer in self.writers]
+        by = f", last at {utc_text(self.last / 1000)} by {first_of(names, _NAMED)}" if self.last is not None else ""
+        return f"{self.topic}: {counted(self.records, 'record')}{by}"
+
+
+def grown_topics(connection: Connection, before: Ends, now: Ends) -> list[StillWritten]:
+    """The topics whose logs end later in the second reading, by name. Partitions that one of them lacks do not count.
+
+    Raises as producers.last_writers() does.
+    """
+    more = {where: end - before[where] for where, end in now.items() if end > before.get(where, end)}
+    writers = producers.last_writers(connection, more) if more else {}
+    return [_topic(topic, more, writers) for topic in sorted({where.topic for where in more})]
+
+
+def _topic(
+    topic: str, more: t.Mapping[TopicPartition, int], writers: t.Mapping[TopicPartition, t.Sequence[Writer]]
+) -> StillWritten:
+    """What has come to a topic. Of a producer that writes to several partitions, the last write counts."""
+    last: dict[int, Writer] = {}
+    for writer in (each for where, its in writers.items() if where.topic == topic for each in its):
+        if writer.producer_id not in last or writer.last > last[writer.producer_id].last:
+            last[writer.producer_id] = writer
+    newest = max((writer.last for writer in last.values()), default=0)
+    recent = (writer for writer in last.values() if writer.last >= newest - _RECENT)
+    in_order = sorted(recent, key=lambda writer: (-writer.last, writer.producer_id))
+    return StillWritten(topic, sum(its for where, its in more.items() if where.topic == topic), tuple(in_order))

@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What has become of each migrated group, from the files of its migration and from what both clusters say now. Pure."""
+
+from __future__ import annotations
+
+import collections
+import enum
+import typing as t
+
+from .documents import utc_text
+from .group_state import GroupReading
+from .plan import Plan
+from .receipt import Receipt, ReceiptEntry
+from .records import TopicPartition
+from .visible_text import visible
+
+Readings = t.Mapping[str, GroupReading]
+
+
+class GroupState(enum.StrEnum):
+    """What has become of a group. What needs somebody first comes first."""
+
+    AT_SOURCE = "consuming_at_source"
+    MOVED = "moved"
+    NOT_STARTED = "not_started"
+    COMMITTED = "committed"
+    PLANNED = "planned"
+    ROLLED_BACK = "rolled_back"
+    RETURNED = "returned"
+    AT_DESTINATION = "consuming_at_destination"
+
+
+_MIGRATE, _PHASE = "streamshift.kafka.migrate_groups", "-e group_migration_phase"
+NEXT = {
+    GroupState.AT_SOURCE: f"stop the consumers at the source; {_MIGRATE} then moves the group again, from where it has stopped",
+    GroupState.MOVED: f"find out who has committed other offsets; then streamshift.kafka.rollback, and {_MIGRATE}",
+    GroupState.NOT_STARTED: "start the consumers at the destination, or streamshift.kafka.rollback",
+    GroupState.COMMITTED: f"stop the consumers at the source, and {_MIGRATE} {_PHASE}=cut_over",
+    GroupState.PLANNED: f"look at the plan, and {_MIGRATE} {_PHASE}=apply",
+    GroupState.ROLLED_BACK: f"start the consumers at the source, or {_MIGRATE}",
+    GroupState.RETURNED: f"start the consumers at the source, or {_MIGRATE}",
+    GroupState.AT_DESTINATION: "nothing; the way back is streamshift.kafka.return_groups",
+}
+
+
+class DirectoryFiles(t.NamedTuple):
+    """The files in one directory. returned: the receipt of the return.
+
+    synced: the destination's groups that the last round has synced. synced_until: when it ended, as Unix time.
+    """
+
+    directory: str
+    plan: Plan | None
+    receipt: Receipt | None
+    returned: Receipt | None
+    synced: frozenset[str] = frozenset()
+    synced_until: float = 0.0
+
+
+class GroupFiles(t.NamedTuple):
+    """What one directory knows of one group of the destination. is_synced: by rounds, and not cut over since.
+
+    written: the receipt's entries that are not rolled back. returned: entries of the return's receipt, of groups at the source.
+    source: what the group's partitions are made of, each with the committed offset that the plan rests on, None if unknown.
+    """
+
+    group: str
+    directory: str
+    is_rolled_back: bool
+    is_synced: bool
+    written: tuple[ReceiptEntry, ...]
+    returned: tuple[ReceiptEntry, ...]
+    source: dict[tuple[str, TopicPartition], int | None]
+    partitions: frozenset[TopicPartition]
+
+    @property
+    def source_groups(self) -> list[str]:
+        """The groups at the source, by name."""
+        return sorted({group for group, _partition in self.source})
+
+    @property
+    def committed_at(self) -> int | None:
+        """When the group was last committed at the destination, as Unix time; None where it is not, or nobody has noted it."""
+        return _last(self.written)
+
+    @property
+    def is_returned(self) -> bool:
+        """Has a return moved the group since it was committed?"""
+        return bool(self.returned) and (_last(self.returned) or 0) >= (self.committed_at or 0)
+
+
+class WayBack(t.NamedTuple):
+    """Until when a way back is possible, as Unix time. None: it does not end, or nobody knows.
+
+    rollback: when brokers may delete the committed offsets at the source. returning: when all records have expired that were at
+    the source when the group was committed.
+    """
+
+    rollback: float | None = None
+    returning: float | None = None
+
+
+class GroupStatus(t.NamedTuple):
+    """One group of the destination. moved: partitions whose committed offset the receipt does not explain. lags in offsets.
+
+    A lag is None where no partition has a committed offset.
+    """
+
+    files: GroupFiles
+    state: GroupState
+    in_use_at_source: bool
+    in_use_at_destination: bool
+    source_lag: int | None
+    destination_lag: int | None
+    moved: int
+    way_back: WayBack
+
+    def row(self) -> dict[str, t.Any]:
+        """The group as the module returns it, and as the status file has it."""
+        its = self.files
+        return {
+            "group": its.group,
+            "state": self.state.value,
+            "directory": its.directory,
+            "source_groups": its.source_groups,
+            "in_use_at_source": self.in_use_at_source,
+            "in_use_at_destination": self.in_use_at_destination,
+            "source_lag": self.source_lag,
+            "destination_lag": self.destination_lag,
+            "partitions": len(its.partitions),
+            "committed": len(its.written),
+            "moved": self.moved,
+            "committed_at": _utc(its.committed_at),
+            "rollback_until": _utc(self.way_back.rollback),
+            "return_until": _utc(self.way_back.returning),
+            "next": NEXT[self.state],
+        }
+
+
+def groups_of(files: DirectoryFiles) -> list[GroupFiles]:
+    """What a directory knows of each group, by name. A group that no run has committed is only in the plan."""
+    written: dict[str, list[ReceiptEntry]] = collections.defaultdict(list)
+    for line in files.receipt.entries if files.receipt else ():
+        written[line.group].append(line)
+    returned: dict[str, list[ReceiptEntry]] = collections.defaultdict(list)
+    for line in files.returned.entries if files.returned else ():
+        for group in {origin.group for origin in line.origins}:
+            returned[group].append(line)
+    source: dict[str, dict[tuple[str, TopicPartition], int | None]] = collections.defaultdict(dict)
+    partitions: dict[str, set[TopicPartition]] = collections.defaultdict(set)
+    for group, lines in written.items():
+        for line in lines:
+            source[group].update(dict.fromkeys(line.source))
+            partitions[group].add(line.partition)
+    for entry in files.plan.entries if files.plan else ():
+        source[entry.group].update({(at.group, at.partition): at.offset for at in entry.source})
+        partitions[entry.group].add(entry.partition)
+    return [
+        GroupFiles(
+            group,
+            files.directory,
+            bool(written[group]) and all(line.written is None for line in written[group]),
+            group in files.synced and (_last(written[group]) or 0) <= files.synced_until,
+            tuple(line for line in written[group] if line.written is not None),
+            tuple(line for line in returned[group] if line.written is not None),
+            source[group],
+            frozenset(partitions[group]),
+        )
+        for group in sorted(source)
+    ]
+
+
+def assess(
+    files: GroupFiles,
+    readings: tuple[Readings, Readings],
+    ends: tuple[t.Mapping[TopicPartition, int], t.Mapping[TopicPartition, int]],
+    way_back: WayBack,
+) -> GroupStatus:
+    """What has become of a group. readings, ends: the groups now, and the ends of the logs, of source and destination."""
+    at_source, reading = readings[0], readings[1][files.group]
+    used_at_source = any(at_source[group].has_members for group in files.source_groups)
+    if files.is_returned:
+        lines = [(line, at_source[line.group]) for line in files.returned]
+    else:
+        lines = [(line, reading) for line in files.written]
+    moved = sum(not line.explains(where.offsets.get(line.partition)) for line, where in lines)
+    consumed = any(_has_consumed(line, reading) for line in files.written)
+    went_on = any(
+        offset is not None and (now := at_source[group].offsets.get(partition)) is not None and now.offset > offset
+        for (group, partition), offset in files.source.items()
+    )
+    return GroupStatus(
+        files,
+        _state(files, used_at_source, reading.has_members or consumed, bool(moved), went_on),
+        used_at_source,
+        reading.has_members,
+        _lag(((at_source[group], partition) for group, partition in files.source), ends[0]),
+        _lag(((reading, partition) for partition in files.partitions), ends[1]),
+        moved,
+        WayBack() if files.is_returned or not files.written else way_back._replace(**_in_use(used_at_source)),
+    )
+
+
+def _in_use(used_at_source: bool) -> dict[str, None]:
+    """Brokers keep the committed offsets of a group that has members."""
+    return {"rollback": None} if used_at_source else {}
+
+
+def _state(files: GroupFiles, used_at_source: bool, consumed: bool, moved: bool, went_on: bool) -> GroupState:
+    if not files.written:
+        return GroupState.ROLLED_BACK if files.is_rolled_back else GroupState.PLANNED
+    if files.is_returned:
+        return GroupState.MOVED if moved else GroupState.RETURNED
+    if files.is_synced and not consumed:
+        return GroupState.MOVED if moved else GroupState.COMMITTED
+    if used_at_source:
+        return GroupState.AT_SOURCE
+    if moved:
+        return GroupState.MOVED
+    if consumed:
+        return GroupState.AT_DESTINATION
+    return GroupState.AT_SOURCE if went_on else GroupState.NOT_STARTED
+
+
+def _has_consumed(line: ReceiptEntry, reading: GroupReading) -> bool:
+    now = reading.offsets.get(line.partition)
+    return now is not None and line.written is not None and line.explains(now) and now.offset > line.written.offset
+
+
+def _lag(where: t.Iterable[tuple[GroupReading, TopicPartition]], ends: t.Mapping[TopicPartition, int]) -> int | None:
+    lags = [
+        max(0, ends[partition] - now.offset)
+        for reading, partition in where
+        if partition in ends and (now := reading.offsets.get(partition)) is not None
+    ]
+    return sum(lags) if lags else None
+
+
+def _last(lines: t.Iterable[ReceiptEntry]) -> int | None:
+    return max((line.time for line in lines if line.time is not None), default=None)
+
+
+def _utc(time: float | None) -> str | None:
+    return None if time is None else utc_text(time)
+
+
+def in_order(groups: t.Iterable[GroupStatus]) -> list[GroupStatus]:
+    """Those that need somebody first."""
+    order = list(GroupState)
+    return sorted(groups, key=lambda group: (order.index(group.state), group.files.group))
+
+
+def status_table(groups: t.Sequence[GroupStatus]) -> list[str]:
+    """A header, and a line for each group in columns. A lag with * is of a group that has members there."""
+    rows: list[tuple[str, ...]] = [
+        ("group", "state", "source lag", "destination lag", "roll back until", "return until")
+    ]
+    for group in groups:
+        lags = ((group.source_lag, group.in_use_at_source), (group.destination_lag, group.in_use_at_destination))
+        ways = [_utc(time) or "-" for time in group.way_back]
+        rows.append(
+            (
+                visible(group.files.group),
+                group.state.value,
+                *(("-" if lag is None else f"{lag:,}") + "*" * used for lag, used in lags),
+                *ways,
+            )
+        )
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def next_lines(groups: t.Iterable[GroupStatus], named: int = 5) -> list[str]:
+    """For each state that occurs, how many groups it has, and what is next for them."""
+    by_state: dict[GroupState, list[str]] = collections.defaultdict(list)
+    for group in groups:
+        by_state[group.state].append(visible(group.files.group))
+    lines = []
+    for state in GroupState:
+        if names := by_state[state]:
+            more = f" and {len(names) - named} more" if names[named:] else ""
+            lines.append(f"{len(names)} {state.value} ({', '.join(names[:named])}{more}): {NEXT[state]}.")
+    return lines

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Waves: which groups each of them selects, and which groups are in none, in several, or no longer there. Pure."""
+
+from __future__ import annotations
+
+import collections
+import typing as t
+
+from .errors import InvalidInput
+from .failure_kinds import FailureKind
+from .option_names import option_name
+from .progress import counted, first_of
+from .selection import Selection
+from .visible_text import visible
+
+_NAMED = 10
+_OPEN = "open"  # what no migration knows
+
+
+class Wave(t.NamedTuple):
+    """name: of its file of variables. selection: of groups. directory: of its migration; None where nobody has named it."""
+
+    name: str
+    selection: Selection
+    directory: str | None = None
+
+
+class WaveGroups(t.NamedTuple):
+    """groups: of each wave, those that exist, by name. gone: of each wave, those that it names and that do not.
+
+    in_none: the groups that no wave selects. in_several: the waves of each group that more than one selects.
+    """
+
+    groups: dict[str, list[str]]
+    gone: dict[str, list[str]]
+    in_none: list[str]
+    in_several: dict[str, list[str]]
+
+
+def waves_from(rows: t.Iterable[t.Mapping[str, t.Any]]) -> list[Wave]:
+    """The waves that the option describes.
+
+    Raises InvalidInput for a wave without groups, for one that names a group twice, and for two of one name.
+    """
+    made: list[Wave] = []
+    for row in rows:
+        name, groups = row["name"], row.get("groups") or []
+        excluded = row.get("exclude_group_patterns")
+        wave = Wave(
+            name,
+            Selection(
+                groups=tuple(groups),
+                group_patterns=tuple(row.get("group_patterns") or ()),
+                exclude_group_patterns=None if excluded is None else tuple(excluded),
+            ),
+            row.get("directory"),
+        )
+        twice = [group for group, count in collections.Counter(groups).items() if count > 1]
+        if name in {each.name for each in made}:
+            _refuse(name, "is there twice", "give each file of a wave another name")
+        if twice:
+            _refuse(name, f"names the group {visible(twice[0])} twice", "remove one of them")
+        if not wave.selection.groups and not wave.selection.group_patterns:
+            _refuse(name, "selects no group", "name groups or patterns in its file, or leave the file out")
+        wave.selection.check_words()
+        made.append(wave)
+    return made
+
+
+def _refuse(name: str, what: str, remedy: str) -> t.NoReturn:
+    raise InvalidInput(
+        f"{option_name('waves')}: the wave {name} {what}", remedy=remedy, kind=FailureKind.INVALID_OPTION
+    )
+
+
+def sort_groups(waves: t.Sequence[Wave], existing: t.Collection[str]) -> WaveGroups:
+    """Which of the existing groups each wave selects. Groups that every selection leaves out by default are in no list."""
+    groups: dict[str, list[str]] = {}
+    gone: dict[str, list[str]] = {}
+    waves_of: dict[str, list[str]] = collections.defaultdict(list)
+    known = frozenset(existing)
+    for wave in waves:
+        names = wave.selection.select_groups(known).names
+        groups[wave.name] = [name for name in names if name in known]
+        gone[wave.name] = [name for name in names if name not in known]
+        for name in groups[wave.name]:
+            waves_of[name].append(wave.name)
+    wanted = Selection(group_patterns=(".*",)).select_groups(known).names
+    return WaveGroups(
+        groups,
+        gone,
+        [name for name in wanted if name not in waves_of] if waves else [],
+        {name: its for name, its in sorted(waves_of.items()) if len(its) > 1},
+    )
+
+
+def wave_results(found: WaveGroups, states: t.Mapping[str, str] | None = None) -> dict[str, t.Any]:
+    """The waves as a module returns them. states: of groups at the source, None where nobody has looked."""
+    rows: list[dict[str, t.Any]] = [
+        {"wave": wave, "groups": names, "gone": found.gone[wave]} for wave, names in found.groups.items()
+    ]
+    if states is not None:
+        for row in rows:
+            its = collections.Counter(states.get(name, _OPEN) for name in row["groups"])
+            row["states"] = dict(sorted(its.items()))
+    return {"waves": rows, "in_no_wave": found.in_none, "in_several_waves": found.in_several}
+
+
+def wave_lines(found: WaveGroups, states: t.Mapping[str, str] | None = None) -> list[str]:
+    """A line for each wave, with how far it is where states are given, and what is wrong with them together."""
+    lines = []
+    for row in wave_results(found, states)["waves"]:
+        far = ", ".join(f"{number} {state}" for state, number in row.get("states", {}).items())
+        lines.append(f"wave {row['wave']}: {counted(len(row['groups']), 'group')}{f': {far}' if far else ''}")
+        if row["gone"]:
+            lines.append(f"wave {row['wave']} names groups that are not there: {_first(row['gone'])}")
+    several = [f"{visible(name)} ({', '.join(its)})" for name, its in found.in_several.items()]
+    if several:
+        lines.append(f"in several waves: {first_of(several, _NAMED)}")
+    if found.in_none:
+        lines.append(f"in no wave: {_first(found.in_none)}")
+    return lines
+
+
+def _first(names: t.Sequence[str]) -> str:
+    return first_of([visible(name) for name in names], _NAMED)

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""The status of migrations: reads their directories, and says, returns and writes what has become of their groups."""
+
+from __future__ import annotations
+
+import collections
+import os
+import time
+import typing as t
+
+from .._control.groups import list_groups
+from .._migration._committing.look_at_status import look_at_status
+from .._model import documents, metrics, plan, receipt, status, waves
+from .._model.connection import Connection
+from .._model.documents import utc_text
+from .._model.errors import InvalidFile
+from .._model.failure_kinds import FailureKind
+from .._model.migration_status import DirectoryFiles, next_lines, status_table
+from .._model.option_names import option_name
+from . import files
+from .masking import Module
+from .note_results import warned
+
+KIND = "migration-status"
+_ROUNDS = "sync"  # the phase after which groups are committed, and go on at the source
+_METRICS_MODE = 0o644  # the node exporter is another user
+
+
+def status_result(module: Module, source: Connection, destination: Connection) -> dict[str, t.Any]:
+    """The result for the option directories. Raises InvalidFile and InvalidInput before a cluster is asked."""
+    params = module.params
+    asked = waves.waves_from(params["waves"])
+    _check_output(params["status"])
+    named = [os.path.abspath(path) for path in params["directories"]]
+    begun = [os.path.abspath(wave.directory) for wave in asked if wave.directory is not None]
+    directories = [_read(path) for path in dict.fromkeys([*named, *filter(_has_begun, begun)])]
+    found = look_at_status(directories, source, destination, params["idle_wait"])
+    rows = [group.row() for group in found.groups]
+    states = {name: row["state"] for row in reversed(rows) for name in row["source_groups"]}
+    sorted_waves = waves.sort_groups(asked, _existing(source, states) if asked else ())
+    result = {
+        "groups": rows,
+        "states": dict(collections.Counter(row["state"] for row in rows)),
+        "still_written": [each.row() for each in found.still_written],
+        **waves.wave_results(sorted_waves, states),
+    }
+    _write(module, result, [(each.topic, each.records) for each in found.still_written])
+    lines = [f"still written at the source: {each}" for each in found.still_written]
+    told = waves.wave_lines(sorted_waves, states) if asked else []
+    return {
+        "changed": False,
+        **result,
+        "table": status_table(found.groups),
+        "summary": [*lines, *told, *next_lines(found.groups)],
+        **warned(module, found.notes),
+    }
+
+
+def _existing(source: Connection, known: t.Iterable[str]) -> set[str]:
+    """The groups at the source, and those that a migration has moved: their committed offsets there may have expired."""
+    return {each.group for each in list_groups(source, surely=False)} | set(known)
+
+
+def _has_begun(directory: str) -> bool:
+    return any(os.path.exists(os.path.join(directory, name)) for name in ("plan.json", "receipt.json"))
+
+
+def _read(directory: str) -> DirectoryFiles:
+    """Raises InvalidFile for a directory without a plan and a receipt, and for a damaged file."""
+
+    def load(name: str, parse: t.Callable[[str, str], t.Any]) -> t.Any:
+        path = os.path.join(directory, name)
+        text = files.read(path) if os.path.isdir(directory) else None
+        return None if text is None else parse(text, path)
+
+    made, written = load("plan.json", plan.from_json), load("receipt.json", receipt.from_json)
+    if made is None and written is None:
+        raise InvalidFile(
+            f"there is neither receipt.json nor plan.json in {directory}",
+            why="no run has planned or written anything there, or the files are lost",
+            remedy=f"correct {option_name('directories')}, or leave the directory out",
+            kind=FailureKind.FILE_MISSING,
+        )
+    last = load("status.json", status.from_json)
+    returned = load("return/receipt.json", receipt.from_json)
+    if last is None or last.phase != _ROUNDS:
+        return DirectoryFiles(directory, made, written, returned)
+    return DirectoryFiles(
+        directory, made, written, returned, frozenset(row["group"] for row in last.groups), last.ended
+    )
+
+
+def _check_output(path: str | None) -> None:
+    """Raise InvalidFile where another file is in the place of the status, such as that of a migration's rounds."""
+    text = files.read(path) if path else None
+    if path and text is not None:
+        documents.loads(KIND, text, path)
+
+
+def _write(module: Module, result: dict[str, t.Any], still_written: list[tuple[str, int]]) -> None:
+    params, now = module.params, time.time()
+    if module.check_mode:
+        return
+    if params["status"]:
+        head = {"read": utc_text(now), **{name: its for name, its in result.items() if name != "groups"}}
+        files.write(params["status"], documents.dumps(KIND, head, result["groups"]))
+    if params["metrics"]:
+        text = metrics.status_exposition(result["groups"], still_written, now, params["migration"] or "all")
+        files.write(params["metrics"], text, _METRICS_MODE)

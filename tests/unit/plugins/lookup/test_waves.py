@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""query('streamshift.kafka.waves', 'waves/*.yml'): the files of variables that runs take with -e @FILE."""
+
+from __future__ import annotations
+
+import pytest
+from ansible.errors import AnsibleLookupError
+
+from ansible_collections.streamshift.kafka.plugins.lookup.waves import LookupModule
+
+
+@pytest.fixture
+def look_up(tmp_path):
+    """Write these files beside the inventory, and look them up."""
+
+    def found(*terms, directory="kafka-migrations/all", **texts):
+        (tmp_path / "waves").mkdir(exist_ok=True)
+        for name, text in texts.items():
+            (tmp_path / "waves" / f"{name}.yml").write_text(text)
+        lookup = LookupModule()
+        lookup._load_name = "streamshift.kafka.waves"
+        lookup.set_options = lambda **_given: None
+        lookup.get_option = {"directory": directory}.__getitem__
+        return lookup.run(list(terms or ["waves/*.yml"]), {"inventory_dir": str(tmp_path)})
+
+    return found
+
+
+def test_each_file_is_a_wave_with_its_groups_and_its_directory(look_up, tmp_path):
+    waves = look_up(
+        shop="group_migration_group_patterns: [shop-.*]\ngroup_migration_exclude_group_patterns: [shop-test]",
+        billing="group_migration_groups: [billing]\ngroup_migration_directory: /srv/billing\nother: 1",
+    )
+    assert waves == [
+        {"name": "billing", "groups": ["billing"], "directory": "/srv/billing"},
+        {
+            "name": "shop",
+            "group_patterns": ["shop-.*"],
+            "exclude_group_patterns": ["shop-test"],
+            "directory": str(tmp_path / "kafka-migrations/all"),
+        },
+    ]
+
+
+def test_a_file_that_two_patterns_name_is_one_wave(look_up):
+    waves = look_up("waves/*.yml", "waves/billing.yml", billing="group_migration_groups: [billing]")
+    assert [wave["name"] for wave in waves] == ["billing"]
+
+
+def test_all_that_is_wrong_is_told_at_once(look_up):
+    with pytest.raises(AnsibleLookupError) as failed:
+        look_up(
+            "waves/*.yml",
+            "nowhere/*.yml",
+            empty="",
+            list="[billing]",
+            broken="a: [",
+            misspelt="group_migration_grups: [billing]",
+        )
+    said = str(failed.value)
+    assert "No file is called like nowhere/*.yml" in said
+    assert said.count("has no variables.") == 2
+    assert "broken.yml cannot be read" in said
+    assert "misspelt.yml: group_migration_grups is no variable of the role group_migration." in said
+    assert "misspelt.yml selects no group" in said

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What has become of a group, from the files of its migration and from what both clusters say now."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.migration_status import (
+    NEXT,
+    DirectoryFiles,
+    GroupState,
+    GroupStatus,
+    WayBack,
+    assess,
+    groups_of,
+    in_order,
+    next_lines,
+    status_table,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Origin, Receipt, ReceiptEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
+
+OLD, NEW = TopicPartition("orders", 0), TopicPartition("copy.orders", 0)
+NOON = 1_764_072_000
+PLAN = Plan(
+    "S", "D", "digest", (PlanEntry("billing-new", NEW, 40, Verdict.SAFE, (SourcePosition("billing", OLD, 50),)),)
+)
+
+
+def line(written: int | None = 40, time: int = NOON) -> ReceiptEntry:
+    offset = None if written is None else CommittedOffset(written)
+    return ReceiptEntry("billing-new", NEW, None, offset, offset, (Origin("billing", OLD),), time)
+
+
+def back(written: int | None, time: int) -> ReceiptEntry:
+    offset = None if written is None else CommittedOffset(written)
+    return ReceiptEntry("billing", OLD, CommittedOffset(50), offset, offset, (Origin("billing-new", NEW),), time)
+
+
+def reading(group: str, where: TopicPartition, offset: int | None, used: bool) -> GroupReading:
+    offsets = {} if offset is None else {where: CommittedOffset(offset)}
+    return GroupReading(group, True, "Stable" if used else "Empty", "classic", "consumer", offsets)
+
+
+def look(
+    *lines: ReceiptEntry,
+    old=50,
+    new: int | None = 40,
+    used_old=False,
+    used_new=False,
+    returned=(),
+    plan=PLAN,
+    synced=(),
+) -> GroupStatus:
+    """The status of the one group, whose committed offsets are these now."""
+    files = DirectoryFiles(
+        "/here", plan, Receipt("D", lines) if lines else None, Receipt("S", tuple(returned)), frozenset(synced), NOON
+    )
+    (its,) = groups_of(files)
+    readings = (
+        {"billing": reading("billing", OLD, old, used_old)},
+        {"billing-new": reading("billing-new", NEW, new, used_new)},
+    )
+    return assess(its, readings, ({OLD: 60}, {NEW: 45}), WayBack(NOON + 5.0, NOON + 7.0))
+
+
+@pytest.mark.parametrize(
+    ("state", "lines", "now"),
+    [
+        (GroupState.PLANNED, [], {"new": None}),
+        (GroupState.NOT_STARTED, [line()], {}),
+        (GroupState.COMMITTED, [line()], {"synced": ["billing-new"]}),
+        (GroupState.COMMITTED, [line()], {"synced": ["billing-new"], "used_old": True, "old": 58}),
+        (GroupState.MOVED, [line()], {"synced": ["billing-new"], "new": 39}),
+        (GroupState.NOT_STARTED, [line(time=NOON + 1)], {"synced": ["billing-new"]}),
+        (GroupState.AT_SOURCE, [line()], {"used_old": True}),
+        (GroupState.AT_SOURCE, [line()], {"used_old": True, "used_new": True}),
+        (GroupState.AT_SOURCE, [line()], {"old": 51}),
+        (GroupState.AT_DESTINATION, [line()], {"used_new": True}),
+        (GroupState.AT_DESTINATION, [line()], {"new": 44}),
+        (GroupState.AT_DESTINATION, [line()], {"new": 44, "synced": ["billing-new"]}),
+        (GroupState.MOVED, [line()], {"new": 39}),
+        (GroupState.MOVED, [line()], {"new": None}),
+        (GroupState.MOVED, [line()], {"new": 39, "used_new": True}),
+        (GroupState.ROLLED_BACK, [line(None)], {"new": None}),
+        (GroupState.RETURNED, [line()], {"returned": [back(55, NOON + 9)], "old": 57, "used_old": True}),
+        (GroupState.MOVED, [line()], {"returned": [back(55, NOON + 9)], "old": 54}),
+        # Migrated again after a return, and a return that is rolled back.
+        (GroupState.NOT_STARTED, [line(time=NOON + 20)], {"returned": [back(55, NOON + 9)], "old": 50}),
+        (GroupState.NOT_STARTED, [line()], {"returned": [back(None, NOON + 9)]}),
+    ],
+)
+def test_each_state_is_told_from_the_others(state, lines, now):
+    found = look(*lines, **now)
+    assert found.state is state
+    assert found.row()["next"] == NEXT[state]
+
+
+def test_a_group_knows_its_lags_and_until_when_it_can_go_back():
+    row = look(line()).row()
+    assert (row["source_lag"], row["destination_lag"]) == (10, 5)
+    assert (row["committed_at"], row["rollback_until"]) == ("2025-11-25T12:00:00Z", "2025-11-25T12:00:05Z")
+    assert row["return_until"] == "2025-11-25T12:00:07Z"
+    # Brokers keep the offsets of a group with members; nothing is left to take back of one that was returned.
+    assert look(line(), used_old=True).row()["rollback_until"] is None
+    assert look(line(), returned=[back(55, NOON + 9)], old=55).way_back == WayBack()
+
+
+def test_a_receipt_of_a_wave_is_enough_after_the_plan_of_the_next():
+    (its,) = groups_of(DirectoryFiles("/here", None, Receipt("D", (line(),)), None))
+    assert (its.source_groups, its.partitions) == (["billing"], {NEW})
+
+
+def test_what_needs_somebody_comes_first_on_the_screen():
+    found = in_order([look(line(), used_new=True), look(line(), used_old=True)])
+    table = status_table(found)
+    assert table[0].split("  ")[0] == "group" and len(table) == 3
+    assert table[1].split() == ["billing-new", "consuming_at_source", "10*", "5", "-", "2025-11-25T12:00:07Z"]
+    assert [text.split(" (")[0] for text in next_lines(found)] == [
+        "1 consuming_at_source",
+        "1 consuming_at_destination",
+    ]

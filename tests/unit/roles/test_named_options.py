@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Every option that a message may name is a variable of each role that may show the message.
+
+The code says which options the messages of a module name, so that no remedy has to be listed here, but for those that a role
+never comes to.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.plugin_utils._option_names import IN_PHASE, option_names, variables
+from tests.support.named_options import named_options
+
+ROLES = Path(__file__).parents[3] / "roles"
+MOVING = sorted(
+    path.parent.name for path in ROLES.glob("*/tasks") if path.parent.name not in ("common", "kafka_sandbox")
+)
+
+# Who lacks the option never comes here, because ...
+NEVER_SHOWN = {
+    "its tasks do not set the option that the message is about": """
+        _migration._planning.identical.identical _migration._planning.resets._check_rules
+        _migration._planning.checkpoints._notes _migration._planning.checkpoints._selected
+        _migration._planning.mirror_index._read _migration._planning.mirror_index._without_syncs
+        _migration._promotion.access._for_principal _migration._promotion.access._prefix
+        _migration._promotion.access.acl_changes _migration._promotion.lockout.check_lockout
+        _migration._promotion.topic_decisions.decide_topics _migration.one_cluster.check_rules_fit
+        _migration.take_snapshot._in_use _model.mapping.Mapping.idle_group_rules _model.mapping.Mapping.source_topics
+        _model.mapping._first _model.mapping.prefixes_from _model.mapping.repartitioned_from
+        _model.offset_formats.from_text _model.offset_formats.read_snapshot _model.promotion.PromotionOptions.check
+        _model.promotion.overrides_from _model.promotion.replication_factor_from _model.reset_rules.reset_rules_from
+        _model.stock_csv._numbered _module.digests.check_digest _module.options.check_named_once _module.options.match_on
+        _module.options.replication_policy kafka_group_readiness._check_paths kafka_offset_translate._check_combination
+        kafka_offset_translate._check_reset _control.acl_requests._raise_for_cluster _model.selection.Selection.check""",
+    "its tasks choose another value than the one that refuses": """
+        _migration._committing.write_watch.WriteWatch.before _migration._committing.source_watch.SourceWatch.before
+        _migration._promotion.topic_decisions._grows _migration._promotion.topic_decisions._missing
+        _module._report.migration_files._other""",
+    "it promotes no topics, and clones no topics": """
+        _migration._promotion.naming._check_collisions _migration._promotion.naming._name
+        _migration._promotion.naming.check_topic_names""",
+    "it removes no old groups": """
+        _migration._committing.removable.check_covered _migration._committing.removable.kept_groups""",
+    "it starts no Spark": """
+        _migration.preflight.lacking_for_verification _model.spark._checked_conf _model.spark.spark_options_from
+        _spark.failures.cause_of _spark.java._places _spark.java.find_java _spark.session._embedded
+        _spark.session._unreachable _spark.session.obstacle _spark.shipping.check_archives _spark.surroundings._unfit
+        _spark.workers.cores""",
+    "it copies no records, or its verification does not": """
+        _migration._backlog.takeover.check_lost _model.copy_progress.begin_anew""",
+}
+UNREACHED = {place for places in NEVER_SHOWN.values() for place in places.split()}
+
+
+def modules_of(role: str) -> set[str]:
+    """The modules that the tasks of a role use, and those of the role common that it includes."""
+    texts = [path.read_text() for path in (ROLES / role / "tasks").glob("*.yml")]
+    todo = {
+        name for text in texts for line in re.findall("tasks_from: (.*)", text) for name in re.findall(r"\w+", line)
+    }
+    seen: set[str] = set()
+    while todo:
+        name = todo.pop()
+        path = ROLES / f"common/tasks/{name}.yml"
+        if path.exists() and name not in seen:
+            seen.add(name)
+            texts.append(path.read_text())
+            todo.update(re.findall(r'(?:include|import)_tasks: "?(\w+)\.yml', texts[-1]))
+    return {module for text in texts for module in re.findall(r"streamshift\.kafka\.(kafka_\w+):", text)}
+
+
+def lacking(role: str) -> dict[str, set[str]]:
+    """The options that messages of the role's modules may name and that no phase of it has, with the places that do."""
+    own = variables(str(ROLES / "common"), role)
+    found: dict[str, set[str]] = {}
+    for module in modules_of(role):
+        has = set().union(*(option_names(module, role, phase, own) for phase in (None, *IN_PHASE)))
+        for option, places in named_options(module).items():
+            if option not in has:
+                found.setdefault(option, set()).update(places)
+    return found
+
+
+@pytest.mark.parametrize("role", MOVING)
+def test_every_option_that_a_message_names_is_a_variable_of_the_role(role):
+    assert {option: its for option, places in lacking(role).items() if (its := places - UNREACHED)} == {}
+
+
+def test_no_exception_is_left_over():
+    assert {place for role in MOVING for places in lacking(role).values() for place in places} >= UNREACHED
+
+
+def test_options_are_found_through_calls_methods_and_classes():
+    found = named_options("kafka_offset_commit")
+    assert "_migration._committing.entry_decision._again" in found["on_rewind"]
+    assert "_migration._committing.source_watch.SourceWatch.before" in found["on_active_source"]
+    assert "_migration._committing.writing._refuse_in_use" not in found.get(
+        "on_active_group", set()
+    )  # ways() leaves it out
