@@ -104,13 +104,14 @@ def test_what_cannot_be_removed_is_refused_before_anything_is_written(old_source
     assert committed(old_source, topic) == {(topic, 0): (5, ""), (topic, 1): (6, "")}
 
 
+@pytest.mark.parametrize("old_source", VERSIONS[1:], indirect=True)
 def test_a_backlog_comes_from_an_old_cluster(migration, old_source, destination, topic):
     """A source needs no transactions; the destination is asked for those in advance."""
     create_topic(old_source, topic, 2)
     produce(old_source, topic, [Message(b"%d" % n, b"k%d" % (n % 7), partition=n % 2) for n in range(20)])
     commit(old_source, topic, {(topic, 0): 4, (topic, 1): 10})
     migration.snapshot(topic)
-    migration.backlog(spark={"master": "local[1]"})
+    migration.backlog()
     migration.commit()
     assert unconsumed(destination, topic, topic) == unconsumed(old_source, topic, topic)
     both = {"source": migration.destination, "destination": migration.source}
