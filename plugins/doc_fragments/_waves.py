@@ -44,7 +44,7 @@ options:
       exclude_group_patterns:
         description:
           - Groups that O(waves[].group_patterns) must not select, as regular expressions that match the whole name. They
-            are added to the default ones of O(exclude_group_patterns) of M(streamshift.kafka.kafka_group_info).
+            are added to the default ones of M(streamshift.kafka.kafka_group_info).
         type: list
         elements: str
 """
