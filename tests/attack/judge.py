@@ -10,7 +10,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certif
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision
 from tests.attack.case import Case
 from tests.attack.recheck import is_true
-from tests.attack.rule import Answer
+from tests.attack.rule import Answer, may_skip
 from tests.attack.truth import Truth, is_doubted
 
 # What breaks a promise; ghost: skipped, though the source has lost it before anybody had consumed it.
@@ -124,7 +124,7 @@ def verification(case: Case, offsets: t.Sequence[int], judged: t.Sequence[tuple[
 
     `undecided`: repeats that no log shows, because in another world with these logs nothing repeats: copies of equal records
     have the times that this one would give them, a second copy with another time is somebody else's record, or a record after
-    the last stable offset that equals a consumed one is committed.
+    the last stable offset that equals a consumed one is committed. Or what the definition counts as skipped: see may_skip().
     """
     truth = _truth(case)
     found = []
@@ -137,7 +137,7 @@ def verification(case: Case, offsets: t.Sequence[int], judged: t.Sequence[tuple[
         elif repeated < true[1]:
             found.append(Finding("undecided", "verify", text))
         elif skipped and not true[0]:
-            found.append(Finding("false alarm", "verify", text))
+            found.append(Finding("undecided" if may_skip(case, offset) else "false alarm", "verify", text))
     return found
 
 

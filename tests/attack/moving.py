@@ -270,8 +270,8 @@ class World:
     def as_it_is(self, before: World | None = None) -> World:
         """A picture of it, which does not go on; logs that have not changed since the picture before are shared with it."""
         its = copy.copy(self)
-        its.sources = [Still.of(log, before and before.sources[at]) for at, log in enumerate(self.sources)]
-        its.copies = [Still.of(log, before and before.copies[at]) for at, log in enumerate(self.copies)]
+        its.sources = [Still.of(log, before.sources[at] if before else None) for at, log in enumerate(self.sources)]
+        its.copies = [Still.of(log, before.copies[at] if before else None) for at, log in enumerate(self.copies)]
         its.read = [list(each) for each in self.read]
         return its
 
@@ -305,6 +305,6 @@ def topic_of(world: World, committed: t.Sequence[int]) -> Merged:
             (its, 0) if its.origin is None else (its._replace(origin=its.origin % _BASE), its.origin // _BASE)
             for its in there.visible
         )
-        for there in world.copies
+        for there in t.cast("list[Still]", world.copies)
     )
     return Merged(sources, copies, tuple(there.edges() for there in world.copies))
