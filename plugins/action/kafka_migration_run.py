@@ -11,6 +11,11 @@ from ansible.errors import AnsibleActionFail
 from ..module_utils._migration.processes import process_namespace, start_ticks, started
 from ..plugin_utils._option_names import OptionNamesActionModule
 
+# What handlers read of the last run with news, which a run without any leaves as it is.
+_NEWS = frozenset(
+    {"role", "phase", "source", "destination", "directory", "dry_run", "digest", "verdicts", "written", "summary"}
+)
+_NEWS |= {"left_out", "may_start", "still_written", "failure"}
 _ROWS = frozenset({"entries", "diff", "readiness", "invocation", "ranges", "topics", "groups", "members"})
 
 
@@ -18,6 +23,7 @@ class ActionModule(OptionNamesActionModule):
     """Run kafka_migration_run for the process of ansible-playbook, which forks one like this for each task."""
 
     _supports_async = False
+    _shows_hidden = False  # the tasks before have shown it
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None, **more: t.Any) -> dict[str, t.Any]:
         """Name that process to the module, which may run on another machine, and give it what it reads of the results."""
@@ -38,7 +44,12 @@ class ActionModule(OptionNamesActionModule):
         given = self._task.args.get("results")
         if isinstance(given, dict):
             more["results"] = {step: _short(result) for step, result in given.items()}
-        return super().run(tmp, task_vars, holder=holder, **more)
+        result = super().run(tmp, task_vars, holder=holder, **more)
+        before = (task_vars or {}).get("streamshift_kafka_run")
+        has_ended = of_collection and self._task.args.get("state") == "ended"
+        if has_ended and isinstance(before, dict) and not result.get("has_news"):
+            result |= {name: before[name] for name in _NEWS if name in before}
+        return result
 
 
 def _short(result: t.Any) -> t.Any:

@@ -41,6 +41,7 @@ class OptionNamesActionModule(ActionBase):
 
     _supports_check_mode = True
     _supports_async = True
+    _shows_hidden = True  # lines that Ansible hides with the tasks that show them
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None, **more: t.Any) -> dict[str, t.Any]:
         """Run the module as Ansible's own action does. more: options that this action sets itself.
@@ -59,10 +60,18 @@ class OptionNamesActionModule(ActionBase):
             )
         if not self._task.async_val:
             result["seconds"] = round(time.monotonic() - begin, 1)
-            # A task whose result never counts as changed only looks ahead.
-            if self._is_of_the_collection() and False not in self._task.changed_when and not self._task.no_log:
+            if (
+                self._shows_hidden
+                and self._is_of_the_collection()
+                and not self._task.no_log
+                and not self._looks_ahead()
+            ):
                 show_hidden(self._task.name, str((task_vars or {}).get("inventory_hostname")), result)
         return result
+
+    def _looks_ahead(self) -> bool:
+        """Whether the result of the task never counts as changed."""
+        return False in self._task.changed_when
 
     def _is_of_the_collection(self) -> bool:
         return getattr(self._task._role, "_role_collection", None) == _COLLECTION

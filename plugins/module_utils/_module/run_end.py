@@ -16,6 +16,7 @@ from .._model.notes import Note, NoteKind
 from .._model.option_names import option_name
 from . import files
 from .history_folder import Kept, keep_files
+from .leases import check_lease
 from .note_results import warned
 from .report_writing import write_report
 from .run_begin import lease_of_run
@@ -41,7 +42,7 @@ def end_run(module: Module, outcome: RunOutcome) -> dict[str, t.Any]:
     said: list[str] = []
     report: dict[str, t.Any] = _NO_REPORT
     kept = Kept(None)
-    if os.path.isdir(folder) or not module.check_mode:
+    if os.path.isdir(folder) and not _is_of_another(folder, run):
         try:
             with files.locked(os.path.join(folder, history.FILES[0]), run):
                 report = _reported(module, outcome, said) if params["report"] else _NO_REPORT
@@ -67,6 +68,17 @@ def end_run(module: Module, outcome: RunOutcome) -> dict[str, t.Any]:
         "has_news": outcome.has_news_for_handlers,
         **warned(module, notes),
     }
+
+
+def _is_of_another(folder: str, run: str) -> bool:
+    """Whether another run holds the directory: the begin of this one has said so, and nothing is written there."""
+    path = os.path.join(folder, file.FILE)
+    try:
+        if (text := files.read(path)) is not None:
+            check_lease(text, path, run)
+    except Locked:
+        return True
+    return False
 
 
 def _reported(module: Module, outcome: RunOutcome, said: list[str]) -> dict[str, t.Any]:

@@ -72,3 +72,23 @@ def test_a_dry_run_by_keyword_is_refused_before_anything_else(role, given, tmp_p
     assert "The role runs in check mode, but ansible-playbook does not." in found.stdout + found.stderr
     assert found.returncode == 2
     assert not (tmp_path / "files").exists()
+
+
+@pytest.mark.parametrize(("has_news", "written"), [(False, 3), (True, 0)])
+def test_a_run_without_news_leaves_to_handlers_what_the_last_one_with_news_has_done(monkeypatch, has_news, written):
+    told = {"has_news": has_news, "written": 0, "said": ["Report: new"], "verification_failed": False}
+    monkeypatch.setattr(ActionBase, "run", lambda *_arguments: {})
+    monkeypatch.setattr(ActionModule, "_execute_module", lambda _self, **_arguments: dict(told))
+    action = ActionModule.__new__(ActionModule)
+    role = types.SimpleNamespace(
+        _role_collection="streamshift.kafka",
+        _role_name="streamshift.kafka.common",
+        _role_path=str(ROOT / "roles/common"),
+    )
+    action._task = types.SimpleNamespace(
+        args={"state": "ended"}, _role=role, check_mode=False, async_val=0, changed_when=[]
+    )
+    before = {"written": 3, "said": ["Report: old"], "verification_failed": True}
+    result = action.run(task_vars={"streamshift_kafka_run": before})
+    assert (result["written"], result["said"]) == (written, ["Report: new"])
+    assert result["verification_failed"] is False
