@@ -37,7 +37,7 @@ options:
         reads C(plan.json), C(receipt.json), C(status.json) and C(return/receipt.json) there, as far as they exist.
       - The module refuses a directory that has neither a plan nor a receipt, damaged files, and files of other clusters. If
         several directories know a group, the one that has committed it last counts, and a note says so.
-      - Mutually exclusive with O(plan), O(report) and O(failed_result).
+      - Mutually exclusive with O(plan) and O(report).
     type: list
     elements: path
   idle_wait:
@@ -89,12 +89,6 @@ options:
       - With V(0), the module does not wait.
     type: float
     default: 0
-  failed_result:
-    description:
-      - The result of the task with which a round has failed, for a C(rescue) section. The module then contacts no cluster,
-        keeps the groups of the earlier status file, writes C(msg) as the reason, and fails with the same C(msg) and
-        C(failure).
-    type: dict
 attributes:
   check_mode:
     support: full
@@ -389,73 +383,41 @@ import typing as t
 
 from ..module_utils._migration import look_at_readiness as use_case
 from ..module_utils._migration._committing.conflicts import objected
-from ..module_utils._model import documents, metrics, plan, readiness, status
-from ..module_utils._model.errors import InvalidFile, InvalidInput, MigrationError
-from ..module_utils._model.notes import Note, NoteKind
-from ..module_utils._model.option_names import option_name
+from ..module_utils._model import documents, plan, readiness, status
 from ..module_utils._module import files, options
 from ..module_utils._module.frame import run
 from ..module_utils._module.masking import Module
 from ..module_utils._module.note_results import warned
 from ..module_utils._module.objections import read_objections
+from ..module_utils._module.status_files import check_status_paths, last_status, write_status
 from ..module_utils._module.status_results import status_result
 
 _PAUSE = 2.0  # seconds between two looks
-_EVERYBODY = 0o644  # the node exporter is another user
 
 
 def look(module: Module) -> dict[str, t.Any]:
     params = module.params
     options.check_not_negative(params, "changed_offsets", "wait_for_start", "idle_wait")
     if params["directories"] is not None:
-        _check_paths(params)
+        check_status_paths(params)
         return status_result(module, options.connection(params, "source"), options.connection(params, "destination"))
-    if params["failed_result"] is not None:
-        _end_with(module, params["failed_result"])
-    _check_paths(params)
-    last, started, now, notes = _last(params)
+    check_status_paths(params)
+    last = last_status(params["status"], params["started"])
     made = plan.from_json(files.read_required(params["plan"], "plan", "kafka_offset_translate"), params["plan"])
     objections = read_objections(params["report"], params["plan"])
     made = dataclasses.replace(made, entries=tuple(objected(made.entries, objections)))
-    found = _watched(params, made, last.ready_since if last is not None else {}, now)
+    found = _watched(params, made, last.ready_since, last.now)
     rows = tuple(status.group_row(each) for each in found)
-    _write(module, status.Status(params["phase"], started, now, params["changed_offsets"], None, now, rows))
+    written = status.Status(params["phase"], last.started, last.now, params["changed_offsets"], None, last.now, rows)
+    write_status(module, written, os.path.dirname(params["plan"]))
     return {
         "changed": False,
         "readiness": list(rows),
         "not_started": [row["group"] for row in rows if not row["in_use_at_destination"]],
         "not_ready": [row["group"] for row in rows if not row["ready"]],
         "summary": readiness.readiness_lines(found),
-        **warned(module, notes),
+        **warned(module, last.notes),
     }
-
-
-def _end_with(module: Module, result: dict[str, t.Any]) -> t.NoReturn:
-    """Write down why the round has failed, and fail for that reason, even if it cannot be written."""
-    params = module.params
-    reason = str(result.get("msg") or "the round has failed")
-    notes: list[Note] = []
-    try:
-        _check_paths(params)
-        last, started, now, notes = _last(params)
-        good, rows = (last.last_good, last.groups) if last is not None else (None, ())
-        _write(module, status.Status(params["phase"], started, now, params["changed_offsets"], reason, good, rows))
-    except MigrationError as exc:
-        notes.append(Note(NoteKind.STATUS_UNUSABLE, f"The reason of the failure is not in the status file: {exc}"))
-    told = {"failure": result["failure"]} if "failure" in result else {}
-    module.fail_json(msg=reason, **told, **warned(module, notes))
-
-
-def _write(module: Module, made: status.Status) -> None:
-    params = module.params
-    if module.check_mode:
-        return
-    if params["status"]:
-        with files.locked(params["status"]):
-            files.write_document(params["status"], status.to_json(made), status.from_json)
-    if params["metrics"]:
-        name = params["migration"] or os.path.basename(os.path.dirname(os.path.abspath(params["plan"])))
-        files.write(params["metrics"], metrics.exposition(made, name), _EVERYBODY)
 
 
 def _watched(params: dict[str, t.Any], made: plan.Plan, since: dict[str, str], now: float) -> list[readiness.Readiness]:
@@ -469,34 +431,6 @@ def _watched(params: dict[str, t.Any], made: plan.Plan, since: dict[str, str], n
         if left <= 0 or all(group.in_use_at_destination for group in found):
             return found
         time.sleep(min(_PAUSE, left))
-
-
-def _check_paths(params: dict[str, t.Any]) -> None:
-    for name in ("status", "metrics"):
-        if params[name]:
-            files.check_writable(params[name])
-    if params["metrics"] and not params["metrics"].endswith(".prom"):
-        raise InvalidInput(
-            f"{option_name('metrics')} is {params['metrics']}, and node exporters read only files whose names end in .prom",
-            remedy="correct the path",
-        )
-
-
-def _last(params: dict[str, t.Any]) -> tuple[status.Status | None, float, float, list[Note]]:
-    """The status of the round before, when this one has started, now, and notes. The earlier one serves only ready_since."""
-    now, path = time.time(), params["status"]
-    started = now if params["started"] is None else params["started"]
-    last = None
-    notes = []
-    try:
-        text = files.read(path) if path else None
-        last = status.from_json(text, path) if text is not None else None
-    except InvalidFile as exc:
-        notes.append(Note(NoteKind.STATUS_UNUSABLE, f"{exc} The groups count as ready from now on."))
-    if now < started or (last is not None and now < last.ended):
-        text = "The clock of this machine has gone back since the last round: durations and ready_since may be wrong."
-        notes.append(Note(NoteKind.CLOCK_WENT_BACK, text))
-    return last, started, now, notes
 
 
 def main() -> None:
@@ -515,10 +449,9 @@ def main() -> None:
             "started": {"type": "float"},
             "changed_offsets": {"type": "int", "default": 0},
             "wait_for_start": {"type": "float", "default": 0},
-            "failed_result": {"type": "dict"},
         },
         required_one_of=[("plan", "directories")],
-        mutually_exclusive=[("directories", name) for name in ("plan", "report", "failed_result")],
+        mutually_exclusive=[("directories", name) for name in ("plan", "report")],
         supports_check_mode=True,
     )
     run(module, look)

@@ -169,6 +169,23 @@ options:
       - Who has started the run. The roles give the user of AWX or of the automation controller, and otherwise the user
         who runs C(ansible-playbook).
     type: str
+  status:
+    description:
+      - With O(state=ended), path of the status file of M(streamshift.kafka.kafka_group_readiness). If the run has failed, the
+        module writes the reason there, and keeps the groups of the round before.
+    type: path
+  metrics:
+    description:
+      - The same of the metrics file of M(streamshift.kafka.kafka_group_readiness).
+    type: path
+  migration:
+    description:
+      - Name of the migration, for the label C(migration) of the metrics. By default, the name of O(directory).
+    type: str
+  started:
+    description:
+      - When the round has started, as Unix time in seconds, for the status file. By default, now.
+    type: float
   keep:
     description:
       - How many folders the history has at most, with the new one. The module removes the oldest ones, and never anything
@@ -467,6 +484,10 @@ def main() -> None:
             "destination": text,
             "selection": {"type": "dict", "default": {}},
             "ran_by": text,
+            "status": {"type": "path"},
+            "metrics": {"type": "path"},
+            "migration": text,
+            "started": {"type": "float"},
             "keep": {"type": "int", "default": 20},
             "release": {"type": "bool", "default": True},
         },

@@ -58,6 +58,9 @@ class OptionNamesActionModule(ActionBase):
             result: dict[str, t.Any] = self._execute_module(
                 module_args=args, task_vars=task_vars, wrap_async=wrap_async
             )
+        after = (task_vars or {}).get("__common_after_failure")
+        if result.get("failed") and after is not None and self._is_of_the_collection():
+            result["msg"] = f"{result.get('msg', '')} {self._templar.template(after)}"
         if not self._task.async_val:
             result["seconds"] = round(time.monotonic() - begin, 1)
             if (

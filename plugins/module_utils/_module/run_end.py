@@ -21,6 +21,7 @@ from .note_results import warned
 from .report_writing import write_report
 from .run_begin import lease_of_run
 from .run_outcome import RunOutcome
+from .status_files import write_failure
 
 if t.TYPE_CHECKING:
     from .masking import Module
@@ -50,6 +51,8 @@ def end_run(module: Module, outcome: RunOutcome) -> dict[str, t.Any]:
         except Locked as exc:
             said.append(f"Warning: this run has neither a report nor a history. {exc}")
     notes: list[Note] = []
+    if outcome.failure is not None and (params["status"] or params["metrics"]):
+        notes += write_failure(module, outcome.phase, outcome.failure["msg"] or "the round has failed")
     released = params["release"] and _release(folder, run, notes, check=module.check_mode)
     if params["scratch"] is not None:
         shutil.rmtree(params["scratch"], ignore_errors=True)

@@ -73,10 +73,3 @@ def test_a_role_that_ends_before_its_always_releases_the_directory_first(file):
     assert end["ansible.builtin.meta"] == "end_role"
     assert called(release) in ENDS
     assert conditions(release) == conditions(end)
-
-
-def test_no_rescue_loses_the_kind_of_a_failure():
-    """The module kafka_group_readiness fails with a msg and a failure, ansible.builtin.fail with a msg alone."""
-    for file in FILES:
-        for block in blocks(yaml.safe_load(file.read_text())):
-            assert not [task for task in block.get("rescue", []) if "ansible.builtin.fail" in task], file

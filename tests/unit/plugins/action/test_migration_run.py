@@ -74,20 +74,32 @@ def test_a_dry_run_by_keyword_is_refused_before_anything_else(role, given, tmp_p
     assert not (tmp_path / "files").exists()
 
 
+def action_of_the_collection(monkeypatch, returned, **task):
+    """An action in a task of the role common, whose module returns this."""
+    monkeypatch.setattr(ActionBase, "run", lambda *_arguments: {})
+    monkeypatch.setattr(ActionModule, "_execute_module", lambda _self, **_arguments: dict(returned))
+    action = ActionModule.__new__(ActionModule)
+    path = str(ROOT / "roles/common")
+    role = types.SimpleNamespace(
+        _role_collection="streamshift.kafka", _role_name="streamshift.kafka.common", _role_path=path
+    )
+    its = {"args": {}, "check_mode": False, "async_val": 0, "changed_when": [], "no_log": False, **task}
+    action._task = types.SimpleNamespace(_role=role, **its)
+    action._templar = types.SimpleNamespace(template=lambda text: text.replace("{{ role }}", "group_migration"))
+    return action
+
+
+@pytest.mark.parametrize("failed", [False, True])
+def test_a_role_adds_to_a_failure_how_to_go_on(monkeypatch, failed):
+    action = action_of_the_collection(monkeypatch, {"failed": failed, "msg": "It is in use."})
+    result = action.run(task_vars={"__common_after_failure": "Run {{ role }} again."})
+    assert result["msg"] == ("It is in use. Run group_migration again." if failed else "It is in use.")
+
+
 @pytest.mark.parametrize(("has_news", "written"), [(False, 3), (True, 0)])
 def test_a_run_without_news_leaves_to_handlers_what_the_last_one_with_news_has_done(monkeypatch, has_news, written):
     told = {"has_news": has_news, "written": 0, "said": ["Report: new"], "verification_failed": False}
-    monkeypatch.setattr(ActionBase, "run", lambda *_arguments: {})
-    monkeypatch.setattr(ActionModule, "_execute_module", lambda _self, **_arguments: dict(told))
-    action = ActionModule.__new__(ActionModule)
-    role = types.SimpleNamespace(
-        _role_collection="streamshift.kafka",
-        _role_name="streamshift.kafka.common",
-        _role_path=str(ROOT / "roles/common"),
-    )
-    action._task = types.SimpleNamespace(
-        args={"state": "ended"}, _role=role, check_mode=False, async_val=0, changed_when=[]
-    )
+    action = action_of_the_collection(monkeypatch, told, args={"state": "ended"})
     before = {"written": 3, "said": ["Report: old"], "verification_failed": True}
     result = action.run(task_vars={"streamshift_kafka_run": before})
     assert (result["written"], result["said"]) == (written, ["Report: new"])

@@ -69,25 +69,6 @@ def test_check_mode_writes_nothing(look, tmp_path):
     assert not (tmp_path / "status.json").exists()
 
 
-def test_a_failed_round_asks_no_cluster_and_keeps_what_was_known(look, tmp_path):
-    known = look()["readiness"]
-    good = json.loads((tmp_path / "status.json").read_text())["last_good"]
-    failed = look(failed_result={"msg": "the source is away", "changed": False})
-    assert (failed["failed"], failed["msg"]) == (True, "the source is away")
-    status = json.loads((tmp_path / "status.json").read_text())
-    assert (status["failure"], status["last_good"], look.asked) == ("the source is away", good, 1)
-    assert status["entries"] == known
-
-
-@pytest.mark.parametrize("status", ["status.json", "nowhere/status.json"])
-def test_a_failed_round_ends_with_the_failure_of_its_task_even_if_it_cannot_be_written(look, tmp_path, status):
-    failure = {"kind": "group_in_use", "cluster": "source", "group": "billing", "topic": None, "partition": None}
-    failed = look(status=str(tmp_path / status), failed_result={"msg": "it is in use", "failure": failure})
-    assert (failed["failed"], failed["msg"], failed["failure"]) == (True, "it is in use", failure)
-    assert bool(failed.get("warnings")) is (status != "status.json")
-    assert failed["note_kinds"] == (["status_unusable"] if failed.get("warnings") else [])
-
-
 def test_a_group_stays_ready_since_the_first_round_and_a_damaged_status_is_only_told(look, tmp_path):
     status = json.loads((look() and (tmp_path / "status.json")).read_text())
     status["entries"][0]["ready_since"] = "2020-01-01T00:00:00Z"

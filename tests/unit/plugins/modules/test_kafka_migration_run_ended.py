@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import json
 import os
 import pathlib
 import re
@@ -15,7 +16,7 @@ import socket
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.processes import process_namespace
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import history, lease
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import history, lease, status
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.lease import Lease
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_migration_run
 
@@ -267,3 +268,31 @@ def test_a_report_that_cannot_be_written_is_no_failure_and_that_of_another_run_i
     result = keep(report=True, on_mismatch="leave_out")
     assert result["said"] == [f"Report: {home}/report.html"]
     assert {"report.html", "report.md"} < set(result["kept"])
+
+
+@pytest.fixture
+def known(home):
+    """The status file of a round before."""
+    (home / "status.json").write_text(status.to_json(status.Status("sync", 1.0, 2.0, 3, None, 2.0, ())))
+    return home / "status.json"
+
+
+def test_a_round_that_fails_leaves_its_reason_in_the_status_and_in_the_metrics(keep, home, known):
+    its = {"status": str(known), "metrics": str(home / "kafka.prom"), "started": 4.0}
+    keep("sync", **its)  # one that has not failed has told its status itself
+    assert json.loads(known.read_text())["failure"] is None and not (home / "kafka.prom").exists()
+    assert keep("sync", failed=True, **its)["notes"] == []
+    told = json.loads(known.read_text())
+    assert (told["failure"], told["last_good"]) == ("no", 2.0)
+    assert 'migration="migration"' in (home / "kafka.prom").read_text()
+
+
+def test_a_reason_that_cannot_be_written_is_noted(keep, home):
+    result = keep("sync", failed=True, status=str(home / "nowhere/status.json"))
+    assert result["note_kinds"] == ["status_unusable"] and "failed" not in result
+
+
+def test_a_dry_run_leaves_the_status_as_it_is(keep, known):
+    before = known.read_text()
+    keep("sync", failed=True, check=True, status=str(known))
+    assert known.read_text() == before

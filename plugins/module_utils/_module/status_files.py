@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""The status file and the metrics of rounds and of a cut-over, also of one that has failed."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import time
+import typing as t
+
+from .._model import metrics
+from .._model import status as file
+from .._model.errors import InvalidFile, InvalidInput, MigrationError
+from .._model.notes import Note, NoteKind
+from .._model.option_names import option_name
+from . import files
+
+if t.TYPE_CHECKING:
+    from .masking import Module
+
+_EVERYBODY = 0o644  # the node exporter is another user
+
+
+def check_status_paths(params: dict[str, t.Any]) -> None:
+    """Raise InvalidInput for a status or a metrics file that cannot be written, or that no node exporter would read."""
+    for name in ("status", "metrics"):
+        if params[name]:
+            files.check_writable(params[name])
+    if params["metrics"] and not params["metrics"].endswith(".prom"):
+        raise InvalidInput(
+            f"{option_name('metrics')} is {params['metrics']}, and node exporters read only files whose names end in .prom",
+            remedy="correct the path",
+        )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class LastStatus:
+    """What the status file says before this round. status: None without a file that can be read.
+
+    started: when this round has started. now: the time, both as Unix time.
+    """
+
+    status: file.Status | None
+    started: float
+    now: float
+    notes: list[Note]
+
+    @property
+    def ready_since(self) -> dict[str, str]:
+        """Since when groups have been ready, all that the earlier file serves for."""
+        return self.status.ready_since if self.status is not None else {}
+
+
+def last_status(path: str | None, started: float | None) -> LastStatus:
+    """Read the status file. started: by default, now."""
+    now = time.time()
+    begin = now if started is None else started
+    last = None
+    notes = []
+    try:
+        text = files.read(path) if path else None
+        last = file.from_json(text, path or "") if text is not None else None
+    except InvalidFile as exc:
+        notes.append(Note(NoteKind.STATUS_UNUSABLE, f"{exc} The groups count as ready from now on."))
+    if now < begin or (last is not None and now < last.ended):
+        text = "The clock of this machine has gone back since the last round: durations and ready_since may be wrong."
+        notes.append(Note(NoteKind.CLOCK_WENT_BACK, text))
+    return LastStatus(last, begin, now, notes)
+
+
+def write_status(module: Module, made: file.Status, directory: str) -> None:
+    """Replace the status file and the metrics. directory: of the migration, whose name they have without the option."""
+    params = module.params
+    if module.check_mode:
+        return
+    if params["status"]:
+        with files.locked(params["status"]):
+            files.write_document(params["status"], file.to_json(made), file.from_json)
+    if params["metrics"]:
+        name = params["migration"] or os.path.basename(os.path.abspath(directory))
+        files.write(params["metrics"], metrics.exposition(made, name), _EVERYBODY)
+
+
+def write_failure(module: Module, phase: str, reason: str) -> list[Note]:
+    """Write down why a round has failed, with the groups of the round before. -> notes, also on why that was not possible."""
+    params = module.params
+    try:
+        check_status_paths(params)
+        last = last_status(params["status"], params["started"])
+        good, rows = (last.status.last_good, last.status.groups) if last.status is not None else (None, ())
+        write_status(module, file.Status(phase, last.started, last.now, 0, reason, good, rows), params["directory"])
+    except MigrationError as exc:
+        return [Note(NoteKind.STATUS_UNUSABLE, f"The reason of the failure is not in the status file: {exc}")]
+    return last.notes
