@@ -43,7 +43,8 @@ options:
       - Path of the receipt file of M(streamshift.kafka.kafka_offset_commit), which shows that a new group has got its
         offsets and has consumed since.
       - With O(state=restored), the module fails if a new group of the receipt was renamed as well, because both names
-        would consume the same records. Roll back the later rename first.
+        would consume the same records. Roll back the later rename first. It also fails if a rollback of the new groups with
+        M(streamshift.kafka.kafka_offset_commit), which comes next, would be refused, or would leave one of them.
     type: path
   removed:
     description:

@@ -66,7 +66,7 @@ def test_a_group_is_renamed_and_taken_back(source, orders, controller):
     refused = failed(controller.clone_groups(**rollback, write_report=True))
     assert "and set group_clone_on_rewind to rewind: the old groups then read again" in refused
     assert "keep" not in refused  # which is refused, too
-    assert f"What would stay: {new} {orders}-" in refused
+    assert f"beside new groups that stay: {new} {orders}-" in refused
     assert "The rollback failed, and changed nothing." in ticket.read_text()
     assert groups(source, orders) == [new] and committed(source, new) == moved
     said = failed(controller.clone_groups(**rollback | {"on_rewind": "keep"}))

@@ -65,11 +65,11 @@ class RunOutcome:
     def written(self) -> int | None:
         """How many committed offsets the run has changed, None where that is not known.
 
-        Earlier rounds may have changed others, and a commit that fails half-way says no number. Nor does what makes removed
-        groups again, whether it fails or not.
+        Earlier rounds may have changed others, and a commit that fails half-way says no number. Nor does what has made removed
+        groups again.
         """
         restored = self.results.get("groups", {})
-        if self.phase == "sync" or restored.get("changed") or restored.get("failed"):
+        if self.phase == "sync" or restored.get("changed"):
             return None
         if "written" in self.committed:
             return int(self.committed["written"])

@@ -96,8 +96,8 @@ def test_the_report_of_a_failed_run_says_that_it_changed_nothing_if_that_is_know
 @pytest.mark.parametrize(
     ("results", "said"),
     [
-        ({"plan": FAILED}, "The rollback failed, and changed nothing."),
-        ({"groups": FAILED}, "The rollback failed, perhaps after it had restored some offsets."),
+        ({"groups": FAILED}, "The rollback failed, and changed nothing."),
+        ({"groups": {**FAILED, "changed": True}}, "The rollback failed, perhaps after it had restored some offsets."),
     ],
 )
 def test_a_rollback_that_fails_as_it_makes_groups_again_may_have_changed_something(end, home, results, said):

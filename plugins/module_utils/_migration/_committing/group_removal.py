@@ -9,17 +9,22 @@ import typing as t
 
 from ..._control import clusters, positions
 from ..._model.connection import Connection
-from ..._model.errors import MigrationError
-from ..._model.group_state import GroupReading, commits_of, same_commit
+from ..._model.errors import MigrationError, Refused
+from ..._model.failure_kinds import FailureKind
+from ..._model.group_state import GroupReading, commit_text, commits_of, same_commit
 from ..._model.notes import Note
+from ..._model.option_names import option_name
 from ..._model.plan import Plan
 from ..._model.policies import OnActiveGroup, OnAdvance, OnBlocked, OnRewind
+from ..._model.progress import first_of
 from ..._model.receipt import Key, Receipt
 from ..._model.removed import Removed
 from ..._model.selection import Selection
 from ..file_clusters import KEEPS_ROLLBACK, check_cluster
 from . import conflicts, limits, removable, rollback, writing
+from .commit import roll_back
 from .conflicts import Target
+from .outcome import CommitOptions
 
 Save = t.Callable[[Removed], None]
 
@@ -111,6 +116,41 @@ def remove_old_groups(
     return outcome
 
 
+def _check_new_groups_go(
+    receipt: Receipt, selection: Selection | None, cluster: Connection, options: RemovalOptions
+) -> None:
+    """Raise Refused where the rollback would leave a new group: it would consume the same records as its old one."""
+    policies = CommitOptions(
+        on_rewind=OnRewind.REWIND if options.on_rewind == OnRewind.REWIND else OnRewind.KEEP,
+        on_advance=OnAdvance.ADVANCE if options.on_advance == OnAdvance.ADVANCE else OnAdvance.KEEP,
+        on_active_group=options.on_active_group,
+        idle_wait=0.0,  # the rollback itself reads twice
+    )
+    outcome = roll_back(receipt, selection, cluster, policies, None)
+    current = {key: now for key, now in outcome.before.items() if now is not None}
+    kept = {entry.key for entry in receipt.entries if rollback.is_to_move(entry, current)} - outcome.set.keys()
+    stays = [
+        f"{group} {partition} has committed {commit_text(current[group, partition])}"
+        for group, partition in sorted(kept & current.keys())
+    ]
+    if not stays:
+        return
+    ways = [f"{option_name('on_rewind')} to rewind"] if policies.on_rewind is OnRewind.KEEP else []
+    ways += [f"{option_name('on_advance')} to advance"] if policies.on_advance is OnAdvance.KEEP else []
+    allow = (
+        f", and set {' and '.join(ways)}: the old groups then read again what the new ones have consumed"
+        if ways
+        else ""
+    )
+    raise Refused(
+        f"the removed groups would be made again beside new groups that stay: {first_of(stays, 20)}",
+        cluster=str(cluster),
+        why="both would consume the same records",
+        remedy=f"stop the consumers of the new groups{allow}; or select other groups",
+        kind=FailureKind.WOULD_MOVE_BACK,
+    )
+
+
 def restore_old_groups(
     removed: Removed,
     selection: Selection | None,
@@ -120,6 +160,9 @@ def restore_old_groups(
     receipt: Receipt | None = None,
 ) -> RemovalOutcome:
     """Make removed groups again, with all that they had committed. As remove_old_groups() otherwise.
+
+    The new groups are rolled back afterwards, by roll_back(). What would refuse that, or leave a new group beside its old
+    one, is refused here.
 
     :param selection: which groups; None for all. One that is not in the file was not removed, and is left alone.
     :param receipt: which new groups they became. Where these were renamed as well, the later rename is rolled back first.
@@ -131,6 +174,8 @@ def restore_old_groups(
     names = set(gone) if selection is None else set(gone) & set(selection.select_groups(gone).names)
     all_readings = writing.read_named_groups(cluster, gone)
     removable.check_order(names, {group for group, each in all_readings.items() if not each.exists}, receipt, name)
+    if receipt is not None:
+        _check_new_groups_go(receipt, selection, cluster, options)
     readings = {group: each for group, each in all_readings.items() if group in names}
     current = commits_of(readings)
     was: dict[Key, Target] = {

@@ -48,7 +48,8 @@ def test_what_is_worth_keeping(phase, results, has_news):
         ("sync", {"commit": {"written": 3}}, None),  # earlier rounds may have written others
         ("rollback", {"rollback": {"written": 2}}, 2),
         ("rollback", {"groups": {"changed": True}, "rollback": {"written": 2}}, None),
-        ("rollback", {"groups": FAILED}, None),
+        ("rollback", {"groups": FAILED}, 0),
+        ("rollback", {"groups": FAILED | {"changed": True}}, None),
     ],
 )
 def test_how_many_offsets_a_run_has_changed(phase, results, written):

@@ -312,6 +312,24 @@ def test_a_group_that_exists_again_is_moved_only_when_that_is_allowed(cluster):
     assert cluster.groups["billing"] == OLD["billing"]
 
 
+def test_an_old_group_comes_back_only_if_its_new_one_goes(cluster):
+    """Both would consume the same records."""
+    remove_old_groups(PLAN, None, None, HERE, NOW, cluster.save)
+    written = CommittedOffset(9)
+    receipt = Receipt("id", (ReceiptEntry("new-shipping", P0, None, written, written, (Origin("shipping", P0),)),))
+    cluster.groups["new-shipping"][P0] = CommittedOffset(30)  # it has consumed since
+    cluster.done.clear()
+    for policy in ("fail", "keep"):
+        options = dataclasses.replace(NOW, on_rewind=policy)
+        with pytest.raises(
+            Refused, match=r"beside new groups that stay: new-shipping orders-0 has committed 30\b.*on_rewind to rewind"
+        ):
+            restore_old_groups(cluster.removed, None, HERE, options, cluster.save, receipt)
+    assert cluster.done == [] and "shipping" not in cluster.groups
+    options = dataclasses.replace(NOW, on_rewind="rewind")
+    assert "shipping" in restore_old_groups(cluster.removed, None, HERE, options, cluster.save, receipt).groups
+
+
 def test_of_two_renames_in_a_row_the_later_one_is_rolled_back_first(cluster):
     remove_old_groups(PLAN, None, None, HERE, NOW, cluster.save)
     written = CommittedOffset(9)
