@@ -321,7 +321,7 @@ groups:
       description: What to do next.
       type: str
       returned: success
-      sample: nothing; the way back is streamshift.kafka.return_groups
+      sample: nothing to do; to go back, run streamshift.kafka.return_groups
 states:
   description: Number of groups in each state that occurs.
   returned: with O(directories)
