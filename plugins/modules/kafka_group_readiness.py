@@ -341,7 +341,7 @@ still_written:
   elements: dict
   sample: []
 waves:
-  description: One entry for each of the O(waves), with its C(groups), the groups that it names and that are not there
+  description: One entry for each of the O(waves), with its C(groups), the groups that it names and that do not exist
     (C(gone)), and the number of groups in each state (C(states)). V(open) is the state of a group that no directory knows.
   returned: with O(directories)
   type: list

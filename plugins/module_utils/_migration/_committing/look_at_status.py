@@ -104,8 +104,8 @@ def _newest(directories: t.Sequence[DirectoryFiles]) -> tuple[list[GroupFiles], 
     for files in directories:
         for its in migration_status.groups_of(files):
             known.setdefault(its.group, []).append(its)
-    for its in known.values():
-        its.sort(key=lambda each: (bool(each.written), each.committed_at or 0), reverse=True)
+    for versions in known.values():
+        versions.sort(key=lambda each: (bool(each.written), each.committed_at or 0), reverse=True)
     several = {group: its for group, its in known.items() if len(its) > 1}
     notes = []
     if several:
@@ -115,7 +115,7 @@ def _newest(directories: t.Sequence[DirectoryFiles]) -> tuple[list[GroupFiles], 
             f"last, if any has: {first_of(shown, _NAMED)}."
         )
         notes.append(Note(NoteKind.SEVERAL_DIRECTORIES, text))
-    return [its[0] for its in known.values()], notes
+    return [versions[0] for versions in known.values()], notes
 
 
 def _ways_back(
