@@ -79,7 +79,7 @@ class LookupModule(LookupBase):
             found = glob.glob(os.path.join(inventory, term))
             paths.update(found)
             if not found:
-                problems.append(f"No file is called like {term}, seen from {inventory}.")
+                problems.append(f"No file matches {term} in the inventory's directory {inventory}.")
         waves = [_wave(path, problems) for path in sorted(paths)]
         if problems:
             raise AnsibleLookupError("\n".join(problems))
@@ -101,7 +101,7 @@ def _wave(path: str, problems: list[str]) -> dict[str, t.Any]:
     given = its if isinstance(its, dict) else {}
     known = variables(os.path.join(_ROLES, _ROLE), _ROLE)
     problems.extend(
-        f"{path}: {name} is no variable of the role {_ROLE}."
+        f"{path}: {name} is no variable of the role {_ROLE}. Correct or remove it."
         for name in given
         if str(name).startswith(f"{_ROLE}_") and name not in known
     )

@@ -315,7 +315,7 @@ groups:
       description: What to do next.
       type: str
       returned: success
-      sample: nothing; the way back is streamshift.kafka.return_groups
+      sample: nothing to do; to go back, run streamshift.kafka.return_groups
 states:
   description: Number of groups in each state that occurs.
   returned: with O(directories)
@@ -335,7 +335,7 @@ still_written:
   elements: dict
   sample: []
 waves:
-  description: One entry for each of the O(waves), with its C(groups), the groups that it names and that are not there
+  description: One entry for each of the O(waves), with its C(groups), the groups that it names and that do not exist
     (C(gone)), and the number of groups in each state (C(states)). V(open) is the state of a group that no directory knows.
   returned: with O(directories)
   type: list

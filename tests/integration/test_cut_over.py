@@ -207,7 +207,7 @@ def test_a_run_beside_another_is_refused_and_one_that_was_killed_is_followed_by_
         named = f"another run works in {home} now: process {process} on {socket.gethostname()}, which started at 20"
         assert named in failed(controller.migrate_groups(**its))
         left = done(controller.migrate_groups(on_locked="leave", **its))
-        assert named in left.output and "This run leaves, and changes nothing." in left.output
+        assert named in left.output and "This run ends here, and changes nothing." in left.output
         assert (left.changed, committed(destination, orders)) == (0, before)
     following = done(controller.migrate_groups(**its))
     assert f"ended without releasing it: process {process} on" in " ".join(following.output.split())

@@ -172,7 +172,7 @@ def test_a_run_that_has_failed_keeps_its_files_and_the_oldest_failed_ones_go(sou
     (home / "history").write_text("in the way")
     output = failed(controller.migrate_groups(**its))
     assert reason in output and "failed=1 " in output
-    assert f"the history lacks this run, which ends as it would have without. {home}/history cannot be used" in output
+    assert f"this run is missing from the history, and otherwise ends as usual. {home}/history cannot be used" in output
     assert "set group_migration_keep_history to 0" in output
     commit(source, orders, {(orders, 0): (5, "kept"), (orders, 1): 20})
     assert f"{home}/history cannot be used" in done(controller.migrate_groups(**its)).output

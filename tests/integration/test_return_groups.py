@@ -302,7 +302,7 @@ def test_the_status_says_what_has_become_of_a_group(world):
     status = functools.partial(world.controller.migration_status, waves=["waves/*.yml"])
     told = done(status(write_to="status", metrics=str(directory / "status.prom"))).output
     assert "wave first: 1 group: 1 returned" in told
-    assert "wave first names groups that are not there: nobody" in told
+    assert "wave first names groups that do not exist: nobody" in told
     labels = f'{{migration="onprem-to-cloud",group="{world.new_group}",state="returned"}}'
     assert f"status_group_state{labels} 1" in (directory / "status.prom").read_text()
     assert json.loads((directory / "status/status.json").read_text())["entries"][0]["state"] == "returned"

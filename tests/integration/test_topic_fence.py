@@ -97,14 +97,17 @@ def test_a_fence_leaves_what_others_have_made_and_says_what_they_have_changed(fe
     connection = connection_from(fence.cluster.connection)
     create_acls(connection, [fence.denied("User:mallory")])
     made = fence.run(principals=["User:mallory", "User:migrator"])
-    assert made["note_kinds"] == ["acl_changed"] and "lifting this fence leaves it" in made["notes"][0]
+    assert made["note_kinds"] == ["acl_changed"] and "stay when it is lifted" in made["notes"][0]
     delete_acls(connection, [fence.denied("User:migrator")])
     other = fence.run(receipt="other.json", principals=["User:*"])
     assert len(other["acls"]) == 1
     lifted = fence.run("lifted")
     assert not lifted["acls"] and lifted["changed"], "nothing is left to know"
     told = " ".join(lifted["notes"])
-    assert f"This fence has not made, and so leaves: {fence.denied()}, {fence.denied('User:mallory')}." in told
+    assert (
+        f"These ACLs stay, because this fence has not made them: {fence.denied()}, {fence.denied('User:mallory')}."
+        in told
+    )
     assert f"Somebody has removed these ACLs, or an earlier run has: {fence.denied('User:migrator')}." in told
     fence.run("lifted", receipt="other.json")
     assert str(fence.denied("User:mallory")) in fence.acls()
@@ -145,7 +148,7 @@ def test_what_cannot_be_fenced_is_refused(fence, source):
     fence.cluster, secured = source, fence.cluster
     create_topic(source, fence.topic)
     refused = fence.run(via=refuses)
-    assert "has no authorizer" in refused and "stop the producers instead" in refused
+    assert "has no authorizer" in refused and "stop the producers, change their passwords" in refused
     fence.cluster = secured
     fence.run()
     fence.cluster = source

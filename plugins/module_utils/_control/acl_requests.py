@@ -192,7 +192,7 @@ def _raise_for_cluster(connection: Connection, error: type[errors.KafkaError], o
                 ("acls", f"set {option_name('acls')} to none"),
                 (
                     "principals",
-                    "stop the producers instead of fencing them: their own stop, their passwords, or the network",
+                    "instead of fencing the topics, stop the producers, change their passwords, or close the network to them",
                 ),
             ),
             kind=FailureKind.INVALID_OPTION,

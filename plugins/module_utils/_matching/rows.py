@@ -139,7 +139,7 @@ def lags(anchor: int, lossless: Lossless | None, reached: int, destination_only:
     has, where none of them is a copy of one of the source's.
     """
     doubt = (
-        f". None of the {destination_only} records there is at the source: is it the right topic?"
+        f". None of the destination's {destination_only} records is at the source: is it the right topic?"
         if destination_only
         else ""
     )

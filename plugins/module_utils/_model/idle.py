@@ -41,4 +41,4 @@ def members_problem(reading: GroupReading) -> str | None:
         return f"is in use: {open_text(reading.open)}"
     if not reading.has_members:
         return None
-    return f"has members (its state is {reading.state or 'not told'})"
+    return f"has members (its state is {reading.state or 'not known'})"

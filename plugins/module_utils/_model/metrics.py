@@ -38,7 +38,11 @@ def exposition(status: Status, migration: str) -> str:
         ("last_round_seconds", "How long the last round took.", [(its, max(0.0, status.ended - status.started))]),
         ("last_round_failed", "1 if the last round has failed, else 0.", [(its, int(status.failure is not None))]),
         ("last_round_changed_offsets", "Offsets that the last round has committed.", [(its, status.changed)]),
-        ("group_ready", "1 if the group stands at the destination where it must, else 0.", per_group("ready")),
+        (
+            "group_ready",
+            "1 if the group has its planned offsets and no member at the destination, else 0.",
+            per_group("ready"),
+        ),
         ("group_lag", "Records that the group has not consumed at the source, in offsets.", per_group("lag")),
         ("group_to_come", "Consumed records that have still to come to the destination.", per_group("to_come")),
         (

@@ -33,14 +33,15 @@ class GroupState(enum.StrEnum):
 
 _MIGRATE, _PHASE = "streamshift.kafka.migrate_groups", "-e group_migration_phase"
 NEXT = {
-    GroupState.AT_SOURCE: f"stop the consumers at the source; {_MIGRATE} then moves the group again, from where it has stopped",
-    GroupState.MOVED: f"find out who has committed other offsets; then streamshift.kafka.rollback, and {_MIGRATE}",
-    GroupState.NOT_STARTED: "start the consumers at the destination, or streamshift.kafka.rollback",
-    GroupState.COMMITTED: f"stop the consumers at the source, and {_MIGRATE} {_PHASE}=cut_over",
-    GroupState.PLANNED: f"look at the plan, and {_MIGRATE} {_PHASE}=apply",
-    GroupState.ROLLED_BACK: f"start the consumers at the source, or {_MIGRATE}",
-    GroupState.RETURNED: f"start the consumers at the source, or {_MIGRATE}",
-    GroupState.AT_DESTINATION: "nothing; the way back is streamshift.kafka.return_groups",
+    GroupState.AT_SOURCE: f"stop the consumers at the source, and run {_MIGRATE}, which goes on from where they have stopped",
+    GroupState.MOVED: f"find out who has committed other offsets; then run streamshift.kafka.rollback and {_MIGRATE}",
+    GroupState.NOT_STARTED: "start the consumers at the destination, or run streamshift.kafka.rollback",
+    GroupState.COMMITTED: "stop the consumers at the source, and run the playbook of the rounds with its phase cut_over, "
+    f"such as {_MIGRATE} {_PHASE}=cut_over",
+    GroupState.PLANNED: f"look at the plan, and run {_MIGRATE} {_PHASE}=apply",
+    GroupState.ROLLED_BACK: f"start the consumers at the source, or run {_MIGRATE}",
+    GroupState.RETURNED: f"start the consumers at the source, or run {_MIGRATE}",
+    GroupState.AT_DESTINATION: "nothing to do; to go back, run streamshift.kafka.return_groups",
 }
 
 

@@ -114,7 +114,7 @@ def wave_lines(found: WaveGroups, states: t.Mapping[str, str] | None = None) -> 
         far = ", ".join(f"{number} {state}" for state, number in row.get("states", {}).items())
         lines.append(f"wave {row['wave']}: {counted(len(row['groups']), 'group')}{f': {far}' if far else ''}")
         if row["gone"]:
-            lines.append(f"wave {row['wave']} names groups that are not there: {_first(row['gone'])}")
+            lines.append(f"wave {row['wave']} names groups that do not exist: {_first(row['gone'])}")
     several = [f"{visible(name)} ({', '.join(its)})" for name, its in found.in_several.items()]
     if several:
         lines.append(f"in several waves: {first_of(several, _NAMED)}")

@@ -110,7 +110,7 @@ def _kept(module: Module, outcome: RunOutcome, folder: str, said: list[str], *, 
         )
     except MigrationError as exc:
         said.append(
-            f"Warning: the history lacks this run, which ends as it would have without. {exc} "
+            f"Warning: this run is missing from the history, and otherwise ends as usual. {exc} "
             f"To keep no history, set {option_name('keep')} to 0."
         )
         return Kept(None)
@@ -129,6 +129,6 @@ def _release(directory: str, run: str, notes: list[Note], *, check: bool) -> boo
         with files.locked(path, run):
             files.remove(path)
     except Locked as exc:
-        notes.append(Note(NoteKind.LEASE_STAYS, f"{exc} The lease counts until this run ends."))
+        notes.append(Note(NoteKind.LEASE_STAYS, f"{exc} The directory is held until this run ends."))
         return False
     return True

@@ -61,7 +61,7 @@ class Keepers:
                 found[each.destination] = progress_of(each, commits)
             except ValueError as exc:
                 raise BrokerError(
-                    f"the commits of {self._groups[0]} are none of a copy",
+                    f"group {self._groups[0]} has committed offsets that no copy has written",
                     cluster=str(self._destination),
                     why=str(exc),
                     remedy="remove that group, and copy into another directory",

@@ -159,7 +159,7 @@ def test_a_full_file_system_leaves_no_part_of_a_folder_and_the_run_ends_as_it_wo
     played = end(plan={"changed": True}, python=full, then=then)
     output = done(played).output if ending == "succeeds" else failed(played)
     assert (reason in output) == (ending == "fails")
-    assert "Warning: the history lacks this run, which ends as it would have without." in output
+    assert "Warning: this run is missing from the history, and otherwise ends as usual." in output
     assert f"the files of this run cannot be kept in {home}/history/" in output and "File too large" in output
     assert "set group_reset_keep_history to 0" in output
     assert controller.history() == [earlier]

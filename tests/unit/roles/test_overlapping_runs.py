@@ -73,7 +73,7 @@ def test_a_run_whose_directory_is_held_fails_or_leaves(controller, other):
     files = controller.files()
     held = f"another run works in {controller.directory}/kafka-syncs/onprem-to-cloud now: process {other.pid} on "
     left = done(rounds(controller, on_locked="leave"))
-    assert held in left.output and "This run leaves, and changes nothing." in left.output
+    assert held in left.output and "This run ends here, and changes nothing." in left.output
     assert "what comes after the role" in left.output and left.changed == 0
     # Before consumers are started, nobody may take a run that has left for one that has done its work.
     policy = {"groups": ["billing"], "replication_policy": POLICY}

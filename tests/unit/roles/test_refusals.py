@@ -82,6 +82,14 @@ def test_list_groups_refuses_what_is_wrong_with_a_cluster_as_the_roles_do(contro
     assert "undefined" not in output and "missing required arguments" not in output
 
 
+def test_the_playbooks_without_a_role_name_their_own_variables(controller):
+    output = failed(controller.run("streamshift.kafka.list_groups", "-e", '{"list_groups_group_patterns": ["a["]}'))
+    assert "list_groups_group_patterns holds 'a['" in output
+    output = failed(controller.migration_status())
+    assert "Correct migration_status_directories, or leave the directory out." in output
+    assert "This playbook has no variable migration_status_wave." in failed(controller.migration_status(wave="x"))
+
+
 @pytest.mark.parametrize(
     ("play", "role", "given", "said"),
     [

@@ -46,7 +46,7 @@ class CopyRun:
 
     def make_topics(self, backlog: Backlog) -> tuple[Backlog, Prepared]:
         """Make the topics that are missing, and suspend settings. What was made and what stood there is saved before."""
-        self.say("making topics and holding their retention back")
+        self.say("creating topics and suspending their retention")
         prepared = destination_topics.prepare(
             self.destination, backlog.topics, lambda noted: self.save(backlog.with_topics(noted))
         )

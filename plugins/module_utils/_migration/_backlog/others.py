@@ -15,7 +15,7 @@ from ..._model.errors import NotAuthorized, Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.group_state import GroupReading
 from ..._model.notes import Note, NoteKind
-from ..._model.option_names import option_name
+from ..._model.option_names import option_name, path_option
 from ..._model.progress import first_of
 from ..._model.records import TopicPartition
 from ..._records.record_counts import RecordCount, count_records
@@ -129,7 +129,8 @@ def check_waiting(backlog: Backlog, names: t.Collection[str], destination: Conne
         wrote = copied.get(where, RecordCount())
         last = bounds[where].high_watermark - 1 if wrote is None else wrote.last
         ends[where] = begin if last is None else last + 1
-    for name, reading in _other_groups(backlog, names, destination, "or name the plan of the finished copy (plan)"):
+    instead = f"or correct {path_option()}, so that the plan of the finished copy is found"
+    for name, reading in _other_groups(backlog, names, destination, instead):
         if name.startswith(PREFIX):  # another copy's progress, whose offsets are the source's
             continue
         for where in sorted(begins.keys() & reading.offsets.keys()):
@@ -144,7 +145,7 @@ def has_to_consume(destination: Connection, group: str, where: TopicPartition, c
         f"the group has committed offset {committed}, and has yet to consume records that were copied",
         cluster=str(destination),
         group=group,
-        why="with its settings the topic gets the retention back by which brokers may delete them",
+        why="the settings of the topic would be restored, and with its retention, brokers may delete these records",
         remedy=f"let the group consume them, or roll it back; {instead}",
         **where._asdict(),
         kind=FailureKind.COPY_IN_USE,

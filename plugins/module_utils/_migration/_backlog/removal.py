@@ -188,7 +188,7 @@ def _check_consumers(
             cluster=str(destination),
             group=shared[name],
             topic=name,
-            why="with its settings the topic gets the retention back by which brokers may delete their records",
+            why="the settings of the topic would be restored, and with its retention, brokers may delete these records",
             remedy="run that copy again when its groups have consumed, or give it up first",
             kind=FailureKind.COPY_IN_USE,
         )

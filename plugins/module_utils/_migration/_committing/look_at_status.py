@@ -104,17 +104,18 @@ def _newest(directories: t.Sequence[DirectoryFiles]) -> tuple[list[GroupFiles], 
     for files in directories:
         for its in migration_status.groups_of(files):
             known.setdefault(its.group, []).append(its)
+    for versions in known.values():
+        versions.sort(key=lambda each: (bool(each.written), each.committed_at or 0), reverse=True)
     several = {group: its for group, its in known.items() if len(its) > 1}
     notes = []
     if several:
-        shown = [f"{group} ({' and '.join(each.directory for each in its)})" for group, its in sorted(several.items())]
+        shown = [f"{group} ({', '.join(each.directory for each in its)})" for group, its in sorted(several.items())]
         text = (
-            f"Several directories know {first_of(shown, _NAMED)}. The one counts that has committed the group last. A rollback "
-            "from the other one restores what that one has found."
+            "These groups have files in several directories. The status is from the first one, which has committed the group "
+            f"last, if any has: {first_of(shown, _NAMED)}."
         )
         notes.append(Note(NoteKind.SEVERAL_DIRECTORIES, text))
-    newest = [max(its, key=lambda each: (bool(each.written), each.committed_at or 0)) for its in known.values()]
-    return newest, notes
+    return [versions[0] for versions in known.values()], notes
 
 
 def _ways_back(

@@ -241,7 +241,7 @@ def _check(task: Handover, changes: Offsets) -> None:
         raise Refused(
             f"{len(problems)} positions cannot be continued: {'; '.join(problems[:10])}"
             + (f"; and {len(problems) - 10} more" if problems[10:] else ""),
-            remedy=f"mend what is named, or leave topics out with {option_name('exclude_topic_patterns')}",
+            remedy=f"correct what the message lists, or leave topics out with {option_name('exclude_topic_patterns')}",
             kind=FailureKind.POSITIONS_UNCLEAR,
         )
 

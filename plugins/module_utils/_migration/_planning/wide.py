@@ -64,7 +64,7 @@ def settle_wide(
     if not near:
         return answer
     if (why := obstacle(options)) is not None:
-        return answer | {key: _with(decisions[key], f"Spark could go on: {why}") for key in near}
+        return answer | {key: _with(decisions[key], f"Spark can count them once this is fixed: {why}") for key in near}
     return answer | _Wide(spark(), source, destination, policy, limit, say).decide(near, decisions)
 
 

@@ -91,7 +91,7 @@ def plan_fence(
     notes = list(selected.notes)
     others = [acl for acl in wanted if acl in existing and acl not in receipt.acls]
     if others:
-        text = f"Somebody else has denied this already, and lifting this fence leaves it: {_shown(others)}."
+        text = f"These ACLs were there before this fence, and stay when it is lifted: {_shown(others)}."
         notes.append(Note(NoteKind.ACL_CHANGED, text))
     notes += lockout.check_first_acls(added, existing, is_open, options.on_lockout, str(cluster))
     cluster_id = topics.cluster_id(cluster)
@@ -145,7 +145,7 @@ def left_standing(cluster: Connection, names: t.Collection[str], receipt: Promot
     ]
     if not others:
         return []
-    text = f"This fence has not made, and so leaves: {_shown(sorted(others))}."
+    text = f"These ACLs stay, because this fence has not made them: {_shown(sorted(others))}."
     return [Note(NoteKind.ACL_CHANGED, text)]
 
 

@@ -59,7 +59,7 @@ def test_all_that_is_wrong_is_told_at_once(look_up):
             misspelt="group_migration_grups: [billing]",
         )
     said = str(failed.value)
-    assert "No file is called like nowhere/*.yml" in said
+    assert "No file matches nowhere/*.yml" in said
     assert said.count("has no variables.") == 2
     assert "broken.yml cannot be read" in said
     assert "misspelt.yml: group_migration_grups is no variable of the role group_migration." in said

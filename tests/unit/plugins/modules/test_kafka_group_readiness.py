@@ -162,5 +162,5 @@ def test_the_directory_of_a_wave_that_has_not_begun_is_no_mistake(status, tmp_pa
     assert result["summary"] == [
         "wave first: 1 group: 1 open",
         "wave second: 0 groups",
-        "wave second names groups that are not there: other",
+        "wave second names groups that do not exist: other",
     ]

@@ -40,7 +40,7 @@ def test_nobody_is_in_a_group_that_is_empty_or_absent(reading):
         ({"state": "PreparingRebalance"}, "has members"),
         ({"state": "Reconciling", "type": "consumer"}, "has members"),
         ({"state": "SomethingNew"}, "has members"),
-        ({"state": ""}, "has members (its state is not told)"),
+        ({"state": ""}, "has members (its state is not known)"),
         ({"type": "share", "protocol_type": "share"}, "is a share group"),
         ({"type": "streams", "protocol_type": "streams", "state": "NotReady"}, "has members"),
         ({"type": "novel"}, "is of the unknown type novel"),

@@ -29,7 +29,7 @@ def test_every_group_is_in_a_wave_or_named():
     assert found.in_several == {"billing": ["first", "second"]}
     assert wave_lines(found) == [
         "wave first: 1 group",
-        "wave first names groups that are not there: left",
+        "wave first names groups that do not exist: left",
         "wave second: 2 groups",
         "in several waves: billing (first, second)",
         "in no wave: billing-eu, shop",
