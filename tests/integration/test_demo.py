@@ -26,7 +26,7 @@ def test_demo(tmp_path, monkeypatch, capfd):
     said = capfd.readouterr()
     assert status == 0, said.out[-5000:] + said.err
     # It is a story, and everything that the playbooks have printed is in files that it names.
-    assert len(said.out.splitlines()) <= 150
+    assert len(said.out.splitlines()) <= 160
     printed = [
         Path(line.split()[-1]) for line in said.out.splitlines() if line.startswith("Everything that it printed:")
     ]
