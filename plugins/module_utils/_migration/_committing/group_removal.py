@@ -128,15 +128,23 @@ def _check_new_groups_go(
     )
     outcome = roll_back(receipt, selection, cluster, policies, None)
     current = {key: now for key, now in outcome.before.items() if now is not None}
-    kept = {entry.key for entry in receipt.entries if rollback.is_to_move(entry, current)} - outcome.set.keys()
-    stays = [
-        f"{group} {partition} has committed {commit_text(current[group, partition])}"
-        for group, partition in sorted(kept & current.keys())
+    kept = [
+        entry
+        for entry in receipt.entries
+        if entry.key in current.keys() - outcome.set.keys() and rollback.is_to_move(entry, current)
     ]
+    stays = [
+        f"{group} {at} has committed {commit_text(current[group, at])}" for group, at in sorted(e.key for e in kept)
+    ]
+    rewinds = [entry.before is None or entry.before.offset < current[entry.key].offset for entry in kept]
     if not stays:
         return
-    ways = [f"{option_name('on_rewind')} to rewind"] if policies.on_rewind is OnRewind.KEEP else []
-    ways += [f"{option_name('on_advance')} to advance"] if policies.on_advance is OnAdvance.KEEP else []
+    ways = [f"{option_name('on_rewind')} to rewind"] if policies.on_rewind is OnRewind.KEEP and any(rewinds) else []
+    ways += (
+        [f"{option_name('on_advance')} to advance"]
+        if policies.on_advance is OnAdvance.KEEP and not all(rewinds)
+        else []
+    )
     allow = (
         f", and set {' and '.join(ways)}: the old groups then read again what the new ones have consumed"
         if ways
