@@ -47,7 +47,9 @@ class ActionModule(OptionNamesActionModule):
         result = super().run(tmp, task_vars, holder=holder, **more)
         before = (task_vars or {}).get("streamshift_kafka_run")
         has_ended = of_collection and self._task.args.get("state") == "ended"
-        if has_ended and isinstance(before, dict) and not result.get("has_news"):
+        # Rounds have told what each has done before they are closed.
+        closes = has_ended and self._templar.template((task_vars or {}).get("__common_closes", False))
+        if has_ended and isinstance(before, dict) and (closes or not result.get("has_news")):
             result |= {name: before[name] for name in _NEWS if name in before}
         return result
 

@@ -120,7 +120,7 @@ def test_a_backlog_comes_from_an_old_cluster(migration, old_source, destination,
     )
     (problem,) = back["problems"]
     assert (
-        "they do not offer OffsetFetch 7, which Kafka has since 2.5. Copy the backlog to brokers of"
+        "they do not offer OffsetFetch 7, which Kafka has since 2.5, but only OffsetFetch 3. Copy the backlog to brokers of"
         in problem["message"]
     )
 

@@ -142,7 +142,8 @@ class TestStores:
             migration.translate(via=refuses, source=connection),
             migration.commit(via=refuses, cluster=connection),
         ):
-            assert "Kerberos (GSSAPI) is not supported. Let the brokers offer SCRAM-SHA-512" in message
+            assert "Kerberos (GSSAPI) is not supported, because confluent-kafka" in message
+            assert "Let the listener offer SCRAM-SHA-512, too" in message
 
 
 class TestRights:

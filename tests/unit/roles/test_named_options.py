@@ -35,7 +35,7 @@ NEVER_SHOWN = {
         _model.offset_formats.from_text _model.offset_formats.read_snapshot _model.promotion.PromotionOptions.check
         _model.promotion.overrides_from _model.promotion.replication_factor_from _model.reset_rules.reset_rules_from
         _model.stock_csv._numbered _module.digests.check_digest _module.options.check_named_once _module.options.match_on
-        _module.options.replication_policy kafka_group_readiness._check_paths kafka_offset_translate._check_combination
+        _module.options.replication_policy _module.status_files.check_status_paths kafka_offset_translate._check_combination
         kafka_offset_translate._check_reset _model.selection.Selection.check""",
     "its tasks choose another value than the one that refuses": """
         _migration._committing.write_watch.WriteWatch.before _migration._committing.source_watch.SourceWatch.before
@@ -49,7 +49,8 @@ NEVER_SHOWN = {
     "it looks at no waves, nor at several directories": """
         _model.waves._refuse _module.status_results._read""",
     "it removes no old groups": """
-        _migration._committing.removable.check_covered _migration._committing.removable.kept_groups""",
+        _migration._committing.group_removal._check_new_groups_go _migration._committing.removable.check_covered
+        _migration._committing.removable.kept_groups""",
     "it starts no Spark": """
         _migration.preflight.lacking_for_verification _model.spark._checked_conf _model.spark.spark_options_from
         _spark.failures.cause_of _spark.java._places _spark.java.find_java _spark.session._embedded

@@ -85,7 +85,9 @@ def action_of_the_collection(monkeypatch, returned, **task):
     )
     its = {"args": {}, "check_mode": False, "async_val": 0, "changed_when": [], "no_log": False, **task}
     action._task = types.SimpleNamespace(_role=role, **its)
-    action._templar = types.SimpleNamespace(template=lambda text: text.replace("{{ role }}", "group_migration"))
+    action._templar = types.SimpleNamespace(
+        template=lambda value: value if isinstance(value, bool) else value.replace("{{ role }}", "group_migration")
+    )
     return action
 
 
@@ -96,11 +98,13 @@ def test_a_role_adds_to_a_failure_how_to_go_on(monkeypatch, failed):
     assert result["msg"] == ("It is in use. Run group_migration again." if failed else "It is in use.")
 
 
-@pytest.mark.parametrize(("has_news", "written"), [(False, 3), (True, 0)])
-def test_a_run_without_news_leaves_to_handlers_what_the_last_one_with_news_has_done(monkeypatch, has_news, written):
+@pytest.mark.parametrize(("has_news", "closes", "written"), [(False, False, 3), (True, False, 0), (True, True, 3)])
+def test_a_run_without_news_leaves_to_handlers_what_the_last_one_with_news_has_done(
+    monkeypatch, has_news, closes, written
+):
     told = {"has_news": has_news, "written": 0, "said": ["Report: new"], "verification_failed": False}
     action = action_of_the_collection(monkeypatch, told, args={"state": "ended"})
     before = {"written": 3, "said": ["Report: old"], "verification_failed": True}
-    result = action.run(task_vars={"streamshift_kafka_run": before})
+    result = action.run(task_vars={"streamshift_kafka_run": before, "__common_closes": closes})
     assert (result["written"], result["said"]) == (written, ["Report: new"])
     assert result["verification_failed"] is False

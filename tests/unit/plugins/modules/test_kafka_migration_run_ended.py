@@ -192,7 +192,10 @@ def test_of_a_directory_that_is_full_in_the_middle_no_part_stays_and_nothing_old
     with room_for(50_000):
         result = keep(keep=1)
     (said,) = result["said"]
-    assert said.startswith("Warning: the history lacks this run") and "To keep no history, set keep to 0." in said
+    assert (
+        said.startswith("Warning: this run is missing from the history")
+        and "To keep no history, set keep to 0." in said
+    )
     assert "the files of this run cannot be kept in" in said and "File too large" in said
     assert os.listdir(home / "history") == ["2026-01-01T000000Z-migrate"]
     assert keep(keep=1)["removed"] == ["2026-01-01T000000Z-migrate"]
