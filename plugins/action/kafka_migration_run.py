@@ -27,7 +27,7 @@ class ActionModule(OptionNamesActionModule):
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None, **more: t.Any) -> dict[str, t.Any]:
         """Name that process to the module, which may run on another machine, and give it what it reads of the results."""
-        of_collection = getattr(self._task._role, "_role_collection", None) == "streamshift.kafka"
+        of_collection = self._is_of_the_collection()
         if of_collection and self._task.check_mode and not (task_vars or {}).get("ansible_check_mode"):
             raise AnsibleActionFail(
                 "The role runs in check mode, but ansible-playbook does not. The tasks of a role's dry run hand files to each "

@@ -58,7 +58,7 @@ import yaml
 from ansible.errors import AnsibleLookupError
 from ansible.plugins.lookup import LookupBase
 
-from ..plugin_utils._option_names import variables
+from ..plugin_utils._option_names import variables as role_variables
 
 _ROLE = "group_migration"
 _ROLES = os.path.join(os.path.dirname(__file__), "..", "..", "roles")
@@ -80,15 +80,19 @@ class LookupModule(LookupBase):
             paths.update(found)
             if not found:
                 problems.append(f"No file matches {term} in the inventory's directory {inventory}.")
-        waves = [_wave(path, problems) for path in sorted(paths)]
+        known = role_variables(os.path.join(_ROLES, _ROLE), _ROLE)
+        waves = [_wave(path, known, problems) for path in sorted(paths)]
         if problems:
             raise AnsibleLookupError("\n".join(problems))
         home = self.get_option("directory")  # type: ignore[no-untyped-call]
         return [{**wave, "directory": os.path.join(inventory, wave["directory"] or home)} for wave in waves]
 
 
-def _wave(path: str, problems: list[str]) -> dict[str, t.Any]:
-    """The wave of a file, whose directory may be empty; what is wrong with the file is added to the problems."""
+def _wave(path: str, known: t.Container[str], problems: list[str]) -> dict[str, t.Any]:
+    """The wave of a file, whose directory may be empty; what is wrong with the file is added to the problems.
+
+    known: the variables of the role.
+    """
     try:
         with open(path, encoding="utf-8") as file:
             its = yaml.safe_load(file)
@@ -99,7 +103,6 @@ def _wave(path: str, problems: list[str]) -> dict[str, t.Any]:
         if not isinstance(its, dict):
             problems.append(f"{path} has no variables.")
     given = its if isinstance(its, dict) else {}
-    known = variables(os.path.join(_ROLES, _ROLE), _ROLE)
     problems.extend(
         f"{path}: {name} is no variable of the role {_ROLE}. Correct or remove it."
         for name in given

@@ -398,10 +398,9 @@ _PAUSE = 2.0  # seconds between two looks
 def look(module: Module) -> dict[str, t.Any]:
     params = module.params
     options.check_not_negative(params, "changed_offsets", "wait_for_start", "idle_wait")
-    if params["directories"] is not None:
-        check_status_paths(params)
-        return status_result(module, options.connection(params, "source"), options.connection(params, "destination"))
     check_status_paths(params)
+    if params["directories"] is not None:
+        return status_result(module, options.connection(params, "source"), options.connection(params, "destination"))
     last = last_status(params["status"], params["started"])
     made = plan.from_json(files.read_required(params["plan"], "plan", "kafka_offset_translate"), params["plan"])
     objections = read_objections(params["report"], params["plan"])

@@ -353,11 +353,6 @@ said:
   type: list
   elements: str
   sample: ["Report: /srv/kafka-migrations/onprem-to-cloud/report.html"]
-failed_run:
-  description: Whether one of O(results) has failed.
-  returned: O(state=ended)
-  type: bool
-  sample: false
 has_news:
   description: Whether the run has a new plan, has written something, or has failed a verification.
   returned: O(state=ended)

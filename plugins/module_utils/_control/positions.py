@@ -40,6 +40,12 @@ def partition_bounds(connection: Connection, partitions: t.Collection[TopicParti
     return {each: Bounds(*(found[(each, time, level)] for time, level in kinds)) for each in wanted}
 
 
+def log_ends(connection: Connection, partitions: t.Collection[TopicPartition]) -> dict[TopicPartition, int]:
+    """Where the logs end, with records of open transactions. Of no partition, nobody is asked. Raises as partition_bounds()."""
+    bounds = partition_bounds(connection, partitions) if partitions else {}
+    return {where: its.high_watermark for where, its in bounds.items()}
+
+
 def bounds_as_far_as_known(
     connection: Connection, partitions: t.Collection[TopicPartition], deadline: float
 ) -> tuple[str, dict[TopicPartition, Bounds]]:

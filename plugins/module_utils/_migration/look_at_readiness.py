@@ -27,8 +27,6 @@ def look_at_readiness(
     )
     wanted = {at.partition for entry in plan.entries for at in entry.source}
     counts = topics.partition_counts(source, {partition.topic for partition in wanted})
-    known = sorted(partition for partition in wanted if partition.partition < counts.get(partition.topic, 0))
-    ends = (
-        {at: bounds.high_watermark for at, bounds in positions.partition_bounds(source, known).items()} if known else {}
-    )
+    known = [partition for partition in wanted if partition.partition < counts.get(partition.topic, 0)]
+    ends = positions.log_ends(source, known)
     return readiness.assess_readiness(plan, at_source, at_destination, ends, since, now)

@@ -43,7 +43,7 @@ def end_run(module: Module, outcome: RunOutcome) -> dict[str, t.Any]:
     said: list[str] = []
     report: dict[str, t.Any] = _NO_REPORT
     kept = Kept(None)
-    if os.path.isdir(folder) and not _is_of_another(folder, run):
+    if (params["report"] or params["keep"]) and os.path.isdir(folder) and not _is_of_another(folder, run):
         try:
             with files.locked(os.path.join(folder, history.FILES[0]), run):
                 report = _reported(module, outcome, said) if params["report"] else _NO_REPORT
@@ -67,8 +67,7 @@ def end_run(module: Module, outcome: RunOutcome) -> dict[str, t.Any]:
         "removed": list(kept.removed),
         "released": released,
         "said": said,
-        "failed_run": outcome.failed,
-        "has_news": outcome.has_news_for_handlers,
+        "has_news": outcome.has_news,
         **warned(module, notes),
     }
 
@@ -96,7 +95,7 @@ def _reported(module: Module, outcome: RunOutcome, said: list[str]) -> dict[str,
 
 def _kept(module: Module, outcome: RunOutcome, folder: str, said: list[str], *, with_report: bool) -> Kept:
     params = module.params
-    if params["keep"] == 0 or not outcome.has_news:
+    if params["keep"] == 0 or not outcome.is_worth_keeping:
         return Kept(None)
     try:
         return keep_files(

@@ -46,8 +46,8 @@ class RunOutcome:
         return None
 
     @property
-    def has_news(self) -> bool:
-        """Whether the files of this run are worth keeping: it has changed something, or failed."""
+    def is_worth_keeping(self) -> bool:
+        """Whether the history keeps the files of this run: it has changed something, or failed."""
         counting = _WRITING if self.phase in ROUND_PHASES else self.results.keys()
         return self.failed or any(result.get("changed") for step, result in self.results.items() if step in counting)
 
@@ -123,8 +123,8 @@ class RunOutcome:
         return any(result.get("failed") or (changed and result.get("problems")) for result in verified)
 
     @property
-    def has_news_for_handlers(self) -> bool:
-        """Whether there is a new plan, a new offset, or a verification that has failed."""
+    def has_news(self) -> bool:
+        """Whether handlers have something new to hear: there is a new plan, a new offset, or a verification that has failed."""
         return bool(self.planned.get("changed") or self.committed.get("changed")) or self.verification_failed
 
     def told(self) -> dict[str, t.Any]:

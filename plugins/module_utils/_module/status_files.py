@@ -19,8 +19,6 @@ from . import files
 if t.TYPE_CHECKING:
     from .masking import Module
 
-_EVERYBODY = 0o644  # the node exporter is another user
-
 
 def check_status_paths(params: dict[str, t.Any]) -> None:
     """Raise InvalidInput for a status or a metrics file that cannot be written, or that no node exporter would read."""
@@ -79,7 +77,12 @@ def write_status(module: Module, made: file.Status, directory: str) -> None:
             files.write_document(params["status"], file.to_json(made), file.from_json)
     if params["metrics"]:
         name = params["migration"] or os.path.basename(os.path.abspath(directory))
-        files.write(params["metrics"], metrics.exposition(made, name), _EVERYBODY)
+        write_metrics(params["metrics"], metrics.exposition(made, name))
+
+
+def write_metrics(path: str, text: str) -> None:
+    """Replace a file that the node exporter, another user, reads."""
+    files.write(path, text, 0o644)
 
 
 def write_failure(module: Module, phase: str, reason: str) -> list[Note]:

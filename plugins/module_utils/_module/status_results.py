@@ -21,10 +21,10 @@ from .._model.option_names import option_name
 from . import files
 from .masking import Module
 from .note_results import warned
+from .status_files import write_metrics
 
 KIND = "migration-status"
 _ROUNDS = "sync"  # the phase after which groups are committed, and go on at the source
-_METRICS_MODE = 0o644  # the node exporter is another user
 
 
 def status_result(module: Module, source: Connection, destination: Connection) -> dict[str, t.Any]:
@@ -107,4 +107,4 @@ def _write(module: Module, result: dict[str, t.Any], still_written: list[tuple[s
         files.write(params["status"], documents.dumps(KIND, head, result["groups"]))
     if params["metrics"]:
         text = metrics.status_exposition(result["groups"], still_written, now, params["migration"] or "all")
-        files.write(params["metrics"], text, _METRICS_MODE)
+        write_metrics(params["metrics"], text)

@@ -78,8 +78,7 @@ class WriteWatch:
             if entry.target is not None and (keys is None or entry.key in keys)
             for at in entry.source
         }
-        bounds = positions.partition_bounds(self._source, sorted(wanted)) if wanted else {}
-        return {where: its.high_watermark for where, its in bounds.items()}
+        return positions.log_ends(self._source, wanted)
 
 
 def _notes(what: str, grown: t.Sequence[StillWritten]) -> list[Note]:

@@ -105,10 +105,10 @@ def look_beyond(cluster: Connection, names: t.Collection[str], seconds: float) -
     counts = topics.partition_counts(cluster, names)
     where = [TopicPartition(name, number) for name, count in counts.items() for number in range(count)]
     found: list[StillWritten] = []
-    before = _ends(cluster, where)
+    before = positions.log_ends(cluster, where)
     for _look in range(_LOOKS):
         time.sleep(seconds)
-        now = _ends(cluster, where)
+        now = positions.log_ends(cluster, where)
         found = grown_topics(cluster, before, now)
         if not found:
             break
@@ -151,10 +151,6 @@ def left_standing(cluster: Connection, names: t.Collection[str], receipt: Promot
 
 def _denied(names: t.Iterable[str], principals: t.Sequence[str], operation: str) -> list[Acl]:
     return [Acl(TOPIC, name, LITERAL, who, EVERY, operation, DENY) for name in names for who in principals]
-
-
-def _ends(cluster: Connection, where: t.Collection[TopicPartition]) -> dict[TopicPartition, int]:
-    return {each: its.high_watermark for each, its in positions.partition_bounds(cluster, where).items()}
 
 
 def _shown(acls: t.Sequence[Acl]) -> str:

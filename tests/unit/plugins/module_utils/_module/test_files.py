@@ -322,10 +322,9 @@ def test_only_what_no_module_reads_again_is_written_without_its_reader():
     plugins = Path(__file__).parents[5] / "plugins"
     lines = [line.strip() for file in sorted(plugins.rglob("*.py")) for line in file.read_text().splitlines()]
     assert sorted(line for line in lines if "files.write(" in line) == [
-        'files.write(params["metrics"], metrics.exposition(made, name), _EVERYBODY)',
-        'files.write(params["metrics"], text, _METRICS_MODE)',
         'files.write(params["status"], documents.dumps(KIND, head, result["groups"]))',
         "files.write(path, text)",
+        "files.write(path, text, 0o644)",
         'files.write(paths["report.html"], html_page(told))',
         'files.write(paths["report.md"], markdown(told))',
         "files.write(self.path, self.text)",

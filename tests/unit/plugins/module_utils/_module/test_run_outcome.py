@@ -21,7 +21,7 @@ def test_the_first_failure_is_told_with_its_place():
 
 
 @pytest.mark.parametrize(
-    ("phase", "results", "has_news"),
+    ("phase", "results", "kept"),
     [
         ("migrate", {"snapshot": {"changed": True}}, True),
         ("migrate", {"plan": {"changed": False}}, False),
@@ -33,8 +33,8 @@ def test_the_first_failure_is_told_with_its_place():
         ("promote_round", {"promotion": {"changed": True}}, True),
     ],
 )
-def test_what_is_worth_keeping(phase, results, has_news):
-    assert RunOutcome(results, phase).has_news is has_news
+def test_what_is_worth_keeping(phase, results, kept):
+    assert RunOutcome(results, phase).is_worth_keeping is kept
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_what_is_left_out_is_told_once():
 )
 def test_which_runs_handlers_are_told_of(results, failed, for_handlers):
     outcome = RunOutcome(results)
-    assert (outcome.verification_failed, outcome.has_news_for_handlers) == (failed, for_handlers)
+    assert (outcome.verification_failed, outcome.has_news) == (failed, for_handlers)
 
 
 def test_handlers_read_numbers_and_lines():
