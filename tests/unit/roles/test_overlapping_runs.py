@@ -99,3 +99,15 @@ def test_a_run_that_was_killed_is_followed_by_the_next_and_a_failed_one_releases
     assert taken_over in output and "cannot connect" in output
     assert "kafka-syncs/onprem-to-cloud/lease.json" not in controller.files()
     assert taken_over not in " ".join(failed(sync(controller)).split())
+
+
+def test_a_run_that_cannot_hold_its_directory_leaves_it_as_it_is_and_says_why_once(controller):
+    home = controller.directory / "kafka-syncs/onprem-to-cloud"
+    home.mkdir(parents=True)
+    (home / "lease.json").write_text("{")
+    (home / "report.md").write_text("another run's")
+    output = failed(rounds(controller, report=True, interval=1, run_for=2))
+    assert "the lease file" in output and "Remove it, if no run works in the directory." in output
+    assert "The run has not ended as it should" not in output and "Report:" not in output
+    assert sorted(path.name for path in home.iterdir()) == ["lease.json", "report.md"]
+    assert (home / "report.md").read_text() == "another run's"
