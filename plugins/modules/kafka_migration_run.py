@@ -18,10 +18,13 @@ description:
     (UTC) at which the run ends, such as C(2026-11-24T225301Z-migrate), and releases the directory. A report or a history
     that cannot be written never fails the run; RV(said) says why. The next run replaces the files in the directory, and
     leaves the copy as it is.
+  - C(run.json) says what the run has done, step by step, in numbers alone. It is beside the report, and in each folder of the
+    history.
   - The history has what is there of C(snapshot.json), C(plan.json), C(plan.csv), C(report.json), C(receipt.json),
     C(status.json), C(removed.json), C(copy.json), C(topics.json), C(topics-receipt.json), C(connect-receipt.json) and the
-    report of this run, and nothing else. A folder appears when it is complete. A process that is killed, or a file system
-    that is full, leaves no part of one. The directories have mode 0700, and the files 0600.
+    report of this run, C(run.json), and C(SHA256SUMS) with the checksums of all. A folder appears when it is complete. A
+    process that is killed, or a file system that is full, leaves no part of one. The directories have mode 0700, and the
+    files 0600.
   - With O(state=reported), only writes the report. It says what was asked for, by whom, and how it ended, which
     group-partitions are blocked or safe and why, what the verification found, what to do next, and how to roll back.
     C(report.html) also has every group-partition in a table that sorts and searches. It is a single file that loads
@@ -98,6 +101,11 @@ options:
         description:
           - When the process has started, as Unix time in seconds.
         type: float
+  collection:
+    description:
+      - Version of the collection, for C(run.json).
+      - The collection's action plugin sets this option. Do not set it yourself.
+    type: str
   scratch:
     description:
       - RV(scratch) of this run, which the end removes.
@@ -107,8 +115,8 @@ options:
       - What the modules of the run have returned, by the name of the step and in the order of the steps - C(snapshot),
         C(topics), C(plan), C(preview), C(verify), C(commit), C(remove) and C(read back), or others. Give C({}\) for a
         step that has not run.
-      - The report says how long the steps took, what has failed, what was written, and what was left out. Without it, the
-        report only says what the files say.
+      - The report says how long the steps took, what has failed, what was written, and what was left out. Without it,
+        O(state=reported) takes this from C(run.json), unless that is about another plan or another O(phase).
     type: dict
     default: {}
   report:
@@ -335,7 +343,7 @@ kept:
   returned: O(state=ended)
   type: list
   elements: str
-  sample: [snapshot.json, plan.json, report.json, receipt.json]
+  sample: [snapshot.json, plan.json, report.json, receipt.json, run.json, SHA256SUMS]
 removed:
   description: Names of the folders that were removed.
   returned: O(state=ended)
@@ -416,6 +424,8 @@ failure:
   sample: {kind: acl_missing, cluster: "source cluster broker1:9092", group: null, topic: null, partition: null}
 """
 
+import functools
+import time
 import typing as t
 
 from ..module_utils._model.errors import InvalidInput
@@ -426,7 +436,7 @@ from ..module_utils._module.frame import run
 from ..module_utils._module.masking import Module
 from ..module_utils._module.report_writing import write_report
 from ..module_utils._module.run_begin import begin_run
-from ..module_utils._module.run_end import end_run
+from ..module_utils._module.run_end import end_run, run_record_of
 from ..module_utils._module.run_outcome import RunOutcome
 
 
@@ -443,7 +453,8 @@ def migration_run(module: Module) -> dict[str, t.Any]:
     one_cluster = params["source"] is not None and params["source"] == params["destination"]
     outcome = RunOutcome(params["results"], params["phase"] or "", one_cluster)
     if params["state"] == "reported":
-        return {"changed": False, "directory": params["directory"], **write_report(module, outcome)}
+        made = functools.partial(run_record_of, module, outcome, time.time())
+        return {"changed": False, "directory": params["directory"], **write_report(module, outcome, made)}
     return end_run(module, outcome)
 
 
@@ -468,6 +479,7 @@ def main() -> None:
                     "started": {"type": "float"},
                 },
             },
+            "collection": text,
             "scratch": {"type": "path"},
             "results": {"type": "dict", "default": {}},
             "report": {"type": "bool", "default": True},
