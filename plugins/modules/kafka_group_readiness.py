@@ -37,6 +37,7 @@ options:
         reads C(plan.json), C(receipt.json), C(status.json) and C(return/receipt.json) there, as far as they exist.
       - The module refuses a directory that has neither a plan nor a receipt, damaged files, and files of other clusters. If
         several directories know a group, the one that has committed it last counts, and a note says so.
+      - If O(source) does not answer, a note says so, and the status is what the files and O(destination) tell.
       - Mutually exclusive with O(plan) and O(report).
     type: list
     elements: path
@@ -253,7 +254,7 @@ groups:
       returned: success
       sample: [billing]
     in_use_at_source:
-      description: Whether the group has members at the source.
+      description: Whether the group has members at the source; null if the source does not answer.
       type: bool
       returned: success
       sample: false

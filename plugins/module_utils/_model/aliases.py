@@ -9,6 +9,8 @@ a replication policy has put before a topic stays recognizable.
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import hashlib
 import hmac
 import json
@@ -86,6 +88,8 @@ class Aliases:
         return re.sub(r"\S+", lambda found: self._word(found[0]), text)
 
     def _word(self, word: str) -> str:
+        if word.isalpha() and word.isascii() and word not in self._names:  # most are
+            return word
         before, core, after = _AROUND.fullmatch(word).groups()  # type: ignore[union-attr]
         topic, hyphen, number = core.rpartition("-")
         if core not in self._names and topic in self._names and number.isdecimal():
@@ -93,53 +97,71 @@ class Aliases:
         is_name = core in self._names or not _WORD.fullmatch(core)
         return f"{before}{self.name(core) if is_name else core}{after}"
 
-    def value(self, value: t.Any, member: str = "") -> t.Any:
+    def learn(self, text: str) -> None:
+        """Take in the names of a file, because the messages of one file name what another one lists."""
+        document, _damaged = _parsed(text)
+        self._value(document, "", learns=True)
+
+    def document(self, text: str) -> tuple[str, int]:
+        """The text of a file with aliases, one entry a line as before, and how many lines are damaged, which it lacks."""
+        document, damaged = _parsed(text)
+        made = self._value(document, "", learns=False)
+        return documents.dumps("", made, made.pop("entries")), damaged
+
+    def _value(self, value: t.Any, member: str, *, learns: bool) -> t.Any:
         """JSON with aliases. member: what it is called in the object around it, or the list that it is in."""
         if isinstance(value, dict):
             if member == "versions":
                 return value
+            by_name = member in _BY_NAME
             return {
-                self.name(name) if member in _BY_NAME or not _MEMBER.fullmatch(name) else name: self.value(
-                    its, "" if member in _BY_NAME else name
+                self.name(name) if by_name or not _is_member(name) else name: self._value(
+                    its, "" if by_name else name, learns=learns
                 )
                 for name, its in value.items()
             }
         if isinstance(value, list):
-            return [self.value(each, member) for each in value]
+            return [self._value(each, member, learns=learns) for each in value]
         if not isinstance(value, str) or member in _KEPT:
             return value
         if (member in _VALUES or "." in member) and _VALUE.fullmatch(value):
             return value
-        return self.text(value) if member in _FOR_PEOPLE else self.name(value)
-
-    def document(self, text: str) -> tuple[str, int]:
-        """The text of a file with aliases, one entry a line as before, and how many lines are damaged, which it lacks."""
-        try:
-            whole = self.value(json.loads(text))
-            return documents.dumps("", whole, whole.pop("entries")), 0
-        except (ValueError, RecursionError, AttributeError, KeyError, TypeError):
-            return self._lines(text)
-
-    def _lines(self, text: str) -> tuple[str, int]:
-        """The lines of a damaged file that are whole: its head, its entries, and its end."""
-        found, damaged = [], 0
-        for line in text.splitlines():
-            for cut, added in (("", ""), (",", ""), ("", "]}")):
-                try:
-                    row = self.value(json.loads(line.removesuffix(cut) + added))
-                except (ValueError, RecursionError):
-                    continue
-                found.append(json.dumps(row, ensure_ascii=False).removesuffix(added) + cut)
-                break
-            else:
-                damaged += line != "]}"
-        return "\n".join([*found, "]}"]) + "\n", damaged
+        if member in _FOR_PEOPLE:
+            return value if learns else self.text(value)
+        return self.name(value)
 
     def to_json(self) -> str:
         """The text of the key file, with which its owner can tell what an alias stands for."""
         parts = {self._part(part): part for name in self._names for part in name.split(".") if part}
         rows = [{"alias": alias, "name": parts[alias]} for alias in sorted(parts)]
         return documents.dumps(KIND, {"key": self.key}, rows)
+
+
+@functools.cache
+def _is_member(name: str) -> bool:
+    return _MEMBER.fullmatch(name) is not None
+
+
+def _parsed(text: str) -> tuple[documents.Json, int]:
+    """A document, and how many of its lines are damaged. Of a damaged one, the lines that are whole."""
+    with contextlib.suppress(ValueError, RecursionError):
+        whole = json.loads(text)
+        if isinstance(whole, dict) and isinstance(whole.get("entries"), list):
+            return whole, 0
+    head: documents.Json = {}
+    rows, damaged = [], 0
+    for line in text.splitlines():
+        for complete in (line, line.removesuffix(","), f"{line}]}}"):
+            with contextlib.suppress(ValueError, RecursionError):
+                row = json.loads(complete)
+                if isinstance(row, dict) and row.pop("entries", None) is not None:
+                    head = row
+                else:
+                    rows.append(row)
+                break
+        else:
+            damaged += line != "]}"
+    return {**head, "entries": rows}, damaged
 
 
 def key_from(text: str, path: str) -> str:

@@ -16,6 +16,7 @@ from .records import TopicPartition
 from .visible_text import visible
 
 Readings = t.Mapping[str, GroupReading]
+_NOT_ASKED = GroupReading("", False, "", "", "", {})
 
 
 class GroupState(enum.StrEnum):
@@ -105,12 +106,12 @@ class WayBack(t.NamedTuple):
 class GroupStatus(t.NamedTuple):
     """One group of the destination. moved: partitions whose committed offset the receipt does not explain. lags in offsets.
 
-    A lag is None where no partition has a committed offset.
+    A lag is None where no partition has a committed offset. in_use_at_source: None where the source does not answer.
     """
 
     files: GroupFiles
     state: GroupState
-    in_use_at_source: bool
+    in_use_at_source: bool | None
     in_use_at_destination: bool
     source_lag: int | None
     destination_lag: int | None
@@ -174,15 +175,19 @@ def groups_of(files: DirectoryFiles) -> list[GroupFiles]:
 
 def assess(
     files: GroupFiles,
-    readings: tuple[Readings, Readings],
+    readings: tuple[Readings | None, Readings],
     ends: tuple[t.Mapping[TopicPartition, int], t.Mapping[TopicPartition, int]],
     way_back: WayBack,
 ) -> GroupStatus:
-    """What has become of a group. readings, ends: the groups now, and the ends of the logs, of source and destination."""
-    at_source, reading = readings[0], readings[1][files.group]
-    used_at_source = any(at_source[group].has_members for group in files.source_groups)
+    """What has become of a group. readings, ends: the groups now, and the ends of the logs, of source and destination.
+
+    Of a source that does not answer, the readings are None: then nothing that can be seen only there is told.
+    """
+    at_source = collections.defaultdict(lambda: _NOT_ASKED) if readings[0] is None else readings[0]
+    reading = readings[1][files.group]
+    used_at_source = None if readings[0] is None else any(at_source[group].has_members for group in files.source_groups)
     if files.is_returned:
-        lines = [(line, at_source[line.group]) for line in files.returned]
+        lines = [] if readings[0] is None else [(line, at_source[line.group]) for line in files.returned]
     else:
         lines = [(line, reading) for line in files.written]
     moved = sum(not line.explains(where.offsets.get(line.partition)) for line, where in lines)
@@ -203,12 +208,12 @@ def assess(
     )
 
 
-def _in_use(used_at_source: bool) -> dict[str, None]:
+def _in_use(used_at_source: bool | None) -> dict[str, None]:
     """Brokers keep the committed offsets of a group that has members."""
     return {"rollback": None} if used_at_source else {}
 
 
-def _state(files: GroupFiles, used_at_source: bool, consumed: bool, moved: bool, went_on: bool) -> GroupState:
+def _state(files: GroupFiles, used_at_source: bool | None, consumed: bool, moved: bool, went_on: bool) -> GroupState:
     if not files.written:
         return GroupState.ROLLED_BACK if files.is_rolled_back else GroupState.PLANNED
     if files.is_returned:
@@ -264,7 +269,7 @@ def status_table(groups: t.Sequence[GroupStatus]) -> list[str]:
             (
                 visible(group.files.group),
                 group.state.value,
-                *(("-" if lag is None else f"{lag:,}") + "*" * used for lag, used in lags),
+                *(("-" if lag is None else f"{lag:,}") + "*" * bool(used) for lag, used in lags),
                 *ways,
             )
         )

@@ -87,6 +87,7 @@ class NoteKind(enum.StrEnum):
     STATUS_UNUSABLE = "status_unusable"
     SEVERAL_DIRECTORIES = "several_directories"
     RETENTION_UNKNOWN = "retention_unknown"
+    SOURCE_SILENT = "source_silent"
     CLOCK_WENT_BACK = "clock_went_back"
     # reports
     FILE_MISSING = "file_missing"

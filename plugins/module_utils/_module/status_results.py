@@ -38,7 +38,9 @@ def status_result(module: Module, source: Connection, destination: Connection) -
     found = look_at_status(directories, source, destination, params["idle_wait"])
     rows = [group.row() for group in found.groups]
     states = {name: row["state"] for row in reversed(rows) for name in row["source_groups"]}
-    sorted_waves = waves.sort_groups(asked, _existing(source, states) if asked else ())
+    named_groups = {group for wave in asked for group in wave.selection.groups}
+    existing = {*states, *(_groups_at(source) if found.knows_source else named_groups)} if asked else ()
+    sorted_waves = waves.sort_groups(asked, existing)
     result = {
         "groups": rows,
         "states": dict(collections.Counter(row["state"] for row in rows)),
@@ -57,9 +59,9 @@ def status_result(module: Module, source: Connection, destination: Connection) -
     }
 
 
-def _existing(source: Connection, known: t.Iterable[str]) -> set[str]:
-    """The groups at the source, and those that a migration has moved: their committed offsets there may have expired."""
-    return {each.group for each in list_groups(source, surely=False)} | set(known)
+def _groups_at(source: Connection) -> set[str]:
+    """The groups at the source. One that was migrated may be gone there, because its committed offsets have expired."""
+    return {each.group for each in list_groups(source, surely=False)}
 
 
 def _has_begun(directory: str) -> bool:

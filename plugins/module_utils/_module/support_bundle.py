@@ -63,8 +63,8 @@ def write_bundle(module: Module, versions: t.Mapping[str, str]) -> dict[str, t.A
     kept = files.read(key_file)
     aliases = Aliases(secrets.token_hex(32) if kept is None else key_from(kept, key_file))
     readable = {path: text for path, text in texts.items() if text is not None}
-    for text in readable.values():  # names first, because the messages of one file name what another one lists
-        aliases.document(text)
+    for text in readable.values():
+        aliases.learn(text)
     made, rows = {}, []
     for path, text in readable.items():
         made[path], damaged = aliases.document(text)

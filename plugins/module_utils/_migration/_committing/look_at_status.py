@@ -15,7 +15,8 @@ from ..._model import migration_status
 from ..._model.background import at_once
 from ..._model.cluster_identity import ClusterIdentity
 from ..._model.connection import Connection
-from ..._model.errors import NotAuthorized
+from ..._model.errors import ConnectionFailed, NotAuthorized
+from ..._model.failure_kinds import FailureKind
 from ..._model.migration_status import DirectoryFiles, GroupFiles, GroupStatus, WayBack
 from ..._model.notes import Note, NoteKind
 from ..._model.progress import first_of
@@ -28,11 +29,15 @@ _REMEDY = "connect to the clusters of this migration, or leave its directory out
 
 
 class MigrationStatus(t.NamedTuple):
-    """groups: those that need somebody first. still_written: the topics at the source that have grown meanwhile."""
+    """groups: those that need somebody first. still_written: the topics at the source that have grown meanwhile.
+
+    knows_source: whether the source has answered.
+    """
 
     groups: list[GroupStatus]
     still_written: list[StillWritten]
     notes: list[Note]
+    knows_source: bool = True
 
 
 def look_at_status(
@@ -40,10 +45,13 @@ def look_at_status(
 ) -> MigrationStatus:
     """pause: seconds between two readings of the log ends at the source, at least.
 
-    Raises Refused for files of other clusters, NotAuthorized, and ConnectionFailed for a cluster that does not answer.
+    A source that does not answer costs a note: it may be gone for good after the last wave. Raises Refused for files of other
+    clusters, NotAuthorized, and ConnectionFailed for a destination that does not answer.
     """
-    _check_clusters(directories, source, destination)
+    silent = _check_clusters(directories, source, destination)
     known, notes = _newest(directories)
+    if silent is not None:
+        return _without_source(known, destination, [*notes, silent])
     wanted = {partition for its in known for _group, partition in its.source}
     begun, before = time.monotonic(), _ends(source, wanted)
     at_source, at_destination = at_once(
@@ -61,6 +69,13 @@ def look_at_status(
     return MigrationStatus(migration_status.in_order(found), grown_topics(source, before, now), [*notes, *unknown])
 
 
+def _without_source(known: t.Sequence[GroupFiles], destination: Connection, notes: list[Note]) -> MigrationStatus:
+    readings = None, _read(destination, {its.group for its in known})
+    ends: tuple[Ends, Ends] = {}, _ends(destination, {partition for its in known for partition in its.partitions})
+    found = [migration_status.assess(its, readings, ends, WayBack()) for its in known]
+    return MigrationStatus(migration_status.in_order(found), [], notes, knows_source=False)
+
+
 def _read(connection: Connection, names: t.Collection[str]) -> migration_status.Readings:
     """A group with an open transaction is where it was before it: nobody waits."""
     return groups.read_groups(connection, sorted(names), stable=False)
@@ -74,8 +89,13 @@ def _ends(connection: Connection, partitions: t.Collection[TopicPartition]) -> E
     return {where: its.high_watermark for where, its in bounds.items()}
 
 
-def _check_clusters(directories: t.Sequence[DirectoryFiles], source: Connection, destination: Connection) -> None:
-    """Raise Refused for the first file of another cluster. Each cluster is asked once for the topics of all files."""
+def _check_clusters(
+    directories: t.Sequence[DirectoryFiles], source: Connection, destination: Connection
+) -> Note | None:
+    """Raise Refused for the first file of another cluster. Each cluster is asked once for the topics of all files.
+
+    -> a note where the source does not answer.
+    """
     noted: tuple[list[tuple[str, ClusterIdentity]], list[tuple[str, ClusterIdentity]]] = ([], [])
     for its in directories:
         if its.plan is not None:
@@ -86,12 +106,27 @@ def _check_clusters(directories: t.Sequence[DirectoryFiles], source: Connection,
         if its.returned is not None:
             noted[0].append((f"receipt of the return in {its.directory}", its.returned.identity))
     found = at_once(
-        functools.partial(clusters.identify, source, _topics(noted[0])),
+        functools.partial(_identity, source, _topics(noted[0])),
         functools.partial(clusters.identify, destination, _topics(noted[1])),
     )
+    silent = None
     for connection, files, cluster in zip((source, destination), noted, found, strict=True):
+        if isinstance(cluster, Note):
+            silent = cluster
+            continue
         for name, identity in files:
             check_same(name, identity, cluster, connection, _REMEDY)
+    return silent
+
+
+def _identity(source: Connection, names: t.Collection[str]) -> ClusterIdentity | Note:
+    try:
+        return clusters.identify(source, names)
+    except ConnectionFailed as exc:
+        if exc.kind is not FailureKind.CONNECTION_FAILED:
+            raise
+        text = f"Nobody knows who consumes or writes at the source, nor until when groups can go back: {exc}"
+        return Note(NoteKind.SOURCE_SILENT, text)
 
 
 def _topics(noted: t.Iterable[tuple[str, ClusterIdentity]]) -> set[str]:

@@ -55,8 +55,9 @@ def look(
     returned=(),
     plan=PLAN,
     synced=(),
+    silent=False,
 ) -> GroupStatus:
-    """The status of the one group, whose committed offsets are these now."""
+    """The status of the one group, whose committed offsets are these now. silent: the source does not answer."""
     files = DirectoryFiles(
         "/here", plan, Receipt("D", lines) if lines else None, Receipt("S", tuple(returned)), frozenset(synced), NOON
     )
@@ -65,6 +66,8 @@ def look(
         {"billing": reading("billing", OLD, old, used_old)},
         {"billing-new": reading("billing-new", NEW, new, used_new)},
     )
+    if silent:
+        return assess(its, (None, readings[1]), ({}, {NEW: 45}), WayBack())
     return assess(its, readings, ({OLD: 60}, {NEW: 45}), WayBack(NOON + 5.0, NOON + 7.0))
 
 
@@ -98,6 +101,16 @@ def test_each_state_is_told_from_the_others(state, lines, now):
     found = look(*lines, **now)
     assert found.state is state
     assert found.row()["next"] == NEXT[state]
+
+
+def test_without_the_source_the_rest_is_told_and_nothing_is_called_moved():
+    assert look(silent=True).state is GroupState.PLANNED
+    its = look(line(), new=43, used_new=True, silent=True)
+    assert (its.state, its.source_lag, its.destination_lag) == (GroupState.AT_DESTINATION, None, 2)
+    assert its.in_use_at_source is None and its.way_back == WayBack()
+    assert look(line(), returned=[back(50, NOON + 1)], silent=True).state is GroupState.RETURNED
+    assert look(line(), new=3, silent=True).state is GroupState.MOVED
+    assert "-" in status_table([its])[1]
 
 
 def test_a_group_knows_its_lags_and_until_when_it_can_go_back():
