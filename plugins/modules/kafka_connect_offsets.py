@@ -16,8 +16,7 @@ description:
     is out of range.
   - Writes keys and partitions byte for byte as Kafka Connect expects them, and reads them back.
   - Saves the receipt to disk before the first write. A rollback restores the positions in the receipt.
-author:
-  - The streamshift.kafka authors (@streamshift)
+author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
   - streamshift.kafka._attributes
   - streamshift.kafka._attributes.files
@@ -212,25 +211,12 @@ entries:
   type: list
   elements: dict
   contains:
-    topic:
-      description: The topic at the source.
-      type: str
-      returned: success
-      sample: orders
-    partition:
-      description: The partition.
-      type: int
-      returned: success
-      sample: 3
-    before:
-      description: The position that was stored before.
-      type: int
-      returned: success
-      sample: null
+    topic: {description: The topic at the source., type: str, sample: orders}
+    partition: {description: The partition., type: int, sample: 3}
+    before: {description: The position that was stored before., type: int, sample: null}
     after:
       description: The position that is stored now. In check mode, the position that would be stored.
       type: int
-      returned: success
       sample: 41876
 written:
   description: Number of positions that the module has stored or deleted. In check mode, the number that it would store
@@ -251,17 +237,12 @@ notes:
   sample:
     - "Left out by exclude_topic_patterns: heartbeats (called like MirrorMaker 2's). To take them, name them in topics."
 note_kinds:
-  description: Kind of each of the RV(notes), in the same order. The page C(docs/troubleshooting.md) has an entry for each, with
-    cause and remedy.
+  description: Kinds of the RV(notes), in the same order. C(docs/troubleshooting.md) has an entry for each.
   returned: success
   type: list
   elements: str
-  sample: [excluded]
 failure:
-  description:
-    - What has failed. C(msg) says the same in words, with the reason and the remedy.
-    - The page C(docs/troubleshooting.md) has an entry for each C(kind). The other values are null unless the failure is about a
-      single cluster, group, topic or partition.
+  description: What C(msg) says in words. C(docs/troubleshooting.md) has an entry for each C(kind), with cause and remedy.
   returned: failure
   type: dict
   sample: {kind: acl_missing, cluster: "source cluster broker1:9092", group: null, topic: null, partition: null}

@@ -15,8 +15,7 @@ description:
   - The list shows what a migration would be about. Kafka does not return when an offset was committed.
   - Groups without ACL GROUP DESCRIBE do not appear, because brokers do not list them.
   - Reads no records and writes nothing to the cluster.
-author:
-  - The streamshift.kafka authors (@streamshift)
+author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
   - streamshift.kafka._attributes
   - streamshift.kafka._attributes.info_module
@@ -79,68 +78,44 @@ groups:
   type: list
   elements: dict
   contains:
-    group:
-      description: Name of the group.
-      type: str
-      returned: success
-      sample: billing
+    group: {description: Name of the group., type: str, sample: billing}
     type:
       description: Type of the group, as Kafka names it; V(unknown) if the brokers do not return it.
       type: str
-      returned: success
       sample: classic
     what:
       description: What uses the group, as far as its type, its topics or its name tell; null if they do not tell.
       type: str
-      returned: success
       sample: null
-    state:
-      description: State of the group, as Kafka names it.
-      type: str
-      returned: success
-      sample: Empty
+    state: {description: "State of the group, as Kafka names it.", type: str, sample: Empty}
     members:
       description: Number of members; null if the brokers cannot describe them, as for share groups.
       type: int
-      returned: success
       sample: 0
     clients:
       description: Client ID and host of each member.
       type: list
       elements: dict
-      returned: success
       sample:
         - client_id: billing-1
           host: 10.0.0.7
-    topics:
-      description: Topics that the group has committed offsets of.
-      type: list
-      elements: str
-      returned: success
-      sample: [orders]
-    partitions:
-      description: Number of partitions with a committed offset.
-      type: int
-      returned: success
-      sample: 12
+    topics: {description: Topics that the group has committed offsets of., type: list, elements: str, sample: [orders]}
+    partitions: {description: Number of partitions with a committed offset., type: int, sample: 12}
     lag:
       description:
         - Offsets from the committed offsets to the log ends, in all partitions that still exist. Offsets that have expired do
           not count, other than with C(kafka-consumer-groups). Null if there are none.
       type: int
-      returned: success
       sample: 1204
     movable:
       description:
         - Whether the group can be migrated now, as far as this cluster alone shows. A migration may still refuse it because
           of the destination or of the copied records.
       type: bool
-      returned: success
       sample: true
     why_not:
       description: Why the group cannot be migrated now; null if it can.
       type: str
-      returned: success
       sample: "it is in use: stop its consumers first"
     committed:
       description: The committed offset of each partition.
@@ -148,25 +123,12 @@ groups:
       elements: dict
       returned: if O(partitions=true)
       contains:
-        topic:
-          description: Name of the topic.
-          type: str
-          returned: success
-          sample: orders
-        partition:
-          description: Number of the partition.
-          type: int
-          returned: success
-          sample: 0
-        offset:
-          description: The committed offset.
-          type: int
-          returned: success
-          sample: 4711
+        topic: {description: Name of the topic., type: str, sample: orders}
+        partition: {description: Number of the partition., type: int, sample: 0}
+        offset: {description: The committed offset., type: int, sample: 4711}
         lag:
           description: Offsets from the committed offset to the log end; null if the partition no longer exists.
           type: int
-          returned: success
           sample: 12
 left_out_groups:
   description: Groups that an exclude pattern has left out.
@@ -210,10 +172,7 @@ csv:
     group,type,what,state,members,topics,partitions,lag,movable,why_not
     billing,classic,,Empty,0,orders,12,1204,yes,
 failure:
-  description:
-    - What has failed. C(msg) says the same in words, with the reason and the remedy.
-    - The page C(docs/troubleshooting.md) has an entry for each C(kind). The other values are null unless the failure is about a
-      single cluster, group, topic or partition.
+  description: What C(msg) says in words. C(docs/troubleshooting.md) has an entry for each C(kind), with cause and remedy.
   returned: failure
   type: dict
   sample: {kind: acl_missing, cluster: "source cluster broker1:9092", group: null, topic: null, partition: null}

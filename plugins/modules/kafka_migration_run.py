@@ -30,8 +30,7 @@ description:
     and end, and no records, and the report has the lag at the source and draws where each group is in its logs. A cluster
     that does not answer, or refuses, never fails the module. The report notes what is missing, and why.
   - The roles of this collection do all of this themselves.
-author:
-  - The streamshift.kafka authors (@streamshift)
+author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
   - streamshift.kafka._attributes
   - streamshift.kafka._cluster.source_cluster
@@ -400,17 +399,12 @@ notes:
       The last run in /srv/kafka-migrations/onprem-to-cloud ended without releasing it:
       process 4711 on this machine. This run takes it over.
 note_kinds:
-  description: Kind of each of the RV(notes), in the same order. The page C(docs/troubleshooting.md) has an entry for each, with
-    cause and remedy.
+  description: Kinds of the RV(notes), in the same order. C(docs/troubleshooting.md) has an entry for each.
   returned: success
   type: list
   elements: str
-  sample: [run_taken_over]
 failure:
-  description:
-    - What has failed. C(msg) says the same in words, with the reason and the remedy.
-    - The page C(docs/troubleshooting.md) has an entry for each C(kind). The other values are null unless the failure is about a
-      single cluster, group, topic or partition.
+  description: What C(msg) says in words. C(docs/troubleshooting.md) has an entry for each C(kind), with cause and remedy.
   returned: failure
   type: dict
   sample: {kind: acl_missing, cluster: "source cluster broker1:9092", group: null, topic: null, partition: null}

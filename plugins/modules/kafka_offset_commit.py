@@ -18,8 +18,7 @@ description:
     makes a rollback possible.
   - Does not write offsets that are already correct, and leaves a group alone that was migrated earlier and has consumed
     since.
-author:
-  - The streamshift.kafka authors (@streamshift)
+author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
   - streamshift.kafka._attributes
   - streamshift.kafka._attributes.files
@@ -267,30 +266,13 @@ entries:
   type: list
   elements: dict
   contains:
-    group:
-      description: The group at the destination.
-      type: str
-      returned: success
-      sample: billing
-    topic:
-      description: The topic at the destination.
-      type: str
-      returned: success
-      sample: orders
-    partition:
-      description: The partition.
-      type: int
-      returned: success
-      sample: 3
-    before:
-      description: The offset that was committed before.
-      type: int
-      returned: success
-      sample: null
+    group: {description: The group at the destination., type: str, sample: billing}
+    topic: {description: The topic at the destination., type: str, sample: orders}
+    partition: {description: The partition., type: int, sample: 3}
+    before: {description: The offset that was committed before., type: int, sample: null}
     after:
       description: The offset that is committed now. In check mode, the offset that would be committed.
       type: int
-      returned: success
       sample: 41877
 written:
   description: Number of committed offsets that the module has written or deleted. In check mode, the number that it
@@ -346,21 +328,12 @@ still_written:
   type: list
   elements: dict
   contains:
-    topic:
-      description: The topic.
-      type: str
-      returned: success
-      sample: orders
-    records:
-      description: By how many offsets it has grown at the last look.
-      type: int
-      returned: success
-      sample: 12
+    topic: {description: The topic., type: str, sample: orders}
+    records: {description: By how many offsets it has grown at the last look., type: int, sample: 12}
     last:
       description: When its last record was written, as its producer says, in milliseconds since the epoch. Null if the brokers
         do not tell.
       type: int
-      returned: success
       sample: 1764108900000
     producers:
       description:
@@ -368,23 +341,10 @@ still_written:
           transactional producers. RV(still_written[].producers[].transactional_id) is empty if they do not tell it.
       type: list
       elements: dict
-      returned: success
       contains:
-        producer_id:
-          description: The id that the brokers have given to the producer.
-          type: int
-          returned: success
-          sample: 2001
-        last:
-          description: When it has written, in milliseconds since the epoch.
-          type: int
-          returned: success
-          sample: 1764108900000
-        transactional_id:
-          description: Its C(transactional.id).
-          type: str
-          returned: success
-          sample: shop-7
+        producer_id: {description: The id that the brokers have given to the producer., type: int, sample: 2001}
+        last: {description: "When it has written, in milliseconds since the epoch.", type: int, sample: 1764108900000}
+        transactional_id: {description: Its C(transactional.id)., type: str, sample: shop-7}
 notes:
   description: One line for each group that is still in use at O(source), with O(on_active_source=warn), and for each group
     whose committed offsets may expire soon, with O(on_expiring=warn).
@@ -393,12 +353,10 @@ notes:
   elements: str
   sample: []
 note_kinds:
-  description: Kind of each of the RV(notes), in the same order. The page C(docs/troubleshooting.md) has an entry for each, with
-    cause and remedy.
+  description: Kinds of the RV(notes), in the same order. C(docs/troubleshooting.md) has an entry for each.
   returned: success
   type: list
   elements: str
-  sample: [source_in_use]
 summary:
   description: A human-readable table, as lines, with the totals last. After a rollback, the first line is the number of
     groups that were rolled back.
@@ -410,10 +368,7 @@ summary:
     - "billing          12       12"
     - "Total: 1 group, 12 group-partitions: 12 changed, 0 left out."
 failure:
-  description:
-    - What has failed. C(msg) says the same in words, with the reason and the remedy.
-    - The page C(docs/troubleshooting.md) has an entry for each C(kind). The other values are null unless the failure is about a
-      single cluster, group, topic or partition.
+  description: What C(msg) says in words. C(docs/troubleshooting.md) has an entry for each C(kind), with cause and remedy.
   returned: failure
   type: dict
   sample: {kind: acl_missing, cluster: "source cluster broker1:9092", group: null, topic: null, partition: null}

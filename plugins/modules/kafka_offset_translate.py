@@ -25,8 +25,7 @@ description:
   - A verdict never fails this module; M(streamshift.kafka.kafka_offset_commit) applies the policies.
   - Topics in O(repartitioned) are read completely, with Spark if they have more than O(search_limit) offsets.
   - Writes nothing to the clusters.
-author:
-  - The streamshift.kafka authors (@streamshift)
+author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
   - streamshift.kafka._attributes
   - streamshift.kafka._attributes.files
@@ -437,63 +436,34 @@ entries:
   type: list
   elements: dict
   contains:
-    group:
-      description: The group at the destination.
-      type: str
-      returned: success
-      sample: billing
-    topic:
-      description: The topic at the destination.
-      type: str
-      returned: success
-      sample: orders
-    partition:
-      description: The partition.
-      type: int
-      returned: success
-      sample: 3
+    group: {description: The group at the destination., type: str, sample: billing}
+    topic: {description: The topic at the destination., type: str, sample: orders}
+    partition: {description: The partition., type: int, sample: 3}
     offset:
       description: The offset to commit; null if the verdict is V(blocked) or V(uncommitted).
       type: int
-      returned: success
       sample: 41877
-    verdict:
-      description: What is proved about the offset.
-      type: str
-      returned: success
-      sample: exact
-    reason:
-      description: Why the verdict is not V(exact).
-      type: str
-      returned: success
-      sample: null
+    verdict: {description: What is proved about the offset., type: str, sample: exact}
+    reason: {description: Why the verdict is not V(exact)., type: str, sample: null}
     repeats:
       description: How many consumed records are repeated at most; null if they were not counted.
       type: int
-      returned: success
       sample: 0
     lost:
       description: How many records that the group has not consumed have expired on both clusters; null if that is not
         known.
       type: int
-      returned: success
       sample: 0
-    detail:
-      description: What the module has found or assumed, and what you can do about it.
-      type: str
-      returned: success
-      sample: ""
+    detail: {description: "What the module has found or assumed, and what you can do about it.", type: str, sample: ""}
     absent:
       description:
         - Unconsumed records that are known to be absent at the destination although later ones are there; null if none is.
         - C(records) says how many, C(source) from which source offset on, and C(exactly) whether there are no more.
       type: dict
-      returned: success
       sample: null
     predicted:
       description: Whether the partition did not exist at the destination, and O(promotion) says that it will.
       type: bool
-      returned: success
       sample: false
     source:
       description:
@@ -503,7 +473,6 @@ entries:
           none.
       type: list
       elements: dict
-      returned: success
       sample:
         - group: billing
           topic: orders
@@ -574,17 +543,12 @@ notes:
   sample:
     - "repartitioned: ordres matches no topic of these groups"
 note_kinds:
-  description: Kind of each of the RV(notes), in the same order. The page C(docs/troubleshooting.md) has an entry for each, with
-    cause and remedy.
+  description: Kinds of the RV(notes), in the same order. C(docs/troubleshooting.md) has an entry for each.
   returned: success
   type: list
   elements: str
-  sample: [rule_unused]
 failure:
-  description:
-    - What has failed. C(msg) says the same in words, with the reason and the remedy.
-    - The page C(docs/troubleshooting.md) has an entry for each C(kind). The other values are null unless the failure is about a
-      single cluster, group, topic or partition.
+  description: What C(msg) says in words. C(docs/troubleshooting.md) has an entry for each C(kind), with cause and remedy.
   returned: failure
   type: dict
   sample: {kind: acl_missing, cluster: "source cluster broker1:9092", group: null, topic: null, partition: null}

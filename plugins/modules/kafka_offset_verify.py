@@ -20,8 +20,7 @@ description:
     verifies the offsets that were committed.
   - With O(groups) or O(group_patterns), verifies what the groups have committed on both clusters now, with any tool,
     before or after a cut-over.
-author:
-  - The streamshift.kafka authors (@streamshift)
+author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
   - streamshift.kafka._attributes
   - streamshift.kafka._attributes.info_module
@@ -281,33 +280,21 @@ findings:
         - V(changed_since_plan) - partitions were added to the topic, it was created again, or its log has gone back.
         - V(not_examined) - too many records differ.
       type: str
-      returned: always
       sample: skipped
-    group:
-      description: The group at the destination.
-      type: str
-      returned: always
-      sample: billing
-    topic:
-      description: The topic at the destination.
-      type: str
-      returned: always
-      sample: orders
+    group: {description: The group at the destination., type: str, sample: billing}
+    topic: {description: The topic at the destination., type: str, sample: orders}
     partition:
       description: The partition; null if several partitions of a repartitioned or merged topic are verified together.
       type: int
-      returned: always
       sample: 0
     count:
       description: How many records the problem concerns; null if the problem does not concern a number of records.
       type: int
-      returned: always
       sample: 1
     source:
       description: The group's committed offsets at the source, each with C(topic), C(partition) and C(offset).
       type: list
       elements: dict
-      returned: always
       sample:
         - topic: orders
           partition: 0
@@ -316,7 +303,6 @@ findings:
       description: The offsets that were verified, each with C(topic), C(partition) and C(offset).
       type: list
       elements: dict
-      returned: always
       sample:
         - topic: orders
           partition: 0
@@ -324,7 +310,6 @@ findings:
     detail:
       description: Description of the problem.
       type: str
-      returned: always
       sample: "1 unconsumed record is skipped: before the offset 51, first source offset 50, destination offset 50"
 kinds:
   description: Number of problems of each kind that occurs, the most serious kind first.
@@ -348,12 +333,10 @@ summary:
   sample:
     - "12 verified, 0 without records, 118734 records compared."
 note_kinds:
-  description: Kind of each of the RV(notes), in the same order. The page C(docs/troubleshooting.md) has an entry for each, with
-    cause and remedy.
+  description: Kinds of the RV(notes), in the same order. C(docs/troubleshooting.md) has an entry for each.
   returned: always
   type: list
   elements: str
-  sample: [to_come]
 plan_digests:
   description: SHA-256 digests of the plan files, in the order of O(plan).
   returned: always
@@ -362,10 +345,7 @@ plan_digests:
   sample:
     - 0f343b0931126a20f133d67c2b018a3b5d0d9d0b3a5c7b7a6c2d3f4e5a6b7c8d
 failure:
-  description:
-    - What has failed. C(msg) says the same in words, with the reason and the remedy.
-    - The page C(docs/troubleshooting.md) has an entry for each C(kind). The other values are null unless the failure is about a
-      single cluster, group, topic or partition.
+  description: What C(msg) says in words. C(docs/troubleshooting.md) has an entry for each C(kind), with cause and remedy.
   returned: failure
   type: dict
   sample: {kind: acl_missing, cluster: "source cluster broker1:9092", group: null, topic: null, partition: null}

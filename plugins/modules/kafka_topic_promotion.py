@@ -18,8 +18,7 @@ description:
     module writes nothing and names the topic, the setting and the reason.
   - Saves the receipt to disk before the first write. A rollback restores the settings and ACLs in the receipt.
   - Does not copy records, users or SCRAM credentials.
-author:
-  - The streamshift.kafka authors (@streamshift)
+author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
   - streamshift.kafka._attributes
   - streamshift.kafka._attributes.files
@@ -355,26 +354,16 @@ topics:
   type: list
   elements: dict
   contains:
-    topic:
-      description: The topic at the destination.
-      type: str
-      returned: success
-      sample: orders
-    source:
-      description: The topic at the source; null in a rollback.
-      type: str
-      returned: success
-      sample: orders
+    topic: {description: The topic at the destination., type: str, sample: orders}
+    source: {description: The topic at the source; null in a rollback., type: str, sample: orders}
     partitions:
       description: Number of partitions before and after; null for a topic that does not exist.
       type: dict
-      returned: success
       sample: {"before": null, "after": 12}
     settings:
       description: The settings that change, by name, with the values before and after (null for the brokers' default)
         and the origin of the new value - V(source), V(override) or V(default).
       type: dict
-      returned: success
       sample: {"retention.ms": {"before": null, "after": "3600000", "origin": "source"}}
 acls:
   description: The ACLs that change, sorted. With O(remove_acls=false), also those that only the destination has.
@@ -382,15 +371,10 @@ acls:
   type: list
   elements: dict
   contains:
-    acl:
-      description: The ACL.
-      type: str
-      returned: success
-      sample: ALLOW READ on TOPIC orders for User:billing
+    acl: {description: The ACL., type: str, sample: ALLOW READ on TOPIC orders for User:billing}
     action:
       description: What the module does with the ACL - V(add), V(remove) or V(extra), which means that it stays.
       type: str
-      returned: success
       sample: add
 fenced:
   description: The topics that are fenced, sorted.
@@ -417,12 +401,10 @@ notes:
   elements: str
   sample: ["orders gets 1 replica instead of the source's 3, because the destination has 1 broker."]
 note_kinds:
-  description: Kind of each of the RV(notes), in the same order. The page C(docs/troubleshooting.md) has an entry for each, with
-    cause and remedy.
+  description: Kinds of the RV(notes), in the same order. C(docs/troubleshooting.md) has an entry for each.
   returned: success
   type: list
   elements: str
-  sample: [fewer_replicas]
 summary:
   description: The changes for people, a line each.
   returned: success
@@ -430,10 +412,7 @@ summary:
   elements: str
   sample: ["orders: created with 12 partitions"]
 failure:
-  description:
-    - What has failed. C(msg) says the same in words, with the reason and the remedy.
-    - The page C(docs/troubleshooting.md) has an entry for each C(kind). The other values are null unless the failure is about a
-      single cluster, group, topic or partition.
+  description: What C(msg) says in words. C(docs/troubleshooting.md) has an entry for each C(kind), with cause and remedy.
   returned: failure
   type: dict
   sample: {kind: acl_missing, cluster: "source cluster broker1:9092", group: null, topic: null, partition: null}
