@@ -114,7 +114,8 @@ def documented(*texts: str) -> Options:
     """The options of these documentations; what a later one says of an option counts."""
     options: Options = {}
     for text in texts:
-        options |= yaml.safe_load(text).get("options", {})
+        for name, option in yaml.safe_load(text).get("options", {}).items():
+            options[name] = {**options.get(name, {}), **option}
     return options
 
 
@@ -125,6 +126,7 @@ TRANSLATE = documented(
     kafka_offset_translate.DOCUMENTATION,
     SELECTION.DOCUMENTATION,
     MAPPING.DOCUMENTATION,
+    MAPPING.POLICY,
     MAPPING.TOPICS,
     MAPPING.GROUPS,
 )
@@ -132,7 +134,7 @@ COMMIT = documented(kafka_offset_commit.DOCUMENTATION, SELECTION.DOCUMENTATION, 
 # The other modules describe the rest, or a variable of its own does.
 VERIFY = {"on_absent": documented(kafka_offset_verify.DOCUMENTATION)["on_absent"]}
 LEASE = {"on_locked": documented(kafka_migration_run.DOCUMENTATION)["on_locked"]}
-PROMOTION = documented(kafka_topic_promotion.DOCUMENTATION, MAPPING.TOPICS)
+PROMOTION = documented(MAPPING.POLICY, MAPPING.TOPICS, kafka_topic_promotion.DOCUMENTATION)
 # The modules of each role. Where several have an option, the last one describes it.
 ROLES: dict[str, dict[str, Options]] = {
     "group_migration": {
@@ -157,7 +159,7 @@ ROLES: dict[str, dict[str, Options]] = {
         "kafka_offset_commit": COMMIT,
     },
     "replicator_handover": {
-        "kafka_connect_offsets": documented(kafka_connect_offsets.DOCUMENTATION, SELECTION.TOPICS),
+        "kafka_connect_offsets": documented(MAPPING.POLICY, SELECTION.TOPICS, kafka_connect_offsets.DOCUMENTATION),
     },
     "topic_promotion": {"kafka_topic_promotion": PROMOTION},
     "topic_fence": {"kafka_topic_promotion": PROMOTION},

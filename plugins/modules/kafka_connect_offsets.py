@@ -21,6 +21,7 @@ extends_documentation_fragment:
   - streamshift.kafka._attributes
   - streamshift.kafka._attributes.files
   - streamshift.kafka._cluster.source_destination
+  - streamshift.kafka._mapping.policy
   - streamshift.kafka._selection.topics
   - streamshift.kafka._entries
 options:
@@ -83,27 +84,9 @@ options:
         default: []
   replication_policy:
     description:
-      - How MirrorMaker 2 names clusters and topics.
-    type: dict
+      - How MirrorMaker 2 names clusters and topics, as in its own configuration. The module needs
+        O(replication_policy.source_alias), and no key that is about internal topics.
     required: true
-    suboptions:
-      name:
-        description:
-          - How MirrorMaker 2 names the topics that it copies.
-          - V(identity) keeps the names (C(IdentityReplicationPolicy)).
-          - V(default) prefixes the names with O(replication_policy.source_alias) and O(replication_policy.separator)
-            (C(DefaultReplicationPolicy)).
-        type: str
-        choices: [identity, default]
-        default: identity
-      source_alias:
-        description: MirrorMaker 2's alias of the source cluster.
-        type: str
-        required: true
-      separator:
-        description: MirrorMaker 2's C(replication.policy.separator).
-        type: str
-        default: .
   connector:
     description:
       - Name of the MirrorMaker 2 connector that takes over. For a dedicated MirrorMaker 2 cluster, keep the default
@@ -327,8 +310,7 @@ def _lines(offsets: t.Mapping[t.Any, int | None]) -> list[str]:
 
 
 def _policy(params: dict[str, t.Any]) -> ReplicationPolicy:
-    given = params["replication_policy"]
-    policy = ReplicationPolicy(given["source_alias"], "", given["name"], given["separator"])
+    policy = options.replication_policy(params, "source_alias")
     form = (params["replicator"] or {}).get("topic_rename_format")
     made = policy.topic("${topic}")
     if form not in (None, made):
@@ -375,11 +357,6 @@ def main() -> None:
         "topic_rename_format": {"type": "str", "default": "${topic}"},
         "worker_groups": {"type": "list", "elements": "str", "default": []},
     }
-    policy = {
-        "name": {"type": "str", "choices": ["identity", "default"], "default": "identity"},
-        "source_alias": {"type": "str", "required": True},
-        "separator": {"type": "str", "default": "."},
-    }
     rest = {
         "url": {"type": "str", "required": True},
         "username": {"type": "str"},
@@ -394,7 +371,7 @@ def main() -> None:
             **options.entries_spec(),
             "state": {"type": "str", "choices": ["present", "rolled_back"], "default": "present"},
             "replicator": {"type": "dict", "default": {}, "options": replicator, "apply_defaults": True},
-            "replication_policy": {"type": "dict", "required": True, "options": policy},
+            "replication_policy": {**options.policy_spec()["replication_policy"], "required": True},
             "connector": {"type": "str", "default": "MirrorSourceConnector"},
             "method": {"type": "str", "choices": ["topic", "rest"], "default": "topic"},
             "offsets_topic": {"type": "str"},

@@ -31,6 +31,7 @@ extends_documentation_fragment:
   - streamshift.kafka._attributes.files
   - streamshift.kafka._cluster.source_destination
   - streamshift.kafka._mapping
+  - streamshift.kafka._mapping.policy
   - streamshift.kafka._mapping.topics
   - streamshift.kafka._mapping.groups
   - streamshift.kafka._selection

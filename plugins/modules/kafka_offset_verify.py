@@ -28,6 +28,7 @@ extends_documentation_fragment:
   - streamshift.kafka._selection
   - streamshift.kafka._selection.topics
   - streamshift.kafka._mapping
+  - streamshift.kafka._mapping.policy
   - streamshift.kafka._mapping.topics
   - streamshift.kafka._mapping.groups
   - streamshift.kafka._spark

@@ -23,6 +23,7 @@ extends_documentation_fragment:
   - streamshift.kafka._attributes
   - streamshift.kafka._attributes.files
   - streamshift.kafka._cluster.source_destination
+  - streamshift.kafka._mapping.policy
   - streamshift.kafka._mapping.topics
   - streamshift.kafka._progress
 options:
@@ -105,31 +106,8 @@ options:
     description:
       - How MirrorMaker 2 names topics, as in its own configuration.
       - Mutually exclusive with O(topic_map).
-    type: dict
-    suboptions:
-      name:
-        description:
-          - How MirrorMaker 2 names the topics that it copies.
-          - V(identity) keeps the names (C(IdentityReplicationPolicy)).
-          - V(default) prefixes the names with O(replication_policy.source_alias) and O(replication_policy.separator)
-            (C(DefaultReplicationPolicy)).
-        type: str
-        choices: [identity, default]
-        default: identity
-      source_alias:
-        description:
-          - MirrorMaker 2's alias of the source cluster.
-        type: str
-      separator:
-        description:
-          - MirrorMaker 2's C(replication.policy.separator).
-        type: str
-        default: "."
-      target_alias:
-        description:
-          - MirrorMaker 2's alias of the destination cluster. If MirrorMaker 2 copies in both directions, topics that begin with
-            it are copies of the destination's own topics, and left out.
-        type: str
+      - With O(replication_policy.target_alias), topics that begin with it are copies of the destination's own topics, and left
+        out.
   on_missing:
     description:
       - What to do if the destination does not have a topic.
@@ -572,12 +550,6 @@ def _options(params: dict[str, t.Any]) -> promotion.PromotionOptions:
 
 def main() -> None:
     strings = {"type": "list", "elements": "str", "default": []}
-    policy = {
-        "name": {"type": "str", "choices": ["identity", "default"], "default": "identity"},
-        "source_alias": {"type": "str"},
-        "separator": {"type": "str", "default": "."},
-        "target_alias": {"type": "str"},
-    }
     override = {
         "topics": {"type": "list", "elements": "str", "required": True},
         "settings": {"type": "dict", "required": True},
@@ -594,7 +566,7 @@ def main() -> None:
             },
             "snapshot": {"type": "path"},
             "topic_map": options.rules_spec(),
-            "replication_policy": {"type": "dict", "options": policy},
+            **options.policy_spec(),
             "on_missing": {**options.choices(promotion.OnMissing), "default": "create"},
             "replication_factor": {"type": "str", "default": "source"},
             "on_fewer_partitions": {**options.choices(promotion.OnFewerPartitions), "default": "fail"},

@@ -129,10 +129,9 @@ def rules_spec() -> Spec:
     return {**_rules(), "default": []}
 
 
-def mapping_spec() -> Spec:
-    """The specs of topic_map, group_map, replication_policy and repartitioned."""
+def policy_spec() -> Spec:
+    """The spec of replication_policy."""
     return {
-        **renaming_spec(),
         "replication_policy": {
             "type": "dict",
             "options": {
@@ -144,6 +143,14 @@ def mapping_spec() -> Spec:
                 "offset_syncs_location": {"type": "str", "choices": ["source", "target"], "default": "source"},
             },
         },
+    }
+
+
+def mapping_spec() -> Spec:
+    """The specs of topic_map, group_map, replication_policy and repartitioned."""
+    return {
+        **renaming_spec(),
+        **policy_spec(),
         "repartitioned": {**_STRINGS, "default": []},
     }
 
