@@ -284,19 +284,6 @@ options:
         group-partition with more.
     type: str
     choices: [fail, leave]
-  tail_check:
-    description:
-      - How to rule out that consumed records follow the offset, because the replication tool was restarted or has
-        changed the order of the records.
-      - V(records) counts the records if the offsets do not rule it out, up to O(search_limit) records without Spark and
-        up to O(spark_limit) records with Spark.
-      - V(offsets) only compares how many offsets follow on both clusters. If that does not rule it out, the verdict is
-        V(safe) with the reason C(tail_not_counted), and consumed records may be repeated.
-      - V(none) checks nothing. If nothing else rules it out, the verdict is V(safe) with the reason
-        C(tail_not_counted), and consumed records may be repeated.
-    type: str
-    choices: [records, offsets, none]
-    default: records
   search_limit:
     description:
       - How many records of one partition of one cluster the module may read without Spark to find one offset.
@@ -581,7 +568,6 @@ from ..module_utils._model.policies import (
     OnUncommitted,
     ReturnEntries,
     Strategy,
-    TailCheck,
 )
 from ..module_utils._model.records import TopicPartition
 from ..module_utils._model.replication_policy import ReplicationPolicy
@@ -813,7 +799,6 @@ def _options(params: dict[str, t.Any]) -> TranslateOptions:
     policy = Policy(
         on_expired=OnExpired(params["on_expired"]),
         on_no_anchor=OnNoAnchor(params["on_no_anchor"]),
-        tail_check=TailCheck(params["tail_check"]),
         with_timestamp=match_on.timestamp,
         budget=params["search_limit"],
         now=time.time_ns() // 1_000_000,
@@ -874,7 +859,6 @@ def main() -> None:
             "on_expired": {**options.choices(OnExpired), "default": "count_back"},
             "on_no_anchor": {**options.choices(OnNoAnchor), "default": "by_retention"},
             "on_new_records": options.choices(OnNewRecords),
-            "tail_check": {**options.choices(TailCheck), "default": "records"},
             "search_limit": {"type": "int", "default": 100_000},
             "spark_limit": {"type": "int", "default": 1_000_000_000},
         },
