@@ -17,7 +17,7 @@ from ..._model.policies import OnUncommitted
 from ..._model.progress import Say, paced, silent
 from ..._model.records import TopicPartition
 from ..._model.verdicts import Reason, Verdict
-from ..cluster_logs import ClusterLogs
+from ..cluster_logs import ClusterLogs, learn_both
 from ..drafts import Draft
 from .merged_counts import counting, found_in, missing_records, read_around
 from .merged_topics import Merged, lacking, merged_topics
@@ -67,9 +67,8 @@ def repartitioned_entries(
             blocked = Decision(Verdict.BLOCKED, None, Reason.TOPIC_MISSING, detail=detail)
             for group in its.groups:
                 result |= _entries(its, group, [(blocked, Evidence())] * len(its.targets))
-    # The destination's end first: what arrives there later must not make the source look shorter than it is.
-    destination.learn({partition for its in readable for partition in its.targets})
-    source.learn({partition for its in readable for partition in its.sources})
+    originals = {partition for its in readable for partition in its.sources}
+    learn_both(source, originals, destination, {partition for its in readable for partition in its.targets})
     deadline = time.monotonic() + wanted.wait_for_replication
     for its in readable:
         decisions = _without_records(its, source, destination, wanted)

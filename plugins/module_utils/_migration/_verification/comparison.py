@@ -20,7 +20,7 @@ from ..._model.report import Finding, Flaw, PartitionOffset, ProblemKind
 from ..._model.spark import SparkOptions
 from ..._spark.content_frame import Extent, LogPair
 from ..._spark.session import session_on_demand
-from ..cluster_logs import ClusterLogs
+from ..cluster_logs import ClusterLogs, learn_both
 from .partition_units import ClaimCounts, InProcess, PartitionUnit, UnitReader, on_spark
 
 if t.TYPE_CHECKING:
@@ -97,9 +97,9 @@ def _look(
 ) -> _Look:
     """existed: only what is before these offsets of the source can be skipped."""
     source_logs, destination_logs = ClusterLogs(source), ClusterLogs(destination)
-    # The destination's end first: what it has must be there at the source.
-    destination_logs.learn({partition for case in cases for partition, _offset in case.claim.destination})
-    source_logs.learn({partition for case in cases for partition, _offset in case.claim.source})
+    originals = {partition for case in cases for partition, _offset in case.claim.source}
+    copies = {partition for case in cases for partition, _offset in case.claim.destination}
+    learn_both(source_logs, originals, destination_logs, copies)
     found: dict[int, ClaimCounts] = {}
     for parts in sorted({case.match_on.covered for case in cases}):
         numbers = [number for number, case in enumerate(cases) if case.match_on.covered == parts]
