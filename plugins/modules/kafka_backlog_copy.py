@@ -382,13 +382,11 @@ def _present(module: Module) -> dict[str, t.Any]:
         files.write_document(path, file.to_json(backlog), file.from_json)
 
     with files.locked(path):
-        known, planned, given = (
-            files.read(params[name]) if params[name] else None for name in ("copy", "plan", "receipt")
-        )
+        planned = files.read(params["plan"])
         earlier = use_case.Earlier(
-            file.from_json(known, path) if known is not None else None,
-            plan.from_json(planned, params["plan"]) if planned is not None else None,
-            receipt.from_json(given, params["receipt"]) if given is not None else None,
+            files.parsed(path, file.from_json),
+            None if planned is None else plan.from_json(planned, params["plan"]),
+            files.parsed(params["receipt"], receipt.from_json),
         )
         written = None if module.check_mode else save
         if params["restore_retention"] and earlier.is_enough:
@@ -416,10 +414,9 @@ def _absent(module: Module) -> dict[str, t.Any]:
         files.check_writable(name)
     with files.locked(path):
         known = file.from_json(files.read_required(path, "copy", "kafka_backlog_copy"), path)
-        planned = files.read(params["plan"]) if params["plan"] else None
         removed = removal.remove_copy(
             known,
-            plan.from_json(planned, params["plan"]) if planned is not None else None,
+            files.parsed(params["plan"], plan.from_json),
             destination,
             params["remove_topics"],
             params["idle_wait"],
@@ -462,13 +459,13 @@ def main() -> None:
             "copy": {"type": "path", "required": True},
             "plan": {"type": "path"},
             "receipt": {"type": "path"},
-            "on_uncommitted": {**options.choices(OnUncommitted), "default": "ignore"},
+            "on_uncommitted": options.choices(OnUncommitted, default="ignore"),
             "append": {"type": "bool", "default": False},
             "live": {"type": "bool", "default": False},
             "idle_wait": {"type": "float", "default": 5},
             "max_bytes_per_second": {"type": "int"},
             "restore_retention": {"type": "bool", "default": False},
-            "on_lost_progress": {**options.choices(OnLostProgress), "default": "fail"},
+            "on_lost_progress": options.choices(OnLostProgress, default="fail"),
         },
         required_if=[("state", "present", ("source", "snapshot", "plan"))],
         supports_check_mode=True,

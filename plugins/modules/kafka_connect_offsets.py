@@ -264,8 +264,7 @@ def connect_offsets(module: Module) -> dict[str, t.Any]:
 
     writer = None if module.check_mode else save
     with files.locked(path):
-        text = files.read(path)
-        receipt = use_case.receipt_of(store, destination, None if text is None else file.from_json(text, path))
+        receipt = use_case.receipt_of(store, destination, files.parsed(path, file.from_json))
         if rolling_back:
             outcome = use_case.take_back(store, receipt, writer)
         else:
@@ -377,8 +376,8 @@ def main() -> None:
             "offsets_topic": {"type": "str"},
             "worker_group": {"type": "str"},
             "rest": {"type": "dict", "options": rest},
-            "on_misplaced": {**options.choices(OnMisplaced), "default": "fail"},
-            "on_rewind": {**options.choices(OnRewind), "default": "fail"},
+            "on_misplaced": options.choices(OnMisplaced, default="fail"),
+            "on_rewind": options.choices(OnRewind, default="fail"),
             "receipt": {"type": "path", "required": True},
         },
         required_if=[("method", "rest", ("rest",))],

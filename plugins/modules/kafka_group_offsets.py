@@ -240,7 +240,7 @@ def take(module: Module) -> dict[str, t.Any]:
             idle_wait=params["idle_wait"],
             stop_timeout=params["stop_timeout"],
             say=reporter(params["progress_file"]),
-            removed=_removed(params["removed"]),
+            removed=files.parsed(params["removed"], removed.from_json),
         )
         text = _text(taken.snapshot, connection, params["format"])
         before = files.read(path)
@@ -282,11 +282,6 @@ def _text(snapshot: file.Snapshot, connection: Connection, form: str) -> str:
     return offset_formats.to_text(OffsetFormat(form), groups)
 
 
-def _removed(path: str | None) -> removed.Removed | None:
-    text = files.read(path) if path else None
-    return removed.from_json(text, path or "") if text is not None else None
-
-
 def main() -> None:
     module = Module(
         argument_spec={
@@ -296,8 +291,8 @@ def main() -> None:
             "snapshot": {"type": "path", "required": True},
             "removed": {"type": "path"},
             "format": {"type": "str", "choices": ["json", *OffsetFormat], "default": "json"},
-            "on_active_group": {**options.choices(OnActiveGroup), "default": "warn"},
-            "on_blocked": {**options.choices(OnBlocked), "default": "fail"},
+            "on_active_group": options.choices(OnActiveGroup, default="warn"),
+            "on_blocked": options.choices(OnBlocked, default="fail"),
             "idle_wait": {"type": "float", "default": 0},
             "stop_timeout": {"type": "float", "default": 0},
         },

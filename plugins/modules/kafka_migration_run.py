@@ -450,7 +450,7 @@ def main() -> None:
             "directory": {"type": "path", "required": True},
             "state": {"type": "str", "choices": ["begun", "ended", "reported"], "default": "begun"},
             "create": {"type": "bool", "default": True},
-            "on_locked": {**options.choices(OnLocked), "default": "fail"},
+            "on_locked": options.choices(OnLocked, default="fail"),
             "aside": {"type": "list", "elements": "str"},
             "holder": {
                 "type": "dict",
@@ -466,7 +466,7 @@ def main() -> None:
             "results": {"type": "dict", "default": {}},
             "report": {"type": "bool", "default": True},
             "files": {"type": "list", "elements": "str", "choices": list(NAMES), "default": list(NAMES)},
-            "on_mismatch": {**options.choices(OnMismatch), "default": "fail"},
+            "on_mismatch": options.choices(OnMismatch, default="fail"),
             "role": text,
             "phase": text,
             "source": text,

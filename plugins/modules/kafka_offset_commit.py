@@ -394,7 +394,8 @@ from ..module_utils._model.policies import (
     OnStillWritten,
     ReturnEntries,
 )
-from ..module_utils._module import digests, files, options, results, summaries
+from ..module_utils._module import digests, files, options, summaries
+from ..module_utils._module.commit_results import commit_result
 from ..module_utils._module.frame import run
 from ..module_utils._module.masking import Module
 from ..module_utils._module.note_results import warned
@@ -433,19 +434,7 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
     files.check_writable(path)
     cluster = options.connection(params, "cluster")
     source = options.connection(params, "source") if params["source"] else None
-    policies = CommitOptions(
-        OnBlocked(params["on_blocked"]),
-        OnRewind(params["on_rewind"]),
-        OnAdvance(params["on_advance"]),
-        OnActiveGroup(params["on_active_group"]),
-        OnActiveGroup(params["on_active_source"]),
-        OnMissingEntry(params["on_missing_entry"]),
-        params["idle_wait"],
-        OnExpiring(params["on_expiring"]),
-        OnStillWritten(params["on_still_written"]) if params["on_still_written"] else None,
-    )
-
-    writer = None if module.check_mode else functools.partial(save, path)
+    policies, writer = _policies(params), None if module.check_mode else functools.partial(save, path)
     head: list[str] = []
     lost = ""
     with files.locked(path):
@@ -454,11 +443,10 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
             if params["plan_digest"] is not None:
                 digests.check_digest(text, params["plan_digest"], params["plan"])
             taken = params["snapshot"] and files.read_required(params["snapshot"], "snapshot", "kafka_group_offsets")
-            earlier = files.read(path)
             made = plan.from_json(text, params["plan"])
             outcome = use_case.commit(
                 made,
-                receipt.from_json(earlier, path) if earlier is not None else None,
+                files.parsed(path, receipt.from_json),
                 cluster,
                 policies,
                 writer,
@@ -476,40 +464,26 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
             head = [summaries.rollback_line(outcome.set, {entry.group for entry in recorded.entries})]
             head += summaries.first_lines([f"  {line}" for line in outcome.unmoved])
     return {
-        "changed": bool(outcome.set),
         "receipt": path,
-        "entries": [
-            {
-                "group": group,
-                "topic": partition.topic,
-                "partition": partition.partition,
-                "before": found and found.offset,
-                "after": (done := outcome.after[group, partition]) and done.offset,
-            }
-            for (group, partition), found in results.returned(
-                outcome.before.items(), ReturnEntries(params["return_entries"]), lambda row: row[0] in outcome.set
-            )
-        ],
-        "written": len(outcome.set),
         "stands": stands,
         "may_start": may_start,
-        "blocked": outcome.blocked,
-        "left_out": outcome.left_out,
-        "kept_groups": outcome.kept_groups,
-        "active_groups": outcome.active_groups,
-        "still_written": [each.row() for each in outcome.still_written],
+        **commit_result(outcome, cluster, ReturnEntries(params["return_entries"]), head, lost),
         **warned(module, outcome.notes),
-        "summary": head
-        + summaries.commit_summary(
-            outcome.before, outcome.set, [*outcome.blocked, *outcome.left_out], outcome.going_on, lost
-        ),
-        "diff": results.diff(
-            results.commit_lines(outcome.before),
-            results.commit_lines(outcome.after),
-            f"{cluster} (before)",
-            f"{cluster} (after)",
-        ),
     }
+
+
+def _policies(params: dict[str, t.Any]) -> CommitOptions:
+    return CommitOptions(
+        OnBlocked(params["on_blocked"]),
+        OnRewind(params["on_rewind"]),
+        OnAdvance(params["on_advance"]),
+        OnActiveGroup(params["on_active_group"]),
+        OnActiveGroup(params["on_active_source"]),
+        OnMissingEntry(params["on_missing_entry"]),
+        params["idle_wait"],
+        OnExpiring(params["on_expiring"]),
+        OnStillWritten(params["on_still_written"]) if params["on_still_written"] else None,
+    )
 
 
 def main() -> None:
@@ -523,20 +497,17 @@ def main() -> None:
             "plan": {"type": "path"},
             "plan_digest": {"type": "str"},
             "snapshot": {"type": "path"},
-            "on_missing_entry": {**options.choices(OnMissingEntry), "default": "fail"},
+            "on_missing_entry": options.choices(OnMissingEntry, default="fail"),
             "receipt": {"type": "path", "required": True},
             "everything": {"type": "bool", "default": False},
             "report": {"type": "path"},
-            "on_absent": {**options.choices(OnAbsent), "default": "fail"},
-            "on_blocked": {**options.choices(OnBlocked), "default": "fail"},
-            "on_rewind": {**options.choices(OnRewind), "default": "fail"},
-            "on_advance": {**options.choices(OnAdvance), "default": "advance"},
-            "on_active_group": {
-                **options.choices(OnActiveGroup.FAIL, OnActiveGroup.SKIP_GROUP),
-                "default": "fail",
-            },
-            "on_active_source": {**options.choices(OnActiveGroup), "default": "fail"},
-            "on_expiring": {**options.choices(OnExpiring), "default": "warn"},
+            "on_absent": options.choices(OnAbsent, default="fail"),
+            "on_blocked": options.choices(OnBlocked, default="fail"),
+            "on_rewind": options.choices(OnRewind, default="fail"),
+            "on_advance": options.choices(OnAdvance, default="advance"),
+            "on_active_group": options.choices(OnActiveGroup.FAIL, OnActiveGroup.SKIP_GROUP, default="fail"),
+            "on_active_source": options.choices(OnActiveGroup, default="fail"),
+            "on_expiring": options.choices(OnExpiring, default="warn"),
             "on_still_written": options.choices(OnStillWritten),
             "idle_wait": {"type": "float", "default": 5},
         },

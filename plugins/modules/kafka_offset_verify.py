@@ -352,232 +352,28 @@ failure:
   sample: {kind: acl_missing, cluster: "source cluster broker1:9092", group: null, topic: null, partition: null}
 """
 
-import dataclasses
 import typing as t
 
-from ..module_utils._migration._backlog import copy_steps
-from ..module_utils._migration._committing import pending
-from ..module_utils._migration._committing.outcome import CommitOptions
-from ..module_utils._migration._verification import claimed_offsets, incremental
-from ..module_utils._migration._verification import verify as use_case
-from ..module_utils._migration.file_clusters import check_plan_clusters
-from ..module_utils._model import backlog, plan, receipt, report
-from ..module_utils._model.connection import Connection
-from ..module_utils._model.errors import InvalidFile, InvalidInput
-from ..module_utils._model.failure_kinds import FailureKind
 from ..module_utils._model.match_on import PARTS
-from ..module_utils._model.option_names import option_name
 from ..module_utils._model.policies import OnAbsent, OnActiveGroup, OnAdvance, OnBlocked, OnProblem, OnRewind
-from ..module_utils._model.problems import of_copy
-from ..module_utils._module import files, options, verify_results
+from ..module_utils._module import options, verify_results
 from ..module_utils._module.frame import run
 from ..module_utils._module.masking import Module
-from ..module_utils._module.note_results import warned
-from ..module_utils._module.progress_file import progress_spec, reporter
+from ..module_utils._module.plan_verification import scope, verify_as_asked
+from ..module_utils._module.progress_file import progress_spec
 
 # A plan says all of this by itself.
 _WITHOUT_PLAN = (*options.selection_spec(), *options.mapping_spec(), "match_on")
-_POLICIES = {
-    "on_blocked": options.choices(OnBlocked),
-    "on_rewind": options.choices(OnRewind),
-    "on_advance": options.choices(OnAdvance),
-    "on_active_group": options.choices(OnActiveGroup.FAIL, OnActiveGroup.SKIP_GROUP),
-}
-
-
-class _Planned(t.NamedTuple):
-    """A plan file.
-
-    written: the receipt of its commit, None where the whole plan is verified. chosen: the entries to verify, None for
-    all.
-    """
-
-    made: plan.Plan
-    digest: str
-    written: receipt.Receipt | None
-    chosen: list[plan.PlanEntry] | None
 
 
 def verify(module: Module) -> dict[str, t.Any]:
-    params = module.params
-    options.check_not_negative(params, "limit")
-    if not (params["plan"] or params["groups"] or params["group_patterns"]):
-        raise InvalidInput(
-            "nothing is to be verified",
-            remedy=f"set plan, or {option_name('groups')} or {option_name('group_patterns')}",
-            kind=FailureKind.NOTHING_SELECTED,
-        )
-    _check_paths(params)
-    options.check_named_once(params)
-    for path in () if module.check_mode else params["report"] or ():
-        with files.locked(path):  # refused before the work, and not after it
-            pass
-    source, destination = options.connection(params, "source"), options.connection(params, "destination")
-    planned = _planned(params, source, destination)
-    found, reports = (_incrementally if params["incremental"] else _compared)(module, planned, source, destination)
-    if not module.check_mode:
-        for path, each in zip(params["report"] or (), reports, strict=False):
-            if not (params["scope"] == "to_commit" and _is_settled(each, path)):
-                with files.locked(path):
-                    files.write_document(path, report.to_json(each), report.from_json)
-    result = verify_results.verify_result(found, [each.plan for each in reports if each.plan is not None])
-    if found.problems and params["on_problem"] == OnProblem.FAIL:
-        message = verify_results.failure(found.problems, _scope(params))
+    source, destination = options.connection(module.params, "source"), options.connection(module.params, "destination")
+    found, digests = verify_as_asked(module, source, destination)
+    result = verify_results.verify_result(found, digests)
+    if found.problems and module.params["on_problem"] == OnProblem.FAIL:
+        message = verify_results.failure(found.problems, scope(module.params))
         module.fail_json(msg=message, failure=verify_results.failure_place(found.problems[0], destination), **result)
     return {"changed": False, **result}
-
-
-def _check_paths(params: dict[str, t.Any]) -> None:
-    plans = len(params["plan"] or ())
-    if params["incremental"] and (params["copy"] or _scope(params) in (None, "committed")):
-        raise InvalidInput(
-            "incremental verifies a plan before it is committed",
-            remedy="set plan, and scope to plan or to_commit, and leave out copy; or leave out incremental",
-        )
-    if len(params["receipt"] or ()) not in (0, 1, plans):
-        raise InvalidInput(f"there are {plans} plans", remedy="name one receipt, or one for each plan, in receipt")
-    reports = params["report"] or []
-    if len(reports) not in (0, plans or 1) or len(set(reports)) < len(reports):
-        raise InvalidInput(f"there are {plans} plans", remedy="name another report for each of them in report")
-    for path in reports:
-        files.check_writable(path)
-
-
-def _scope(params: dict[str, t.Any]) -> str | None:
-    if not params["plan"]:
-        return None
-    return params["scope"] or ("committed" if params["receipt"] else "plan")
-
-
-def _planned(params: dict[str, t.Any], source: Connection, destination: Connection) -> list[_Planned]:
-    paths, receipts = params["plan"] or [], params["receipt"] or [None]
-    if len(receipts) == 1:
-        receipts = receipts * len(paths)
-    scope = _scope(params)
-    policies = CommitOptions(
-        OnBlocked(params["on_blocked"]),
-        OnRewind(params["on_rewind"]),
-        OnAdvance(params["on_advance"]),
-        OnActiveGroup(params["on_active_group"]),
-    )
-    planned = []
-    for path, receipt_path in zip(paths, receipts, strict=True):
-        made = plan.from_json(files.read_required(path, "plan", "kafka_offset_translate"), path)
-        written = _receipt(made, receipt_path)
-        chosen = None
-        if scope == "to_commit":
-            check_plan_clusters(made, source, destination)
-            chosen = pending.entries_to_commit(made, written, destination, policies)
-        planned.append(_Planned(made, files.file_digest(path), written if scope == "committed" else None, chosen))
-    return planned
-
-
-def _receipt(made: plan.Plan, path: str | None) -> receipt.Receipt | None:
-    """The receipt of a plan's commit: empty where nothing had to be written, None where no file is named."""
-    if path is None:
-        return None
-    text = files.read(path)
-    return receipt.Receipt(made.destination_id) if text is None else receipt.from_json(text, path)
-
-
-def _compared(
-    module: Module, planned: list[_Planned], source: Connection, destination: Connection
-) -> tuple[use_case.Verified, list[report.Report]]:
-    compare = _anchors if module.params["method"] == "anchors" else _records
-    return compare(module, planned, source, destination)
-
-
-def _incrementally(
-    module: Module, planned: list[_Planned], source: Connection, destination: Connection
-) -> tuple[use_case.Verified, list[report.Report]]:
-    """Verify what the plans do not say to be verified so, look at the rest by its anchors, and note both in the plans."""
-    params = module.params
-    limit = params["limit"] or None if params["method"] == "records" else None
-    wanted = plan.Verification(params["method"], limit)
-    parted = [incremental.part(each.made.entries if each.chosen is None else each.chosen, wanted) for each in planned]
-    if params["method"] == "anchors":  # then those of all entries are read at once
-        every = [each._replace(chosen=its.unverified + its.verified) for each, its in zip(planned, parted, strict=True)]
-        found, made = _anchors(module, every, source, destination)
-        halves = [incremental.split(each, its.verified) for each, its in zip(made, parted, strict=True)]
-        by_method, by_anchors = [new for new, _old in halves], [old for _new, old in halves]
-    else:
-        rest = [each._replace(chosen=its.verified) for each, its in zip(planned, parted, strict=True)]
-        todo = [each._replace(chosen=its.unverified) for each, its in zip(planned, parted, strict=True)]
-        anchored, by_anchors = _anchors(module, rest, source, destination)
-        compared, by_method = _records(module, todo, source, destination)
-        found = use_case.together([compared, anchored])
-    reports = []
-    for path, each, its, looked_at in zip(params["plan"], planned, by_method, by_anchors, strict=True):
-        digest = _note(module, path, each, incremental.noted(each.made, its, looked_at, wanted))
-        reports.append(dataclasses.replace(incremental.joined(its, looked_at), plan=digest))
-    return found, reports
-
-
-def _note(module: Module, path: str, before: _Planned, after: plan.Plan) -> str:
-    """Write a plan with its notes in place of the one that was read; the digest of what is there now."""
-    if after == before.made or module.check_mode:
-        return before.digest
-    with files.locked(path):
-        if files.file_digest(path) != before.digest:
-            raise InvalidInput(
-                f"{path} was changed while it was verified",
-                remedy="run one migration at a time in its directory",
-                kind=FailureKind.LOCKED,
-            )
-        files.write_document(path, plan.to_json(after), plan.from_json)
-        return files.file_digest(path)
-
-
-def _records(
-    module: Module, planned: list[_Planned], source: Connection, destination: Connection
-) -> tuple[use_case.Verified, list[report.Report]]:
-    params = module.params
-    spark = options.spark_options(params)
-    if planned:
-        claimed = [
-            claimed_offsets.of_plan(each.made, each.written, source, destination, each.chosen) for each in planned
-        ]
-    else:
-        match_on = options.match_on(params)
-        claimed = [
-            claimed_offsets.of_commits(
-                source, destination, options.selection(params), options.mapping(params), match_on
-            )
-        ]
-    notes = [note for each in claimed for note in each.notes]
-    warned(module, notes)
-    say = reporter(params["progress_file"])
-    found, reports = use_case.records(
-        claimed, source, destination, params["limit"] or None, spark, say, OnAbsent(params["on_absent"])
-    )
-    if params["copy"]:
-        copied = backlog.from_json(files.read_required(params["copy"], "copy", "kafka_backlog_copy"), params["copy"])
-        found.problems[:0] = of_copy(copy_steps.copy_differences(copied, source, destination, spark, say))
-    digests = [each.digest for each in planned] if planned else [None]
-    return found._replace(notes=[*notes, *found.notes]), [
-        dataclasses.replace(each, plan=digest) for each, digest in zip(reports, digests, strict=True)
-    ]
-
-
-def _anchors(
-    module: Module, planned: list[_Planned], source: Connection, destination: Connection
-) -> tuple[use_case.Verified, list[report.Report]]:
-    found, reports = [], []
-    on_absent = OnAbsent(module.params["on_absent"])
-    for each in planned:
-        verified, written = use_case.anchors(each.made, each.written, source, destination, each.chosen, on_absent)
-        found.append(verified)
-        reports.append(dataclasses.replace(written, plan=each.digest))
-    return use_case.together(found), reports
-
-
-def _is_settled(made: report.Report, path: str) -> bool:
-    """Is there nothing new to report of a plan whose report is there?"""
-    text = None if made.findings else files.read(path)
-    try:
-        return text is not None and report.objections(text, path).plan == made.plan
-    except InvalidFile:  # it is replaced
-        return False
 
 
 def main() -> None:
@@ -596,12 +392,12 @@ def main() -> None:
             "limit": {"type": "int", "default": 10_000},
             "incremental": {"type": "bool", "default": False},
             "match_on": {"type": "list", "elements": "str", "choices": list(PARTS)},
-            "on_problem": {**options.choices(OnProblem), "default": "fail"},
-            "on_absent": {**options.choices(OnAbsent), "default": "fail"},
-            **{
-                name: {**choices, "default": "advance" if name == "on_advance" else "fail"}
-                for name, choices in _POLICIES.items()
-            },
+            "on_problem": options.choices(OnProblem, default="fail"),
+            "on_absent": options.choices(OnAbsent, default="fail"),
+            "on_blocked": options.choices(OnBlocked, default="fail"),
+            "on_rewind": options.choices(OnRewind, default="fail"),
+            "on_advance": options.choices(OnAdvance, default="advance"),
+            "on_active_group": options.choices(OnActiveGroup.FAIL, OnActiveGroup.SKIP_GROUP, default="fail"),
             "report": {"type": "list", "elements": "path"},
         },
         required_by={"receipt": ("plan",), "scope": ("plan",), "copy": ("plan",)},

@@ -80,7 +80,7 @@ def selection_spec() -> Spec:
 
 def entries_spec() -> Spec:
     """The spec of return_entries."""
-    return {"return_entries": {**choices(ReturnEntries), "default": "all"}}
+    return {"return_entries": choices(ReturnEntries, default="all")}
 
 
 def group_selection_spec() -> Spec:
@@ -208,10 +208,11 @@ def selection(params: Spec) -> Selection:
     return Selection(**its)
 
 
-def choices(*values: type[enum.StrEnum] | enum.StrEnum) -> dict[str, t.Any]:
-    """The type and the choices of an option: of a policy, all of its values, or these."""
+def choices(*values: type[enum.StrEnum] | enum.StrEnum, default: str | None = None) -> Spec:
+    """The spec of an option with the values of a policy, or with these."""
     its = [value.value for each in values for value in ([each] if isinstance(each, enum.StrEnum) else each)]
-    return {"type": "str", "choices": its}
+    spec: Spec = {"type": "str", "choices": its}
+    return spec if default is None else {**spec, "default": default}
 
 
 def rollback_selection(params: Spec) -> Selection | None:
