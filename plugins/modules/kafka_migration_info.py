@@ -78,7 +78,8 @@ options:
   verify:
     description:
       - How the migration will verify the offsets.
-      - V(records) needs Spark. The module reports a problem for each missing requirement of O(spark).
+      - V(records) needs Spark only for many records. The module reports a problem for each missing requirement of
+        O(spark), if any of its suboptions is set. Otherwise M(streamshift.kafka.kafka_offset_verify) does without Spark.
       - V(anchors) needs neither Spark nor Java.
       - V(none) checks nothing more.
     type: str

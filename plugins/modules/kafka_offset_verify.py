@@ -13,7 +13,9 @@ description:
   - Reads the records around a group's offset at the destination and around its committed offset at the source, and
     counts them by content. It does not search for offsets, and uses none of the search code of
     M(streamshift.kafka.kafka_offset_translate).
-  - Up to 1,000,000 offsets of both clusters together take seconds. The module counts more records on Spark.
+  - Up to 1,000,000 offsets of both clusters together take seconds. The module counts more records on Spark. If Spark is
+    not installed and O(spark) is not set, it counts them itself, 1,000,000 offsets at a time, which takes longer. Of a
+    single entry it reads at most so many then. A note C(not_counted) says how many it left out.
   - Fails if an unconsumed record would be skipped or is absent, or if more consumed records would be repeated than the
     plan says. Changes nothing.
   - With O(plan) alone, verifies the planned offsets; groups need not be committed yet. With O(receipt) as well,

@@ -56,6 +56,7 @@ def _faked(requests: Requests) -> t.Iterator[None]:
     fakes: list[tuple[t.Any, dict[str, t.Any]]] = [
         (cluster_logs, {"positions": requests, "topics": requests, "range_reader": requests}),
         (partition_units, {"scan": requests.scan, "kept": contextlib.nullcontext}),
+        (comparison, {"absence": lambda _options: None}),
         (content_frame, {"read_contents": requests.read_contents}),
         (settling, {"at_once": requests.at_once}),
         (wide, {"read_contents": requests.read_contents, "kept": contextlib.nullcontext, "obstacle": lambda _o: None}),

@@ -25,7 +25,7 @@ from .._model.removed import Removed
 from .._model.selection import Selection
 from .._model.spark import SparkOptions
 from .._model.verdicts import Reason
-from .._spark.session import obstacle
+from .._spark.session import absence, obstacle
 from . import drafts, take_snapshot
 from .drafts import Draft
 from .file_clusters import KEEPS_ROLLBACK, check_cluster, equal_ids
@@ -155,7 +155,9 @@ def _will_be_made(
 
 
 def lacking_for_verification(options: SparkOptions) -> list[MigrationError]:
-    """Why records could not be compared on Spark where this runs; nothing is started."""
+    """Why records could not be compared on the Spark that the user has described; nothing is started."""
+    if absence(options) is not None:
+        return []
     anchors = f"{option_name('verify')}: anchors"
     return _lacking(options, f"or choose {anchors}, which compares only the two records next to each offset")
 

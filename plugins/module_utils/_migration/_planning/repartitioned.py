@@ -11,6 +11,8 @@ import typing as t
 from ..._matching.evidence import Decision, Log, Policy, failed
 from ..._matching.group_count import Copy, GroupCount
 from ..._matching.merged import Sources, blocked_by_one, decide_merged, untouched
+from ..._model.errors import InvalidInput
+from ..._model.failure_kinds import FailureKind
 from ..._model.match_on import Matching, MatchOn
 from ..._model.plan import Copied, Evidence, PlanEntry, SourcePosition
 from ..._model.policies import OnUncommitted
@@ -74,9 +76,13 @@ def repartitioned_entries(
         decisions = _without_records(its, source, destination, wanted)
         left = {group: its.groups[group] for group in its.groups if group not in decisions}
         if left:
-            decisions |= _by_records(
-                spark, dataclasses.replace(its, groups=left), source, destination, wanted, deadline, say
-            )
+            its_left = dataclasses.replace(its, groups=left)
+            try:
+                decisions |= _by_records(spark, its_left, source, destination, wanted, deadline, say)
+            except InvalidInput as exc:
+                if exc.kind is not FailureKind.REQUIREMENT_MISSING:
+                    raise
+                decisions |= dict.fromkeys(left, _not_counted(its, wanted.policy.budget, exc))
         for group, each in decisions.items():
             result |= _entries(its, group, each)
     return result
@@ -125,6 +131,13 @@ def _by_records(
             }
             if not _lags(decisions) or not _more_arrives(its, source, destination, deadline, say):
                 return decisions
+
+
+def _not_counted(its: Merged, budget: int, no_spark: InvalidInput) -> _Decisions:
+    """The decisions where only Spark could count, and is missing: that must not stop all others."""
+    why = f"topic {its.topic} or its source has more than {budget} offsets (search_limit), which only Spark counts; {no_spark}"
+    blocked = Decision(Verdict.BLOCKED, None, Reason.SEARCH_BUDGET_SPENT, detail=why.removesuffix("."))
+    return [(blocked, Evidence())] * len(its.targets)
 
 
 def _lags(decisions: t.Mapping[str, _Decisions]) -> bool:
