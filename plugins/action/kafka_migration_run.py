@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
+import pathlib
 import socket
 import typing as t
 
 from ansible.errors import AnsibleActionFail
+from ansible.module_utils.common.yaml import yaml_load
 
 from ..module_utils._migration.processes import process_namespace, start_ticks, started
 from ..plugin_utils._option_names import OptionNamesActionModule
@@ -41,6 +44,7 @@ class ActionModule(OptionNamesActionModule):
             "ticks": start_ticks(process),
             "started": started(process),
         }
+        more["collection"] = _version()
         given = self._task.args.get("results")
         if isinstance(given, dict):
             more["results"] = {step: _short(result) for step, result in given.items()}
@@ -59,3 +63,13 @@ def _short(result: t.Any) -> t.Any:
     if not isinstance(result, dict):
         return result
     return {name: value for name, value in result.items() if name not in _ROWS}
+
+
+def _version() -> str | None:
+    """The version of this collection, None where nothing tells it. An installed one has a manifest, a checkout galaxy.yml."""
+    root = pathlib.Path(__file__).parents[2]
+    for name, load in (("MANIFEST.json", json.loads), ("galaxy.yml", yaml_load)):
+        if (root / name).is_file():
+            told = load((root / name).read_text(encoding="utf-8"))
+            return str(told.get("collection_info", told)["version"])
+    return None

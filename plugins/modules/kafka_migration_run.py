@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: kafka_migration_run
-short_description: Begin and end a run in the directory of a migration, and report on it
+short_description: Begin and end a run in the directory of a migration, report on it, and bundle it for support
 version_added: 0.2.0
 description:
   - With O(state=begun), writes C(lease.json) to the directory of a migration. Until the run ends, the modules of another
@@ -18,10 +18,13 @@ description:
     (UTC) at which the run ends, such as C(2026-11-24T225301Z-migrate), and releases the directory. A report or a history
     that cannot be written never fails the run; RV(said) says why. The next run replaces the files in the directory, and
     leaves the copy as it is.
+  - C(run.json) says what the run has done, step by step, in numbers alone. It is beside the report, and in each folder of the
+    history.
   - The history has what is there of C(snapshot.json), C(plan.json), C(plan.csv), C(report.json), C(receipt.json),
     C(status.json), C(removed.json), C(copy.json), C(topics.json), C(topics-receipt.json), C(connect-receipt.json) and the
-    report of this run, and nothing else. A folder appears when it is complete. A process that is killed, or a file system
-    that is full, leaves no part of one. The directories have mode 0700, and the files 0600.
+    report of this run, C(run.json), and C(SHA256SUMS) with the checksums of all. A folder appears when it is complete. A
+    process that is killed, or a file system that is full, leaves no part of one. The directories have mode 0700, and the
+    files 0600.
   - With O(state=reported), only writes the report. It says what was asked for, by whom, and how it ended, which
     group-partitions are blocked or safe and why, what the verification found, what to do next, and how to roll back.
     C(report.html) also has every group-partition in a table that sorts and searches. It is a single file that loads
@@ -47,8 +50,10 @@ options:
       - V(begun) takes the directory for this run. The tasks of the run need RV(environment) as their environment.
       - V(ended) ends the run. The module does not fail if none was begun.
       - V(reported) writes C(report.html) and C(report.md). It asks for no lease, because nothing depends on a report.
+      - V(bundled) writes O(archive) for somebody who helps you. It asks for no lease, because it changes no file of the
+        migration.
     type: str
-    choices: [begun, ended, reported]
+    choices: [begun, ended, reported, bundled]
     default: begun
   create:
     description:
@@ -69,6 +74,20 @@ options:
         that are missing are left out. Also in check mode.
     type: list
     elements: str
+  archive:
+    description:
+      - With O(state=bundled), path of the archive (C(.tar.gz)). The module replaces no file there.
+      - It has the JSON files of O(directory) and of its C(return/), C(run.json) of each run in the history, versions, and
+        the brokers' versions and requests where O(source_cluster) and O(destination_cluster) are given.
+      - In all of them, aliases stand for the names of groups, topics, hosts, users and clients, for metadata, ids, and
+        digests, also within messages. No connection option is in it.
+    type: path
+  key_file:
+    description:
+      - With O(state=bundled), path of the file with the key of the aliases and with what each one stands for. The module
+        creates it, and later bundles with the same key have the same aliases. Do not give it away.
+      - By default, C(support-key.json) in O(directory).
+    type: path
   holder:
     description:
       - The process of C(ansible-playbook).
@@ -97,6 +116,11 @@ options:
         description:
           - When the process has started, as Unix time in seconds.
         type: float
+  collection:
+    description:
+      - Version of the collection, for C(run.json).
+      - The collection's action plugin sets this option. Do not set it yourself.
+    type: str
   scratch:
     description:
       - RV(scratch) of this run, which the end removes.
@@ -106,8 +130,8 @@ options:
       - What the modules of the run have returned, by the name of the step and in the order of the steps - C(snapshot),
         C(topics), C(plan), C(preview), C(verify), C(commit), C(remove) and C(read back), or others. Give C({}\) for a
         step that has not run.
-      - The report says how long the steps took, what has failed, what was written, and what was left out. Without it, the
-        report only says what the files say.
+      - The report says how long the steps took, what has failed, what was written, and what was left out. Without it,
+        O(state=reported) takes this from C(run.json), unless that is about another plan or another O(phase).
     type: dict
     default: {}
   report:
@@ -219,7 +243,8 @@ attributes:
   idempotent:
     support: full
     details:
-      - Returns C(changed) only if it has created the directory. Nothing depends on a report or on the history.
+      - Returns C(changed) only if it has created the directory, and always with O(state=bundled), which makes a new archive
+        each time. Nothing depends on a report or on the history.
 seealso:
   - module: streamshift.kafka.kafka_offset_translate
   - module: streamshift.kafka.kafka_offset_verify
@@ -275,9 +300,33 @@ EXAMPLES = r"""
     source_cluster: "{{ hostvars.onprem.kafka_cluster }}"
     destination_cluster: "{{ hostvars.cloud.kafka_cluster }}"
     ran_by: "{{ lookup('ansible.builtin.env', 'USER') }}"
+
+- name: Bundle the files for somebody who helps me
+  streamshift.kafka.kafka_migration_run:
+    directory: "{{ inventory_dir }}/kafka-migrations/onprem-to-cloud"
+    state: bundled
+    archive: "{{ inventory_dir }}/kafka-support.tar.gz"
+    source_cluster: "{{ hostvars.onprem.kafka_cluster }}"
+    destination_cluster: "{{ hostvars.cloud.kafka_cluster }}"
 """
 
 RETURN = r"""
+archive:
+  description: Path of the archive. In check mode, where it would be.
+  returned: O(state=bundled)
+  type: str
+  sample: /srv/kafka-support.tar.gz
+key_file:
+  description: Path of the file with the key, and with what each alias stands for.
+  returned: O(state=bundled)
+  type: str
+  sample: /srv/kafka-migrations/onprem-to-cloud/support-key.json
+bundled:
+  description: Names of the files in the archive.
+  returned: O(state=bundled)
+  type: list
+  elements: str
+  sample: [bundle.json, plan.json, receipt.json, run.json, snapshot.json]
 directory:
   description: The directory.
   returned: success
@@ -334,7 +383,7 @@ kept:
   returned: O(state=ended)
   type: list
   elements: str
-  sample: [snapshot.json, plan.json, report.json, receipt.json]
+  sample: [snapshot.json, plan.json, report.json, receipt.json, run.json, SHA256SUMS]
 removed:
   description: Names of the folders that were removed.
   returned: O(state=ended)
@@ -410,6 +459,8 @@ failure:
   sample: {kind: acl_missing, cluster: "source cluster broker1:9092", group: null, topic: null, partition: null}
 """
 
+import functools
+import time
 import typing as t
 
 from ..module_utils._model.errors import InvalidInput
@@ -420,14 +471,17 @@ from ..module_utils._module.frame import run
 from ..module_utils._module.masking import Module
 from ..module_utils._module.report_writing import write_report
 from ..module_utils._module.run_begin import begin_run
-from ..module_utils._module.run_end import end_run
+from ..module_utils._module.run_end import end_run, run_record_of, versions
 from ..module_utils._module.run_outcome import RunOutcome
+from ..module_utils._module.support_bundle import write_bundle
 
 
 def migration_run(module: Module) -> dict[str, t.Any]:
     params = module.params
     if params["state"] == "begun":
         return begin_run(module)
+    if params["state"] == "bundled":
+        return write_bundle(module, versions(module))
     for step, result in params["results"].items():
         if not isinstance(result, dict) or not isinstance(result.get("seconds", 0), int | float):
             raise InvalidInput(
@@ -437,7 +491,8 @@ def migration_run(module: Module) -> dict[str, t.Any]:
     one_cluster = params["source"] is not None and params["source"] == params["destination"]
     outcome = RunOutcome(params["results"], params["phase"] or "", one_cluster)
     if params["state"] == "reported":
-        return {"changed": False, "directory": params["directory"], **write_report(module, outcome)}
+        made = functools.partial(run_record_of, module, outcome, time.time())
+        return {"changed": False, "directory": params["directory"], **write_report(module, outcome, made)}
     return end_run(module, outcome)
 
 
@@ -448,7 +503,7 @@ def main() -> None:
         argument_spec={
             **{name: {**spec, "required": False} for name, spec in clusters.items()},
             "directory": {"type": "path", "required": True},
-            "state": {"type": "str", "choices": ["begun", "ended", "reported"], "default": "begun"},
+            "state": {"type": "str", "choices": ["begun", "ended", "reported", "bundled"], "default": "begun"},
             "create": {"type": "bool", "default": True},
             "on_locked": options.choices(OnLocked, default="fail"),
             "aside": {"type": "list", "elements": "str"},
@@ -462,6 +517,9 @@ def main() -> None:
                     "started": {"type": "float"},
                 },
             },
+            "archive": {"type": "path"},
+            "key_file": {"type": "path"},
+            "collection": text,
             "scratch": {"type": "path"},
             "results": {"type": "dict", "default": {}},
             "report": {"type": "bool", "default": True},
@@ -480,7 +538,7 @@ def main() -> None:
             "keep": {"type": "int", "default": 20},
             "release": {"type": "bool", "default": True},
         },
-        required_if=[("state", "ended", ("phase",))],
+        required_if=[("state", "ended", ("phase",)), ("state", "bundled", ("archive",))],
         supports_check_mode=True,
     )
     run(module, migration_run)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import subprocess
 
 import pytest
 
@@ -77,6 +78,15 @@ def test_by_default_a_migration_of_one_group_is_short_and_ends_with_its_report_a
     assert migrated.ran <= 12 and "[WARNING]" not in migrated.output, migrated.output
     report = controller.directory / "kafka-migrations/onprem-to-cloud/report.html"
     assert report.is_file() and migrated.output.count(f"Report: {report}") == 1
+    # Beside it, and in the history, the run is told in numbers alone.
+    run = json.loads((report.parent / "run.json").read_text())
+    assert [step["step"] for step in run["entries"]] == list(STEPS) and run["failure"] is None
+    assert (run["role"], run["phase"], run["written"]) == ("group_migration", "migrate", 2)
+    assert run["plan"] == hashlib.sha256((report.parent / "plan.json").read_bytes()).hexdigest()
+    assert run["versions"].keys() > {"streamshift.kafka", "brokers of the source cluster"}
+    (kept,) = controller.history()
+    subprocess.run(["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=kept, check=True)
+    assert (kept / "run.json").read_text() == (report.parent / "run.json").read_text() and orders not in str(run)
 
 
 def test_the_main_job(source, destination, orders, controller):
@@ -104,7 +114,8 @@ def test_the_main_job(source, destination, orders, controller):
     assert {file.stat().st_mode & 0o777 for file in home.iterdir() if file.is_file()} == {0o600}
     (kept,) = controller.history()
     assert kept.parent.parent == home and kept.stat().st_mode & 0o777 == 0o700
-    assert {file.name: file.read_bytes() for file in kept.iterdir()} == {
+    of_the_run = {"run.json", "SHA256SUMS"}
+    assert {file.name: file.read_bytes() for file in kept.iterdir() if file.name not in of_the_run} == {
         name: (home / name).read_bytes() for name in written
     }
 

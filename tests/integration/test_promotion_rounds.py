@@ -64,6 +64,8 @@ def test_new_topics_and_changes_follow_and_a_round_without_news_writes_nothing(s
     assert {file.name for folder in controller.history() for file in folder.iterdir()} == {
         "topics.json",
         "topics-receipt.json",
+        "run.json",
+        "SHA256SUMS",
     }
 
 

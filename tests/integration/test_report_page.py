@@ -12,9 +12,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.run_record import Step
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.page import html_page
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.steps import Step
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._module._report.migration import (
     ENTRIES,
     OCCASION,
@@ -45,7 +45,9 @@ def browser() -> Iterator[Browser]:
 def opened(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Page]]:
     """``opened(**settings of the browser)`` is the page; whatever it says on the console, or asks a network, fails the test."""
     file = tmp_path / "report.html"
-    occasion = dataclasses.replace(OCCASION, ran_by="mia", steps=[Step("plan", 2.5, 9000), Step("commit", 1.0)])
+    occasion = dataclasses.replace(
+        OCCASION, ran_by="mia", steps=[Step("plan", 2.5, counts={"compared": 9000}), Step("commit", 1.0)]
+    )
     made = told(texts_of(ENTRIES_SHOWN, committed=True, skipped=2), occasion, LOGS)
     file.write_text(html_page(made), encoding="utf-8")
     said: list[str] = []

@@ -28,6 +28,9 @@ DEADLINE_SECONDS = 60.0
 SAY_EVERY = 5.0
 PATIENCE = 3  # as many times request_timeout, a broker that cannot be reached is tried
 NO_LIMIT = 1_000_000  # requests in flight: above the limit the library fails them instead of letting them wait
+# Which version the brokers seem to have, by the name of the connection, of all that this process has connected to. No request
+# tells a version: the library concludes it from the requests that the brokers know.
+BROKER_VERSIONS: dict[str, str] = {}
 LARGEST_ANSWER = 1 << 28  # bytes; less than what the first bytes of a TLS alert mean as a length (0x15030000)
 
 # The library warns on stderr about every failed try, and its DEBUG lines hold passwords: let it be silent.
@@ -141,7 +144,7 @@ def connect(connection: Connection) -> KafkaAdminClient:
         return KafkaNetClient(net=net, manager=managers[0])
 
     try:
-        return KafkaAdminClient(
+        client = KafkaAdminClient(
             bootstrap_servers=list(connection.bootstrap_servers),
             client_id="streamshift-control",
             request_timeout_ms=int(connection.request_timeout * 1000),
@@ -158,6 +161,8 @@ def connect(connection: Connection) -> KafkaAdminClient:
             manager._net.stop(1000)
             manager._net.close()
         raise refusal(connection, [*(managers[0].reasons if managers else ()), exc]) from exc
+    BROKER_VERSIONS[connection.name] = ".".join(map(str, client._manager.broker_version))
+    return client
 
 
 def exchange(client: KafkaAdminClient, requests: t.Sequence[tuple[t.Any, int | None]]) -> list[t.Any]:

@@ -10,7 +10,7 @@ from .._model.background import at_once
 from .._model.cluster_identity import UNKNOWN_ID, ClusterIdentity, LogRange, Traits, address_mark, seem_one
 from .._model.connection import Connection
 from .._model.records import TopicPartition
-from .admin_client import attempt, raise_if_retriable
+from .admin_client import BROKER_VERSIONS, attempt, raise_if_retriable
 from .kafka_library import KafkaAdminClient, errors
 from .positions import served_bounds
 from .topics import id_of, known_id, raise_for_topics, request_metadata
@@ -22,6 +22,18 @@ def identify(connection: Connection, names: t.Collection[str] = ()) -> ClusterId
     Topics that do not exist, or that the user may not describe, are left out.
     """
     return attempt(connection, lambda client: _identity(request_metadata(client, sorted(set(names)))))
+
+
+def look_at_brokers(connection: Connection) -> dict[str, t.Any]:
+    """How many brokers there are, which version they seem to have, and the versions of each request that one of them knows."""
+
+    def read(client: KafkaAdminClient) -> dict[str, t.Any]:
+        answer = request_metadata(client, [])
+        known: t.Any = client._manager.broker_version_data
+        requests = {str(key): list(versions) for key, versions in sorted(known.api_versions.items())}
+        return {"brokers": len(answer.brokers), "version": BROKER_VERSIONS[connection.name], "requests": requests}
+
+    return attempt(connection, read)
 
 
 def look_at(connection: Connection, names: t.Collection[str]) -> ClusterIdentity:

@@ -38,6 +38,8 @@ _AGAIN = {
     "receipt": f"{_KEPT}: without it nothing can be rolled back",
     "removed": f"{_KEPT}: without it the removed groups cannot be made again",
     "report": "remove it, and verify the plan again",
+    "run": "remove it: the next report is made without it",
+    "support-key": "remove it: the next bundle has other aliases",
     "status": "remove it: the next round writes it again",
     "migration-status": "remove it, or name another path",
     "lease": "remove it, if no run works in the directory",

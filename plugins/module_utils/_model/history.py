@@ -26,6 +26,8 @@ FILES = (
     "connect-receipt.json",
 )
 REPORT_FILES = ("report.html", "report.md")
+RUN = "run.json"  # beside the report, and in each folder
+CHECKSUMS = "SHA256SUMS"  # in each folder
 # What a run saves before its first write: while they stay as they are, it has written nothing.
 RECEIPTS = ("receipt.json", "removed.json", "copy.json", "topics-receipt.json", "connect-receipt.json")
 ROUND_PHASES = ("sync", "promote_round")

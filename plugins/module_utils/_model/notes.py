@@ -92,6 +92,7 @@ class NoteKind(enum.StrEnum):
     FILE_MISSING = "file_missing"
     FILE_LEFT_OUT = "file_left_out"
     OTHER_RUNS = "other_runs"
+    BROKERS_MISSING = "brokers_missing"
     LOG_ENDS_MISSING = "log_ends_missing"
     MORE_NOTES = "more_notes"
 

@@ -224,15 +224,15 @@ def make_directory(folder: str, *, check: bool = False) -> bool:
     return True
 
 
-def write(path: str, text: str, mode: int = 0o600) -> None:
+def write(path: str, text: str | bytes, mode: int = 0o600) -> None:
     """Replace a file at once: after a crash it is the old one or the new one, never a part."""
     folder = os.path.dirname(os.path.abspath(path))
     scratch = ""
     try:
         # mkstemp creates with mode 0600.
         descriptor, scratch = tempfile.mkstemp(dir=folder, prefix=f".{os.path.basename(path)}.")
-        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-            stream.write(text)
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(text.encode() if isinstance(text, str) else text)
             os.fchmod(stream.fileno(), mode)
             stream.flush()
             os.fsync(stream.fileno())

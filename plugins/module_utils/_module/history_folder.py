@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import hashlib
 import os
 import shutil
 import tempfile
@@ -26,13 +27,21 @@ class Kept(t.NamedTuple):
 
 
 def keep_files(
-    directory: str, names: t.Iterable[str], phase: str, keep: int, now: datetime.datetime, *, failed: bool, check: bool
+    directory: str,
+    names: t.Iterable[str],
+    run: str,
+    phase: str,
+    keep: int,
+    now: datetime.datetime,
+    *,
+    failed: bool,
+    check: bool,
 ) -> Kept:
     """Copy those of the files that are there, and remove the folders that are too many. With check, change nothing.
 
-    failed: the run has failed; its folder says so, unless the run has written something before. The caller holds the
-    directory. Raises InvalidInput for what is no phase, and InvalidFile for what cannot be read, written or removed: a new
-    folder is then there as a whole or not at all.
+    run: the text of run.json, which is kept beside them, as are the checksums of all. failed: the run has failed; its folder
+    says so, unless the run has written something before. The caller holds the directory. Raises InvalidInput for what is no
+    phase, and InvalidFile for what cannot be read, written or removed: a new folder is then there as a whole or not at all.
     """
     above = os.path.join(directory, history.DIRECTORY)
     present = _present(above)
@@ -42,6 +51,8 @@ def keep_files(
     name = history.folder_name(now, phase, present, failed=failed and not _has_written(above, present, contents))
     if not contents:
         return Kept(None)
+    contents[history.RUN] = run.encode()
+    contents[history.CHECKSUMS] = _checksums(contents)
     folder = os.path.join(above, name)
     gone = history.outlived(present, name, keep)
     if not check:
@@ -75,6 +86,11 @@ def _has_written(above: str, present: t.Iterable[str], contents: t.Mapping[str, 
         if next((content for content in kept if content is not None), None) != contents[each]:
             return True
     return False
+
+
+def _checksums(contents: t.Mapping[str, bytes]) -> bytes:
+    """What `sha256sum -c` reads."""
+    return "".join(f"{hashlib.sha256(content).hexdigest()}  {name}\n" for name, content in contents.items()).encode()
 
 
 def _make(above: str, name: str, contents: t.Mapping[str, bytes]) -> None:

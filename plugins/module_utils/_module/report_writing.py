@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""Write the report of a run, report.html and report.md, from the files of its directory."""
+"""Write the report of a run, report.html and report.md, from run.json and the other files of its directory."""
 
 from __future__ import annotations
 
 import datetime
 import os
-import platform
 import typing as t
 
-from ansible.module_utils.ansible_release import __version__ as ansible_version
-
 from .._migration.log_bounds import read_log_bounds
+from .._model import run_record
 from .._model.errors import InvalidInput
+from .._model.history import REPORT_FILES, RUN
 from .._model.policies import OnMismatch
 from . import files, options
 from ._report.figures import group_partitions
@@ -31,20 +30,28 @@ if t.TYPE_CHECKING:
 SELECTION = ("groups", "group_patterns", "exclude_group_patterns", "topics", "topic_patterns", "exclude_topic_patterns")
 
 
-def write_report(module: Module, outcome: RunOutcome) -> dict[str, t.Any]:
-    """-> the members html, markdown, headline, notes and note_kinds of the module's result. In check mode, write nothing."""
+def write_report(module: Module, outcome: RunOutcome, made: t.Callable[[], run_record.RunRecord]) -> dict[str, t.Any]:
+    """-> the members html, markdown, headline, notes and note_kinds of the module's result. In check mode, write nothing.
+
+    made: what the run has done, asked for when both clusters have been. Where nothing is known of the run, what run.json says.
+    """
     params = module.params
     folder = os.path.abspath(params["directory"])
-    paths = {name: os.path.join(folder, name) for name in ("report.html", "report.md")}
+    paths = {name: os.path.join(folder, name) for name in (*REPORT_FILES, RUN)}
     for path in paths.values():
         files.check_writable(path)
     texts = {name: files.read(os.path.join(folder, name)) for name in NAMES if name in params["files"]}
     present = {name: text for name, text in texts.items() if text is not None}
     migration = read_files(present, folder, OnMismatch(params["on_mismatch"]))
-    told = story(migration, _occasion(params, folder, outcome), _logs(params, migration))
+    logs = _logs(params, migration)
+    last = None if outcome.results or params["state"] == "ended" else _last_run(paths[RUN], outcome, migration)
+    run = last or made()
+    told = story(migration, _occasion(params, folder, outcome, run), logs)
     if not module.check_mode:
         files.write(paths["report.html"], html_page(told))
         files.write(paths["report.md"], markdown(told))
+        if params["state"] == "ended":
+            files.write_document(paths[RUN], run_record.to_json(run), run_record.from_json)
     return {
         "html": paths["report.html"],
         "markdown": paths["report.md"],
@@ -53,22 +60,35 @@ def write_report(module: Module, outcome: RunOutcome) -> dict[str, t.Any]:
     }
 
 
-def _occasion(params: dict[str, t.Any], folder: str, outcome: RunOutcome) -> Occasion:
-    is_rollback = outcome.phase == "rollback"
+def _last_run(path: str, outcome: RunOutcome, migration: MigrationFiles) -> run_record.RunRecord | None:
+    """What run.json says, None where there is none, and where it is about another plan or another phase."""
+    text = files.read(path)
+    run = None if text is None else run_record.from_json(text, path)
+    if run is None or run.plan not in (None, migration.digests.get("plan.json")):
+        return None
+    return run if outcome.phase in ("", run.phase) else None
+
+
+def _occasion(params: dict[str, t.Any], folder: str, outcome: RunOutcome, run: run_record.RunRecord) -> Occasion:
+    phase = run.phase or ""
+    is_rollback = phase == "rollback"
+    failure = (
+        "" if run.failure is None else f"The step {run.failure.step} failed ({run.failure.kind or 'see its message'})."
+    )
     return Occasion(
         folder,
         datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M:%S UTC"),
         role=params["role"] or "",
-        phase=outcome.phase,
+        phase=phase,
         source=params["source"] or "",
         destination=params["destination"] or "",
         selection=_selection(params["selection"]),
-        versions={"ansible-core": ansible_version, "Python": platform.python_version()},
-        failure=outcome.failure["msg"] if outcome.failure is not None else "",
+        versions=run.versions,
+        failure=outcome.failure["msg"] if outcome.failure is not None else failure,
         ran_by=params["ran_by"] or "",
-        written=outcome.written,
+        written=run.written,
         left_out=[] if is_rollback else outcome.in_use,
-        steps=[] if is_rollback else outcome.steps,
+        steps=[] if is_rollback else run.steps,
         files=[name for name in NAMES if name in params["files"]],
     )
 

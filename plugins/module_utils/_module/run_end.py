@@ -4,12 +4,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
+import functools
+import importlib.metadata
 import os
+import platform
 import shutil
+import time
 import typing as t
 
-from .._model import history
+from ansible.module_utils.ansible_release import __version__ as ansible_version
+
+from .._control.admin_client import BROKER_VERSIONS
+from .._model import history, run_record
 from .._model import lease as file
 from .._model.errors import InvalidInput, Locked, MigrationError
 from .._model.notes import Note, NoteKind
@@ -26,6 +34,7 @@ from .status_files import write_failure
 if t.TYPE_CHECKING:
     from .masking import Module
 
+_LIBRARIES = ("kafka-python", "confluent-kafka", "pyspark")
 _NO_REPORT = {"html": None, "markdown": None, "headline": None}
 
 
@@ -40,14 +49,15 @@ def end_run(module: Module, outcome: RunOutcome) -> dict[str, t.Any]:
     history.folder_name(datetime.datetime.now(datetime.UTC), outcome.phase, ())  # whether it is a phase
     folder = os.path.abspath(params["directory"])
     run = lease_of_run(params).run
+    made = functools.partial(run_record_of, module, outcome, time.time())
     said: list[str] = []
     report: dict[str, t.Any] = _NO_REPORT
     kept = Kept(None)
     if (params["report"] or params["keep"]) and os.path.isdir(folder) and not _is_of_another(folder, run):
         try:
             with files.locked(os.path.join(folder, history.FILES[0]), run):
-                report = _reported(module, outcome, said) if params["report"] else _NO_REPORT
-                kept = _kept(module, outcome, folder, said, with_report=report["html"] is not None)
+                report = _reported(module, outcome, made, said) if params["report"] else _NO_REPORT
+                kept = _kept(module, outcome, made, folder, said, with_report=report["html"] is not None)
         except Locked as exc:
             said.append(f"Warning: this run has neither a report nor a history. {exc}")
     notes: list[Note] = []
@@ -83,9 +93,30 @@ def _is_of_another(folder: str, run: str) -> bool:
     return False
 
 
-def _reported(module: Module, outcome: RunOutcome, said: list[str]) -> dict[str, t.Any]:
+def run_record_of(module: Module, outcome: RunOutcome, ended: float) -> run_record.RunRecord:
+    """What is noted of the run. ended: Unix time in seconds. It has started when a round did, or when it took the directory."""
+    started = module.params["started"]
+    with contextlib.suppress(OSError):
+        started = started or os.stat(os.path.join(module.params["directory"], file.FILE)).st_mtime
+    begun = None if started is None else round(started, 3)
+    return outcome.record(module.params["role"], begun, round(ended, 3), versions(module))
+
+
+def versions(module: Module) -> dict[str, str]:
+    """The versions of programs, and of the brokers that this process has asked, as far as they are known."""
+    found = {"streamshift.kafka": module.params["collection"]} if module.params["collection"] else {}
+    found |= {"ansible-core": ansible_version, "Python": platform.python_version()}
+    for name in _LIBRARIES:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            found[name] = importlib.metadata.version(name)
+    return found | {f"brokers of the {name}": version for name, version in sorted(BROKER_VERSIONS.items())}
+
+
+def _reported(
+    module: Module, outcome: RunOutcome, made: t.Callable[[], run_record.RunRecord], said: list[str]
+) -> dict[str, t.Any]:
     try:
-        report = write_report(module, outcome)
+        report = write_report(module, outcome, made)
     except MigrationError as exc:
         said.append(f"No report was written. {exc}")
         return _NO_REPORT
@@ -93,7 +124,15 @@ def _reported(module: Module, outcome: RunOutcome, said: list[str]) -> dict[str,
     return report
 
 
-def _kept(module: Module, outcome: RunOutcome, folder: str, said: list[str], *, with_report: bool) -> Kept:
+def _kept(
+    module: Module,
+    outcome: RunOutcome,
+    made: t.Callable[[], run_record.RunRecord],
+    folder: str,
+    said: list[str],
+    *,
+    with_report: bool,
+) -> Kept:
     params = module.params
     if params["keep"] == 0 or not outcome.is_worth_keeping:
         return Kept(None)
@@ -101,6 +140,7 @@ def _kept(module: Module, outcome: RunOutcome, folder: str, said: list[str], *, 
         return keep_files(
             folder,
             history.FILES + (history.REPORT_FILES if with_report else ()),
+            run_record.to_json(made()),
             outcome.phase,
             params["keep"],
             datetime.datetime.now(datetime.UTC),

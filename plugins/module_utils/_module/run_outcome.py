@@ -8,16 +8,12 @@ import dataclasses
 import typing as t
 
 from .._model.history import ROUND_PHASES
-from ._report.steps import Step
+from .._model.run_record import Failure, RunRecord, Step
 
 Result = t.Mapping[str, t.Any]
-# By the name of a step, which of its results says how many records it has read.
-_RECORDS = {"plan": "records_read", "verify": "compared"}
 # Of a round, only what it has written is worth keeping: snapshot and plan differ in each.
 _WRITING = frozenset({"commit", "remove", "promotion"})
 _VERIFYING = ("verify", "read back")
-# What a run looks at, and nobody waits for to write.
-_UNTIMED = frozenset({"readiness", "start"})
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -76,15 +72,6 @@ class RunOutcome:
         return 0 if self.failed and not self.committed.get("failed") else None
 
     @property
-    def steps(self) -> list[Step]:
-        """How long the steps have taken, and how many records they have read, as far as that is known."""
-        return [
-            Step(step, float(result["seconds"]), result.get(_RECORDS.get(step, "")))
-            for step, result in self.results.items()
-            if "seconds" in result and step not in _UNTIMED
-        ]
-
-    @property
     def left_at_source(self) -> list[str]:
         """The groups that the snapshot has left out because they are in use."""
         return list(self.results.get("snapshot", {}).get("skipped_groups", ()))
@@ -111,6 +98,39 @@ class RunOutcome:
         """One line for the groups that are in use at the source, if there are any."""
         groups = ", ".join(self.left_at_source)
         return [f"Left out, because they are in use at the source: {groups}."] if groups else []
+
+    @property
+    def _left_out_counts(self) -> dict[str, int]:
+        """How much was asked for and is not done, by kind, of the kinds that there are."""
+        lines = {line for result in self.results.values() for line in result.get("left_out", ())}
+        blocked = len(self.committed["blocked"]) if "blocked" in self.committed else None
+        counts = {
+            "blocked": self.planned.get("counts", {}).get("blocked", 0) if blocked is None else blocked,
+            "in_use_at_source": len(self.left_at_source),
+            "in_use_at_destination": len(self.committed.get("active_groups", ())),
+            "others": len(lines),
+        }
+        return {kind: count for kind, count in counts.items() if count}
+
+    def record(self, role: str | None, started: float | None, ended: float, versions: t.Mapping[str, str]) -> RunRecord:
+        """The run in numbers, without a name of anything on a cluster."""
+        failed = next((step for step, result in self.results.items() if result.get("failed")), None)
+        failure = None if failed is None else Failure(failed, (self.results[failed].get("failure") or {}).get("kind"))
+        planned = self.planned
+        steps = tuple(_step(step, result) for step, result in self.results.items() if "seconds" in result)
+        return RunRecord(
+            role,
+            self.phase or None,
+            started,
+            ended,
+            failure,
+            planned.get("digest"),
+            planned.get("counts", {}),
+            self.written,
+            self._left_out_counts,
+            dict(versions),
+            steps,
+        )
 
     @property
     def verification_failed(self) -> bool:
@@ -142,3 +162,9 @@ class RunOutcome:
             "failure": self.failure,
             "verification_failed": self.verification_failed,
         }
+
+
+def _step(name: str, result: Result) -> Step:
+    counts = {member: value for member, value in result.items() if type(value) is int and value >= 0}
+    counts.pop("seconds", None)
+    return Step(name, float(result["seconds"]), bool(result.get("changed")), bool(result.get("failed")), counts)

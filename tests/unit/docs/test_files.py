@@ -19,6 +19,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model import (
     plan,
     receipt,
     removed,
+    run_record,
     snapshot,
     topic_plan,
     topic_receipt,
@@ -62,7 +63,7 @@ ALL_EXAMPLES = re.findall(r"```json\n(.*?)```", (DOCS / "files.md").read_text(),
 # No task reads the report, which stands between them.
 EXAMPLES = ALL_EXAMPLES[:3] + ALL_EXAMPLES[4:]
 FILES: dict[str, t.Any] = {"snapshot": snapshot, "plan": plan, "receipt": receipt, "copy": backlog}
-FILES |= {"removed": removed, "topics": topic_plan, "topics-receipt": topic_receipt}
+FILES |= {"removed": removed, "topics": topic_plan, "topics-receipt": topic_receipt, "run": run_record}
 SCHEMAS = {kind: json.loads((DOCS / f"schemas/{kind}.schema.json").read_text()) for kind in FILES}
 
 names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=5)
@@ -245,6 +246,22 @@ documents |= {
         st.dictionaries(acls, st.booleans(), max_size=3),
     ),
 }
+numbers = st.dictionaries(texts, offsets, max_size=2)
+times = st.integers(0, 2**37 - 1).map(float)
+documents["run"] = st.builds(
+    run_record.RunRecord,
+    values,
+    values,
+    st.none() | times,
+    times,
+    st.none() | st.builds(run_record.Failure, texts, values),
+    values,
+    numbers,
+    st.none() | offsets,
+    st.dictionaries(st.sampled_from(["blocked", "in_use_at_source", "others"]), st.integers(1, 9)),
+    st.dictionaries(texts, texts, max_size=2),
+    st.lists(st.builds(run_record.Step, texts, times, st.booleans(), st.booleans(), numbers), max_size=2).map(tuple),
+)
 
 
 def validator(kind: str) -> jsonschema.Draft202012Validator:

@@ -88,6 +88,12 @@ def test_the_playbooks_without_a_role_name_their_own_variables(controller):
     output = failed(controller.migration_status())
     assert "Correct migration_status_directories, or leave the directory out." in output
     assert "This playbook has no variable migration_status_wave." in failed(controller.migration_status(wave="x"))
+    bundle = ("streamshift.kafka.support_bundle", "-e", "support_bundle_directory=elsewhere")
+    assert "elsewhere is no directory. Correct support_bundle_directory." in failed(controller.run(*bundle))
+    output = failed(controller.run(*bundle, "-e", "support_bundle_destination=clod"))
+    assert "clod is no host of this inventory with a variable kafka_cluster." in output
+    both = "-e support_bundle_source=onprem -e support_bundle_destination=cloud"
+    assert both in failed(controller.run("streamshift.kafka.support_bundle"))
 
 
 @pytest.mark.parametrize(

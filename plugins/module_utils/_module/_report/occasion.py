@@ -9,9 +9,9 @@ import json
 import shlex
 import typing as t
 
+from ..._model.run_record import Step
 from .migration_files import NAMES
 from .recorded import SelectionLists, has_groups
-from .steps import Step
 
 # The playbook of each role; a rollback has one for all.
 _PLAYBOOKS = {
@@ -73,7 +73,7 @@ class Occasion:
     @property
     def verified_nothing(self) -> bool:
         """Whether the run has verified nothing because it had nothing to write: report.json is an earlier run's, or missing."""
-        return self.had_nothing_to_do and "verify" not in {step.name for step in self.steps}
+        return self.had_nothing_to_do and "verify" not in {step.step for step in self.steps}
 
     @property
     def is_within_one_cluster(self) -> bool:

@@ -6,35 +6,16 @@ from __future__ import annotations
 
 import typing as t
 
+from ..._model.run_record import Step
 from .safe_text import as_markdown, name_html
 
-
-class Step(t.NamedTuple):
-    """A step of a run. records: how many it has read or compared, None where it is not known."""
-
-    name: str
-    seconds: float
-    records: int | None = None
-
-    @property
-    def duration(self) -> str:
-        """The time that it took."""
-        whole = round(self.seconds)
-        if whole < 60:
-            return f"{self.seconds:.1f} s"
-        hours, minutes = divmod(whole // 60, 60)
-        return f"{hours} h {minutes} min" if hours else f"{minutes} min {whole % 60} s"
-
-    @property
-    def throughput(self) -> str:
-        """Records in a second, empty where they are not known."""
-        if self.records is None or self.seconds <= 0:
-            return ""
-        return f"{self.records / self.seconds:,.0f}"
+# What a run looks at, and nobody waits for to write.
+_UNTIMED = frozenset({"readiness", "start"})
 
 
 def steps_html(steps: t.Sequence[Step]) -> str:
     """The section of the page, empty where nothing is known."""
+    steps = _timed(steps)
     if not steps:
         return ""
     whole = sum(step.seconds for step in steps)
@@ -51,6 +32,7 @@ def steps_html(steps: t.Sequence[Step]) -> str:
 
 def steps_markdown(steps: t.Sequence[Step]) -> t.Iterator[str]:
     """The lines of the section in Markdown, none where nothing is known."""
+    steps = _timed(steps)
     if not steps:
         return
     yield "## Steps"
@@ -58,7 +40,7 @@ def steps_markdown(steps: t.Sequence[Step]) -> t.Iterator[str]:
     yield "| step | duration | records | records per second |"
     yield "| --- | --- | --- | --- |"
     for step in steps:
-        yield f"| {as_markdown(step.name)} | {step.duration} | {_records(step)} | {step.throughput} |"
+        yield f"| {as_markdown(step.step)} | {_duration(step.seconds)} | {_records(step)} | {_throughput(step)} |"
     yield ""
     yield _total(steps)
     yield ""
@@ -71,8 +53,8 @@ def _line(step: Step, whole: float) -> str:
         f'<rect class="none" width="100" height="10"/><rect class="taken" width="{width:.2f}" height="10"/></svg>'
     )
     return (
-        f'<tr><td class="name">{name_html(step.name)}</td><td class="number">{step.duration}</td><td>{drawn}</td>'
-        f'<td class="number">{_records(step)}</td><td class="number">{step.throughput}</td></tr>\n'
+        f'<tr><td class="name">{name_html(step.step)}</td><td class="number">{_duration(step.seconds)}</td><td>{drawn}</td>'
+        f'<td class="number">{_records(step)}</td><td class="number">{_throughput(step)}</td></tr>\n'
     )
 
 
@@ -81,4 +63,21 @@ def _records(step: Step) -> str:
 
 
 def _total(steps: t.Sequence[Step]) -> str:
-    return f"Together: {Step('', sum(step.seconds for step in steps)).duration}."
+    return f"Together: {_duration(sum(step.seconds for step in steps))}."
+
+
+def _timed(steps: t.Sequence[Step]) -> list[Step]:
+    return [step for step in steps if step.step not in _UNTIMED]
+
+
+def _duration(seconds: float) -> str:
+    whole = round(seconds)
+    if whole < 60:
+        return f"{seconds:.1f} s"
+    hours, minutes = divmod(whole // 60, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {whole % 60} s"
+
+
+def _throughput(step: Step) -> str:
+    """Records in a second, empty where they are not known."""
+    return "" if step.records is None or step.seconds <= 0 else f"{step.records / step.seconds:,.0f}"

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -33,6 +34,7 @@ def test_the_module_is_told_whose_process_it_is(monkeypatch):
     )
     assert action.run(task_vars={"inventory_hostname": "cloud"}).keys() == {"changed", "seconds"}
     holder = given["module_args"].pop("holder")
+    assert re.fullmatch(r"\d+\.\d+\.\d+.*", given["module_args"].pop("collection"))
     its = {
         "module_args": {"directory": "/srv/kafka"},
         "task_vars": {"inventory_hostname": "cloud"},

@@ -8,15 +8,18 @@ import contextlib
 import datetime
 import json
 import os
-import pathlib
 import re
 import resource
 import socket
+import subprocess
+import time
+from pathlib import Path
 
+import jsonschema
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.processes import process_namespace
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import history, lease, status
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import history, lease, run_record, status
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.lease import Lease
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_migration_run
 
@@ -24,6 +27,8 @@ from ansible_collections.streamshift.kafka.plugins.modules import kafka_migratio
 CONTENTS = {"plan.json": b"plan", "receipt.json": b"\xff damaged"}
 HOLDER = {"host": "controller", "namespace": "pid:[1]", "process": 4711, "ticks": 903114, "started": 0.0}
 NEWS = {"commit": {"changed": True}}
+# What the end of a run puts beside the files that it keeps.
+OF_THE_END = ["run.json", "SHA256SUMS"]
 
 
 @pytest.fixture
@@ -58,8 +63,8 @@ def earlier(home, *names):
 def test_the_files_of_a_run_are_kept_for_their_owner_alone(keep, home):
     result = keep()
     folder = home / "history" / os.path.basename(result["folder"])
-    assert not result["changed"] and result["kept"] == list(CONTENTS) and result["removed"] == []
-    assert {path.name: path.read_bytes() for path in folder.iterdir()} == CONTENTS
+    assert not result["changed"] and result["kept"] == [*CONTENTS, *OF_THE_END] and result["removed"] == []
+    assert {path.name: path.read_bytes() for path in folder.iterdir() if path.name not in OF_THE_END} == CONTENTS
     assert {path.stat().st_mode & 0o777 for path in (folder, folder.parent)} == {0o700}
     assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
     age = datetime.datetime.now(datetime.UTC) - datetime.datetime.strptime(
@@ -70,6 +75,54 @@ def test_the_files_of_a_run_are_kept_for_their_owner_alone(keep, home):
     (home / "plan.json").write_bytes(b"next")
     keep()
     assert (folder / "plan.json").read_bytes() == b"plan"
+
+
+def test_the_checksums_of_a_folder_tell_which_file_has_changed(keep, home):
+    folder = Path(keep()["folder"])
+    check = ["sha256sum", "--check", "--strict", "SHA256SUMS"]
+    first = subprocess.run(check, cwd=folder, capture_output=True, text=True, check=True)
+    assert first.stdout.splitlines() == ["plan.json: OK", "receipt.json: OK", "run.json: OK"]
+    (folder / "receipt.json").write_bytes(b"edited")
+    second = subprocess.run(check, cwd=folder, capture_output=True, text=True, check=False)
+    assert second.returncode == 1 and "receipt.json: FAILED" in second.stdout
+
+
+def test_a_run_is_noted_in_numbers_beside_its_report_and_in_its_folder(keep, home):
+    (home / "receipt.json").unlink()
+    results = {
+        "plan": {"seconds": 2, "changed": True, "records_read": 66, "digest": "4b8", "counts": {"exact": 3}},
+        "commit": {"seconds": 0.5, "failed": True, "msg": "billing", "failure": {"kind": "group_in_use"}},
+    }
+    before = time.time()
+    given = {
+        "report": True,
+        "results": results,
+        "on_mismatch": "leave_out",
+        "collection": "0.2.0",
+        "started": before - 9,
+    }
+    folder = Path(keep(role="group_migration", **given)["folder"])
+    text = (home / "run.json").read_text()
+    assert (folder / "run.json").read_text() == text
+    noted = json.loads(text)
+    jsonschema.validate(noted, json.loads((Path(__file__).parents[4] / "docs/schemas/run.schema.json").read_text()))
+    assert run_record.to_json(run_record.from_json(text, "run.json")) == text
+    assert (noted["role"], noted["phase"], noted["plan"], noted["verdicts"]) == (
+        "group_migration",
+        "migrate",
+        "4b8",
+        {"exact": 3},
+    )
+    assert noted["failure"] == {"step": "commit", "kind": "group_in_use"} and "billing" not in text
+    assert round(noted["ended"] - noted["started"]) == 9 and noted["versions"]["streamshift.kafka"] == "0.2.0"
+    assert noted["versions"].keys() >= {"ansible-core", "Python", "kafka-python", "confluent-kafka"}
+    assert noted["entries"][0] == {
+        "step": "plan",
+        "seconds": 2.0,
+        "changed": True,
+        "failed": False,
+        "counts": {"records_read": 66},
+    }
 
 
 def test_check_mode_predicts_and_changes_nothing(keep, home):
@@ -138,7 +191,7 @@ def test_a_run_that_has_written_before_it_failed_is_one_of_the_others(keep, home
 
 
 def test_the_files_of_every_role_are_kept(keep, home):
-    roles = pathlib.Path(__file__).parents[4] / "roles"
+    roles = Path(__file__).parents[4] / "roles"
     texts = "".join(file.read_text() for file in sorted(roles.glob("*/tasks/*.yml")))
     named = set(re.findall(r"[a-z-]+\.json\b", texts)) - {"lease.json"}
     assert {"connect-receipt.json", "topics.json", "copy.json"} < named
@@ -266,7 +319,7 @@ def test_check_mode_releases_nothing(keep, held):
 def test_a_report_that_cannot_be_written_is_no_failure_and_that_of_another_run_is_not_kept(keep, home):
     result = keep(report=True)  # the receipt is damaged
     assert result["said"][0].startswith("No report was written.") and result["html"] is None
-    assert result["kept"] == list(CONTENTS)
+    assert result["kept"] == [*CONTENTS, *OF_THE_END]
     (home / "receipt.json").unlink()
     result = keep(report=True, on_mismatch="leave_out")
     assert result["said"] == [f"Report: {home}/report.html"]

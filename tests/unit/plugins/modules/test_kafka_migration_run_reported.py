@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 
 import pytest
@@ -53,6 +54,29 @@ def test_the_report_says_who_ran_it_and_how_long_the_steps_took(run_module, migr
     ticket = (migration / "report.md").read_text()
     assert not result["changed"] and "| Run by | `mia` |" in ticket
     assert "| plan | 2.0 s | 66 | 33 |" in ticket and "| read back | 0.2 s |  |  |" in ticket
+
+
+def test_a_report_that_is_made_afterwards_tells_of_the_run_that_made_the_files(run_module, migration):
+    """run.json says how long its steps took and how it ended, unless it is about another plan or another phase."""
+    digest = hashlib.sha256((migration / "plan.json").read_bytes()).hexdigest()
+    results = {"plan": {"seconds": 2, "records_read": 66, "digest": digest}}
+    results["verify"] = {"seconds": 1, "failed": True, "failure": {"kind": "verification_failed"}}
+    ended = {"state": "ended", "phase": "migrate", "keep": 0, "results": results, "holder": {"host": "a", "process": 1}}
+    run_module(kafka_migration_run, directory=str(migration), **ended)
+
+    def ticket(**options):
+        run_module(kafka_migration_run, state="reported", directory=str(migration), **options)
+        return (migration / "report.md").read_text().replace("\\", "")
+
+    assert "| plan | 2.0 s | 66 | 33 |" in ticket(phase="migrate")
+    assert "The step verify failed (verification_failed)." in ticket() and "| Phase | `migrate` |" in ticket()
+    assert "## Steps" not in ticket(phase="apply")
+    text = (migration / "run.json").read_text()
+    (migration / "run.json").write_text(text.replace(digest, "0" * 64))
+    assert "## Steps" not in ticket()
+    (migration / "run.json").write_text("{")
+    result = run_module(kafka_migration_run, state="reported", directory=str(migration))
+    assert result["failed"] and "run.json" in result["msg"] and "Remove it" in result["msg"]
 
 
 def test_a_run_that_has_written_nothing_says_so(run_module, migration):

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.steps import Step
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.run_record import Failure, Step
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.run_outcome import RunOutcome
 
 FAILED = {"failed": True, "msg": "no broker answers", "failure": {"kind": "unreachable", "group": "billing"}}
@@ -56,14 +56,22 @@ def test_how_many_offsets_a_run_has_changed(phase, results, written):
     assert RunOutcome(results, phase).written == written
 
 
-def test_steps_that_have_run_are_timed():
+def test_a_run_is_recorded_in_numbers_alone():
     results = {
-        "snapshot": {"seconds": 0.5},
-        "plan": {"seconds": 2, "records_read": 66},
+        "snapshot": {"seconds": 0.5, "changed": True, "skipped_groups": ["billing"], "left_out": ["orders: excluded"]},
+        "plan": {"seconds": 2, "records_read": 66, "digest": "4b8", "counts": {"exact": 1, "blocked": 2}},
         "verify": SKIPPED,
-        "readiness": {"seconds": 9},
+        "commit": FAILED | {"seconds": 0.1, "written": 0, "msg": "billing at broker1:9092"},
     }
-    assert RunOutcome(results).steps == [Step("snapshot", 0.5), Step("plan", 2.0, 66)]
+    run = RunOutcome(results, "migrate").record("group_migration", None, 9.0, {"Python": "3.11"})
+    assert run.steps == (
+        Step("snapshot", 0.5, True, False, {}),
+        Step("plan", 2.0, False, False, {"records_read": 66}),
+        Step("commit", 0.1, False, True, {"written": 0}),
+    )
+    assert (run.failure, run.plan, run.written) == (Failure("commit", "unreachable"), "4b8", 0)
+    assert run.left_out == {"blocked": 2, "in_use_at_source": 1, "others": 1}
+    assert "billing" not in str(run) and "broker1" not in str(run) and "orders" not in str(run)
 
 
 def test_what_is_left_out_is_told_once():

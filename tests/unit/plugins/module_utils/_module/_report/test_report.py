@@ -19,6 +19,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnMismatch
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import ProblemKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.run_record import Step
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.visible_text import visible
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report import advice
@@ -28,7 +29,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.page import html_page
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.page_data import page_data
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.safe_text import as_markdown
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.steps import Step
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.ticket import markdown
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._module._report.migration import (
     ENTRIES,
@@ -190,7 +190,12 @@ def test_the_report_says_who_has_started_the_run():
     assert "| Run by | `mia <night shift>` |" in markdown(story)
 
 
-STEPS = (Step("snapshot", 0.42), Step("plan", 8.0, 40_000), Step("verify <b>", 125.4, 0), Step("commit", 0.0, 3))
+STEPS = (
+    Step("snapshot", 0.42),
+    Step("plan", 8.0, counts={"compared": 40_000}),
+    Step("verify <b>", 125.4, counts={"compared": 0}),
+    Step("commit", 0.0, counts={"compared": 3}),
+)
 
 
 def test_the_report_says_how_long_each_step_took_and_how_fast_it_was():

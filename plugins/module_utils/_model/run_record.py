@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""The run file: what a run has done, step by step, in numbers. It names no person, host, group or topic. Pure."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from . import documents
+from .file_rows import Seconds, read_row, write_row
+
+KIND = "run"
+
+
+class Failure(t.NamedTuple):
+    """What has ended a run. step: its name. kind: a FailureKind, None for what no module of the collection has said."""
+
+    step: str
+    kind: str | None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Step:
+    """A step of a run. seconds: how long it took. counts: the numbers that its module has returned, by their names."""
+
+    step: str
+    seconds: Seconds
+    changed: bool = False
+    failed: bool = False
+    counts: dict[str, int] = dataclasses.field(default_factory=dict)
+
+    @property
+    def records(self) -> int | None:
+        """How many records it has read or compared, None where that is not known."""
+        return self.counts.get("records_read", self.counts.get("compared"))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RunRecord:
+    """A run that has ended. started, ended: Unix time in seconds; None where nobody knows when it has started.
+
+    role, phase: None for tasks of a user's own. failure: None for a run that has succeeded. plan: the digest of the plan that
+    it has made. verdicts: how many group-partitions have each. written: how many committed offsets it has changed, None where
+    that is not known. left_out: how much was asked for and is not done, by kind. versions: of programs and brokers, by name.
+    """
+
+    role: str | None
+    phase: str | None
+    started: Seconds | None
+    ended: Seconds
+    failure: Failure | None
+    plan: str | None
+    verdicts: dict[str, int]
+    written: int | None
+    left_out: dict[str, int]
+    versions: dict[str, str]
+    steps: tuple[Step, ...] = ()
+
+
+def to_json(run: RunRecord) -> str:
+    """The text of a run file."""
+    return documents.dumps(KIND, write_row(run, "steps"), map(write_row, run.steps))
+
+
+def from_json(text: str, path: str) -> RunRecord:
+    """Read a run file, or raise InvalidFile."""
+    head, rows = documents.loads(KIND, text, path)
+    steps = documents.parse_entries(KIND, path, rows, lambda row: read_row(Step, row))
+    return documents.parse(KIND, path, head, lambda row: read_row(RunRecord, row, steps=steps))
