@@ -40,6 +40,7 @@ _AGAIN = {
     "report": "remove it, and verify the plan again",
     "status": "remove it: the next round writes it again",
     "migration-status": "remove it, or name another path",
+    "assessment": "remove it, and assess again",
     "lease": "remove it, if no run works in the directory",
     "connect-receipt": f"{_KEPT}: without it nothing can be rolled back",
     "topics": "remove it, and plan the promotion again",
