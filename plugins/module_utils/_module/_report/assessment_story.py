@@ -15,7 +15,6 @@ from ..._model.risks import PAGE, RISKS, Risk, RiskKind, Severity
 _EXAMPLES = 20  # of each kind of risk
 _MOST_SETS = 20
 _MOST_GROUPS = 200  # a page takes more, and nobody reads more: groups.csv has all
-_LEVELS = {Severity.BLOCKER: "bad", Severity.WARNING: "warning", Severity.INFO: "info"}
 _MEANINGS = {
     Severity.BLOCKER: "The groups cannot be migrated, or their consumers would fail, until something is done.",
     Severity.WARNING: "The groups can be migrated, and may lose, repeat or miss something unless something is done.",
@@ -58,20 +57,20 @@ def assessment_story(assessment: Assessment) -> AssessmentStory:
     applications = [row for row in assessment.groups if row["use"] not in OTHER_USES]
     figures = [
         (len(assessment.groups), "groups"),
-        (len(applications), "of applications and sinks"),
+        (len(applications), "groups of applications and sinks"),
+        (len(applications) - len(_concerned(applications, assessment.risks)), "of these without blockers and warnings"),
         (len(assessment.topics), "topics"),
         (sum(row["partitions"] for row in assessment.topics), "partitions"),
         (sum(row["lag"] or 0 for row in applications), "offsets of lag"),
-        *(
-            (counts[severity.value], f"{severity.value}{'' if severity is Severity.INFO else 's'}")
-            for severity in Severity
-        ),
+        (counts["blocker"], "blockers"),
+        (counts["warning"], "warnings"),
+        (counts["info"], "to know"),
     ]
     sections = (
-        *_risks(assessment.risks),
-        _verdicts(assessment.groups),
         _decisions(assessment.risks),
+        _verdicts(assessment.groups),
         _sets(assessment.groups),
+        *_risks(assessment.risks),
         _groups(applications),
     )
     return AssessmentStory(
@@ -82,6 +81,14 @@ def assessment_story(assessment: Assessment) -> AssessmentStory:
         tuple((f"{number:,}", name) for number, name in figures),
         tuple(section for section in sections if section is not None),
     )
+
+
+def _concerned(groups: t.Iterable[Row], risks: t.Iterable[Risk]) -> set[str]:
+    """Those of these groups that a blocker or a warning is about, or about a topic of theirs."""
+    matter = [risk for risk in risks if risk.severity is not Severity.INFO]
+    names = {risk.group for risk in matter}
+    topics = {risk.topic for risk in matter if risk.group is None}
+    return {row["group"] for row in groups if row["group"] in names or topics.intersection(row["topics"])}
 
 
 def headline(assessment: Assessment) -> str:
