@@ -103,6 +103,12 @@ options:
     type: str
     choices: [fail, skip_group, skip_partition]
     default: fail
+  assessment:
+    description:
+      - Path of a file that gets the destination's part of an assessment - the RV(problems), and what topics that are missing or
+        differ mean for the groups, also if there are problems. The module writes the file in check mode, too.
+      - M(streamshift.kafka.kafka_migration_run) with C(state=assessed) makes the assessment of such files.
+    type: path
   on_problem:
     description:
       - What to do if there is a problem.
@@ -255,10 +261,12 @@ import typing as t
 
 from ..module_utils._migration import preflight as use_case
 from ..module_utils._migration._committing.returning import ReturnNames, return_names
+from ..module_utils._migration.destination_risks import assess_destination
 from ..module_utils._model import backlog, plan, receipt, removed
 from ..module_utils._model.errors import InvalidFile, InvalidInput, MigrationError
 from ..module_utils._model.policies import OnActiveGroup, OnBlocked, OnConflict, OnProblem
 from ..module_utils._module import files, options
+from ..module_utils._module.assessment_results import write_part
 from ..module_utils._module.frame import run
 from ..module_utils._module.masking import Module
 from ..module_utils._module.note_results import note_results
@@ -297,6 +305,10 @@ def look(module: Module) -> dict[str, t.Any]:
         another = use_case.receipt_of_another(written, params["receipt"], destination, found.cluster_ids)
     every = [*damaged, *damaged_too, *damaged_as_well, *damaged_at_last, *another, *lacking, *found.problems]
     problems = list({str(problem): problem for problem in every}.values())
+    if params["assessment"]:
+        clusters = options.connection(params, "source"), destination
+        part = assess_destination(*clusters, found.drafts, options.mapping(params), problems, found.cluster_ids)
+        write_part(params["assessment"], part)
     opposite = use_case.opposite(_beside(params["receipt"]), found.cluster_ids, found.groups)
     result = {
         "cluster_ids": found.cluster_ids,
@@ -364,6 +376,7 @@ def main() -> None:
             "on_active_group": options.choices(OnActiveGroup, default="warn"),
             "on_blocked": options.choices(OnBlocked, default="fail"),
             "on_problem": options.choices(OnProblem, default="report"),
+            "assessment": {"type": "path"},
         },
         supports_check_mode=True,
     )

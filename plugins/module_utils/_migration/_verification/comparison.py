@@ -21,7 +21,7 @@ from ..._model.spark import SparkOptions
 from ..._spark.content_frame import Extent, LogPair
 from ..._spark.session import absence, session_on_demand
 from ..cluster_logs import ClusterLogs, learn_both
-from .partition_units import ClaimCounts, InProcess, PartitionUnit, UnitReader, on_spark
+from .partition_units import ClaimCounts, InProcess, PartitionUnit, on_spark
 
 if t.TYPE_CHECKING:
     from ..._spark.spark_library import SparkSession
