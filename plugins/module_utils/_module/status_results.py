@@ -87,8 +87,8 @@ def _read(directory: str) -> DirectoryFiles:
     returned = load("return/receipt.json", receipt.from_json)
     if returned is not None:
         # Rounds of a return have moved these groups at the source, and they go on at the destination.
-        still_there, till = _synced(load("return/status.json", status.from_json))
-        lines = (line for line in returned.entries if line.group not in still_there or (line.time or 0) > till)
+        still_synced, last_end = _synced(load("return/status.json", status.from_json))
+        lines = (line for line in returned.entries if line.group not in still_synced or (line.time or 0) > last_end)
         returned = dataclasses.replace(returned, entries=tuple(lines))
     return DirectoryFiles(directory, made, written, returned, synced, until)
 
