@@ -85,7 +85,7 @@ ADDED = {
             " O(mirror_maker_group_sync_source_lost=true), because somebody starts consumers after them."
         )
     ],
-    "group_migration_on_new_records": ["Only the phase V(return) uses the variable."],
+    "group_migration_on_new_records": ["Only a return uses the variable (O(group_migration_return))."],
     "group_migration_on_still_written": ["The phases V(plan) and V(sync) do not look."],
     "group_migration_stop_timeout": ["Only the phases V(migrate), V(cut_over) and V(return) wait."],
     "group_migration_wait_for_replication": ["By default, V(60) in the phase V(cut_over), and V(0) otherwise."],

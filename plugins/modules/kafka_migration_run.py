@@ -185,6 +185,12 @@ options:
       - Role that has made the files, without the name of the collection. The report then has the commands to go on and to
         roll back.
     type: str
+  returns:
+    description:
+      - Whether the run returns groups. The report then has no command that begins it again, because it does not know the
+        names by which the groups were asked for.
+    type: bool
+    default: false
   phase:
     description:
       - Phase of the role, in lower-case letters and underscores. O(state=ended) needs it.
@@ -567,6 +573,7 @@ def main() -> None:
             "files": {"type": "list", "elements": "str", "choices": list(NAMES), "default": list(NAMES)},
             "on_mismatch": options.choices(OnMismatch, default="fail"),
             "role": text,
+            "returns": {"type": "bool", "default": False},
             "phase": text,
             "source": text,
             "destination": text,

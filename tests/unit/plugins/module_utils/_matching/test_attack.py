@@ -21,6 +21,7 @@ from tests.attack.manners import MANNERS
 from tests.attack.moving import World
 from tests.attack.naive import Logs, Thing
 from tests.attack.requests import Requests
+from tests.attack.returns import UNLIKE, attack_returns
 from tests.attack.tally import Tally, attack
 from tests.attack.ways import EVERY_WAY, answers
 from tests.support.listed_clusters import SOURCE
@@ -29,6 +30,7 @@ WORLDS = 4  # of each class
 MOST_RECORDS = 150
 SHORT = [name for name in CLASSES if not name.startswith("long")]  # no world of the others is so short
 
+returned = functools.cache(attack_returns)
 attacked = functools.cache(functools.partial(attack, seeds=range(WORLDS), most_records=MOST_RECORDS))
 
 
@@ -37,6 +39,11 @@ attacked = functools.cache(functools.partial(attack, seeds=range(WORLDS), most_r
 def test_no_world_breaks_a_promise(way: str, name: str) -> None:
     tally: Tally = attacked(name)
     assert not complaints(tally, way)
+
+
+@pytest.mark.parametrize("way", ["return", "return, leave"])
+def test_no_return_skips_a_record_or_is_falsely_exact(way: str) -> None:
+    assert not complaints(returned(UNLIKE, range(40)), way)
 
 
 @functools.cache
