@@ -26,6 +26,7 @@ from ansible_collections.streamshift.kafka.plugins.doc_fragments import _cluster
 from ansible_collections.streamshift.kafka.plugins.modules import (
     kafka_backlog_copy,
     kafka_connect_offsets,
+    kafka_group_info,
     kafka_group_offsets,
     kafka_migration_run,
     kafka_offset_commit,
@@ -42,6 +43,7 @@ Options = dict[str, t.Any]
 OTHERS = {"cluster", "source", "destination", "csv"}
 # Variables that the roles use for more than one thing: their descriptions are written by hand.
 BY_HAND = {"idle_wait", "on_absent", "mirror_maker_group_sync_wait_for_replication"}
+BY_HAND |= {"migration_assessment_exclude_group_patterns"}
 BY_HAND |= {"topic_fence_principals", "topic_fence_read_principals", "topic_fence_on_still_written"}
 # {variable, with or without its role: its default}, where the role decides otherwise. None: the default depends on the phase.
 OTHER_DEFAULTS: dict[str, t.Any] = {
@@ -55,6 +57,8 @@ OTHER_DEFAULTS: dict[str, t.Any] = {
     "group_migration_on_still_written": "note",
     "group_migration_wait_for_replication": None,
     "mirror_maker_group_sync_wait_for_replication": None,
+    # An assessment is of everything.
+    "migration_assessment_exclude_group_patterns": [],
 }
 # Choices that another role is for.
 NOT_OFFERED = {"group_migration_strategy": {"reset"}}
@@ -81,7 +85,7 @@ ADDED = {
             " O(mirror_maker_group_sync_source_lost=true), because somebody starts consumers after them."
         )
     ],
-    "group_migration_on_new_records": ["Only the phase V(return) uses the variable."],
+    "group_migration_on_new_records": ["Only a return uses the variable (O(group_migration_return))."],
     "group_migration_on_still_written": ["The phases V(plan) and V(sync) do not look."],
     "group_migration_stop_timeout": ["Only the phases V(migrate), V(cut_over) and V(return) wait."],
     "group_migration_wait_for_replication": ["By default, V(60) in the phase V(cut_over), and V(0) otherwise."],
@@ -114,7 +118,8 @@ def documented(*texts: str) -> Options:
     """The options of these documentations; what a later one says of an option counts."""
     options: Options = {}
     for text in texts:
-        options |= yaml.safe_load(text).get("options", {})
+        for name, option in yaml.safe_load(text).get("options", {}).items():
+            options[name] = {**options.get(name, {}), **option}
     return options
 
 
@@ -125,6 +130,7 @@ TRANSLATE = documented(
     kafka_offset_translate.DOCUMENTATION,
     SELECTION.DOCUMENTATION,
     MAPPING.DOCUMENTATION,
+    MAPPING.POLICY,
     MAPPING.TOPICS,
     MAPPING.GROUPS,
 )
@@ -132,7 +138,8 @@ COMMIT = documented(kafka_offset_commit.DOCUMENTATION, SELECTION.DOCUMENTATION, 
 # The other modules describe the rest, or a variable of its own does.
 VERIFY = {"on_absent": documented(kafka_offset_verify.DOCUMENTATION)["on_absent"]}
 LEASE = {"on_locked": documented(kafka_migration_run.DOCUMENTATION)["on_locked"]}
-PROMOTION = documented(kafka_topic_promotion.DOCUMENTATION, MAPPING.TOPICS)
+PROMOTION = documented(MAPPING.POLICY, MAPPING.TOPICS, kafka_topic_promotion.DOCUMENTATION)
+ASSESSMENT = documented(kafka_group_info.DOCUMENTATION, MAPPING.DOCUMENTATION, MAPPING.TOPICS, MAPPING.GROUPS)
 # The modules of each role. Where several have an option, the last one describes it.
 ROLES: dict[str, dict[str, Options]] = {
     "group_migration": {
@@ -157,8 +164,9 @@ ROLES: dict[str, dict[str, Options]] = {
         "kafka_offset_commit": COMMIT,
     },
     "replicator_handover": {
-        "kafka_connect_offsets": documented(kafka_connect_offsets.DOCUMENTATION, SELECTION.TOPICS),
+        "kafka_connect_offsets": documented(MAPPING.POLICY, SELECTION.TOPICS, kafka_connect_offsets.DOCUMENTATION),
     },
+    "migration_assessment": {"kafka_group_info": ASSESSMENT},
     "topic_promotion": {"kafka_topic_promotion": PROMOTION},
     "topic_fence": {"kafka_topic_promotion": PROMOTION},
     "mirror_maker_group_sync": {

@@ -4,8 +4,24 @@ from __future__ import annotations
 
 
 class ModuleDocFragment:
-    # Modules with these options also list the fragments below, because the descriptions refer to its topic_map.
+    # The descriptions of repartitioned and replication_policy refer to topic_map. A module without it describes them itself.
     DOCUMENTATION = r"""
+options:
+  repartitioned:
+    description:
+      - Source topics whose records are in other partitions at the destination, as regular expressions that match the
+        whole name. The number of partitions may differ, or the same number of partitions may be assigned in another
+        way.
+      - O(topic_map) may also map several of these topics to one.
+      - These topics are read completely on both clusters, by Spark if they are long, and equal records are counted. Each
+        partition at the destination gets an offset that skips no unconsumed record. Consumed records may be repeated; the
+        plan says how many.
+    type: list
+    elements: str
+    default: []
+"""
+
+    POLICY = r"""
 options:
   replication_policy:
     description:
@@ -54,18 +70,6 @@ options:
         type: str
         choices: [source, target]
         default: source
-  repartitioned:
-    description:
-      - Source topics whose records are in other partitions at the destination, as regular expressions that match the
-        whole name. The number of partitions may differ, or the same number of partitions may be assigned in another
-        way.
-      - O(topic_map) may also map several of these topics to one.
-      - These topics are read completely on both clusters, by Spark if they are long, and equal records are counted. Each
-        partition at the destination gets an offset that skips no unconsumed record. Consumed records may be repeated; the
-        plan says how many.
-    type: list
-    elements: str
-    default: []
 """
 
     TOPICS = r"""

@@ -12,8 +12,7 @@ description:
   - Reads snapshot, plan, receipt, report and copy files, and returns what a JMESPath query finds in them. The documentation
     page on files describes their members, and has queries to begin with.
   - Reads only the machine that Ansible runs on.
-author:
-  - The streamshift.kafka authors (@streamshift)
+author: The streamshift.kafka authors (@streamshift)
 requirements:
   - jmespath
 options:

@@ -14,8 +14,7 @@ description:
   - Fails if no file is called like a path, and names every file that selects no group, or has a variable that the role
     does not know.
   - Reads only the machine that Ansible runs on.
-author:
-  - The streamshift.kafka authors (@streamshift)
+author: The streamshift.kafka authors (@streamshift)
 options:
   _terms:
     description:

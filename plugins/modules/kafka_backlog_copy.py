@@ -20,8 +20,7 @@ description:
   - Creates missing topics with the settings of the source's topics. Until every group has consumed the backlog,
     retention, compaction and C(LogAppendTime) are suspended on the destination's topics, because a broker would
     otherwise delete, compact or re-timestamp copied records.
-author:
-  - The streamshift.kafka authors (@streamshift)
+author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
   - streamshift.kafka._attributes
   - streamshift.kafka._cluster.source_destination
@@ -237,72 +236,42 @@ ranges:
   type: list
   elements: dict
   contains:
-    topic:
-      description: The topic at the source.
-      type: str
-      returned: success
-      sample: orders
-    partition:
-      description: The partition, the same on both clusters.
-      type: int
-      returned: success
-      sample: 3
-    destination_topic:
-      description: The topic at the destination.
-      type: str
-      returned: success
-      sample: orders
-    start:
-      description: The first offset of the range.
-      type: int
-      returned: success
-      sample: 41877
-    end:
-      description: The offset after the last one of the range.
-      type: int
-      returned: success
-      sample: 50000
+    topic: {description: The topic at the source., type: str, sample: orders}
+    partition: {description: "The partition, the same on both clusters.", type: int, sample: 3}
+    destination_topic: {description: The topic at the destination., type: str, sample: orders}
+    start: {description: The first offset of the range., type: int, sample: 41877}
+    end: {description: The offset after the last one of the range., type: int, sample: 50000}
     records:
       description: How many records the range contains at most. Control records and records that compaction has removed
         do not count as records.
       type: int
-      returned: success
       sample: 8123
     bytes:
       description: Approximate size of the range on the source's disks; null if the brokers do not return sizes, or if
         the source is not contacted.
       type: int
-      returned: success
       sample: 1212416
     groups:
       description: The groups whose committed offset is the start of the range, or before it; empty if the source is not
         contacted.
       type: list
       elements: str
-      returned: success
       sample: [billing]
     lost:
       description: How many offsets, from the first group's committed offset on, have already left the source's log.
       type: int
-      returned: success
       sample: 0
     left:
       description: How many offsets are not copied because no group has a committed offset on the partition.
       type: int
-      returned: success
       sample: 0
     reason:
       description:
         - V(expired) if offsets have left the source's log, V(uncommitted) if offsets are not copied, V(nothing_to_copy)
           if the groups are at the end; otherwise null.
       type: str
-      returned: success
       sample: null
-    copied:
-      description: How many records all runs together have copied; null in check mode.
-      type: int
-      returned: success
-      sample: 8119
+    copied: {description: How many records all runs together have copied; null in check mode., type: int, sample: 8119}
 topics:
   description: One line for each topic that the copy creates, and one for each topic with suspended settings.
   returned: O(state=present)
@@ -322,46 +291,17 @@ entries:
   type: list
   elements: dict
   contains:
-    group:
-      description: The group at the destination.
-      type: str
-      returned: success
-      sample: billing
-    topic:
-      description: The topic at the destination.
-      type: str
-      returned: success
-      sample: orders
-    partition:
-      description: The partition.
-      type: int
-      returned: success
-      sample: 3
-    offset:
-      description: The offset to commit.
-      type: int
-      returned: success
-      sample: 0
-    verdict:
-      description: V(exact), V(requested) or V(uncommitted).
-      type: str
-      returned: success
-      sample: exact
+    group: {description: The group at the destination., type: str, sample: billing}
+    topic: {description: The topic at the destination., type: str, sample: orders}
+    partition: {description: The partition., type: int, sample: 3}
+    offset: {description: The offset to commit., type: int, sample: 0}
+    verdict: {description: "V(exact), V(requested) or V(uncommitted).", type: str, sample: exact}
     reason:
       description: V(expired) if unconsumed records had left the source's log; otherwise null.
       type: str
-      returned: success
       sample: null
-    repeats:
-      description: How many consumed records are repeated; V(0) for an exact offset.
-      type: int
-      returned: success
-      sample: 0
-    detail:
-      description: More about the reason.
-      type: str
-      returned: success
-      sample: ""
+    repeats: {description: How many consumed records are repeated; V(0) for an exact offset., type: int, sample: 0}
+    detail: {description: More about the reason., type: str, sample: ""}
 removed_groups:
   description: The deleted groups that held the progress of the copy.
   returned: O(state=absent)
@@ -396,17 +336,12 @@ notes:
   sample:
     - "orders-1: 40 offsets expired at the source after the copy was planned, before they were copied."
 note_kinds:
-  description: Kind of each of the RV(notes), in the same order. The page C(docs/troubleshooting.md) has an entry for each, with
-    cause and remedy.
+  description: Kinds of the RV(notes), in the same order. C(docs/troubleshooting.md) has an entry for each.
   returned: success
   type: list
   elements: str
-  sample: [records_expired]
 failure:
-  description:
-    - What has failed. C(msg) says the same in words, with the reason and the remedy.
-    - The page C(docs/troubleshooting.md) has an entry for each C(kind). The other values are null unless the failure is about a
-      single cluster, group, topic or partition.
+  description: What C(msg) says in words. C(docs/troubleshooting.md) has an entry for each C(kind), with cause and remedy.
   returned: failure
   type: dict
   sample: {kind: acl_missing, cluster: "source cluster broker1:9092", group: null, topic: null, partition: null}
@@ -447,13 +382,11 @@ def _present(module: Module) -> dict[str, t.Any]:
         files.write_document(path, file.to_json(backlog), file.from_json)
 
     with files.locked(path):
-        known, planned, given = (
-            files.read(params[name]) if params[name] else None for name in ("copy", "plan", "receipt")
-        )
+        planned = files.read(params["plan"])
         earlier = use_case.Earlier(
-            file.from_json(known, path) if known is not None else None,
-            plan.from_json(planned, params["plan"]) if planned is not None else None,
-            receipt.from_json(given, params["receipt"]) if given is not None else None,
+            files.parsed(path, file.from_json),
+            None if planned is None else plan.from_json(planned, params["plan"]),
+            files.parsed(params["receipt"], receipt.from_json),
         )
         written = None if module.check_mode else save
         if params["restore_retention"] and earlier.is_enough:
@@ -481,10 +414,9 @@ def _absent(module: Module) -> dict[str, t.Any]:
         files.check_writable(name)
     with files.locked(path):
         known = file.from_json(files.read_required(path, "copy", "kafka_backlog_copy"), path)
-        planned = files.read(params["plan"]) if params["plan"] else None
         removed = removal.remove_copy(
             known,
-            plan.from_json(planned, params["plan"]) if planned is not None else None,
+            files.parsed(params["plan"], plan.from_json),
             destination,
             params["remove_topics"],
             params["idle_wait"],
@@ -527,13 +459,13 @@ def main() -> None:
             "copy": {"type": "path", "required": True},
             "plan": {"type": "path"},
             "receipt": {"type": "path"},
-            "on_uncommitted": {**options.choices(OnUncommitted), "default": "ignore"},
+            "on_uncommitted": options.choices(OnUncommitted, default="ignore"),
             "append": {"type": "bool", "default": False},
             "live": {"type": "bool", "default": False},
             "idle_wait": {"type": "float", "default": 5},
             "max_bytes_per_second": {"type": "int"},
             "restore_retention": {"type": "bool", "default": False},
-            "on_lost_progress": {**options.choices(OnLostProgress), "default": "fail"},
+            "on_lost_progress": options.choices(OnLostProgress, default="fail"),
         },
         required_if=[("state", "present", ("source", "snapshot", "plan"))],
         supports_check_mode=True,

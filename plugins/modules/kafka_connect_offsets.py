@@ -16,12 +16,12 @@ description:
     is out of range.
   - Writes keys and partitions byte for byte as Kafka Connect expects them, and reads them back.
   - Saves the receipt to disk before the first write. A rollback restores the positions in the receipt.
-author:
-  - The streamshift.kafka authors (@streamshift)
+author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
   - streamshift.kafka._attributes
   - streamshift.kafka._attributes.files
   - streamshift.kafka._cluster.source_destination
+  - streamshift.kafka._mapping.policy
   - streamshift.kafka._selection.topics
   - streamshift.kafka._entries
 options:
@@ -84,27 +84,9 @@ options:
         default: []
   replication_policy:
     description:
-      - How MirrorMaker 2 names clusters and topics.
-    type: dict
+      - How MirrorMaker 2 names clusters and topics, as in its own configuration. The module needs
+        O(replication_policy.source_alias), and no key that is about internal topics.
     required: true
-    suboptions:
-      name:
-        description:
-          - How MirrorMaker 2 names the topics that it copies.
-          - V(identity) keeps the names (C(IdentityReplicationPolicy)).
-          - V(default) prefixes the names with O(replication_policy.source_alias) and O(replication_policy.separator)
-            (C(DefaultReplicationPolicy)).
-        type: str
-        choices: [identity, default]
-        default: identity
-      source_alias:
-        description: MirrorMaker 2's alias of the source cluster.
-        type: str
-        required: true
-      separator:
-        description: MirrorMaker 2's C(replication.policy.separator).
-        type: str
-        default: .
   connector:
     description:
       - Name of the MirrorMaker 2 connector that takes over. For a dedicated MirrorMaker 2 cluster, keep the default
@@ -212,25 +194,12 @@ entries:
   type: list
   elements: dict
   contains:
-    topic:
-      description: The topic at the source.
-      type: str
-      returned: success
-      sample: orders
-    partition:
-      description: The partition.
-      type: int
-      returned: success
-      sample: 3
-    before:
-      description: The position that was stored before.
-      type: int
-      returned: success
-      sample: null
+    topic: {description: The topic at the source., type: str, sample: orders}
+    partition: {description: The partition., type: int, sample: 3}
+    before: {description: The position that was stored before., type: int, sample: null}
     after:
       description: The position that is stored now. In check mode, the position that would be stored.
       type: int
-      returned: success
       sample: 41876
 written:
   description: Number of positions that the module has stored or deleted. In check mode, the number that it would store
@@ -251,17 +220,12 @@ notes:
   sample:
     - "Left out by exclude_topic_patterns: heartbeats (called like MirrorMaker 2's). To take them, name them in topics."
 note_kinds:
-  description: Kind of each of the RV(notes), in the same order. The page C(docs/troubleshooting.md) has an entry for each, with
-    cause and remedy.
+  description: Kinds of the RV(notes), in the same order. C(docs/troubleshooting.md) has an entry for each.
   returned: success
   type: list
   elements: str
-  sample: [excluded]
 failure:
-  description:
-    - What has failed. C(msg) says the same in words, with the reason and the remedy.
-    - The page C(docs/troubleshooting.md) has an entry for each C(kind). The other values are null unless the failure is about a
-      single cluster, group, topic or partition.
+  description: What C(msg) says in words. C(docs/troubleshooting.md) has an entry for each C(kind), with cause and remedy.
   returned: failure
   type: dict
   sample: {kind: acl_missing, cluster: "source cluster broker1:9092", group: null, topic: null, partition: null}
@@ -300,8 +264,7 @@ def connect_offsets(module: Module) -> dict[str, t.Any]:
 
     writer = None if module.check_mode else save
     with files.locked(path):
-        text = files.read(path)
-        receipt = use_case.receipt_of(store, destination, None if text is None else file.from_json(text, path))
+        receipt = use_case.receipt_of(store, destination, files.parsed(path, file.from_json))
         if rolling_back:
             outcome = use_case.take_back(store, receipt, writer)
         else:
@@ -346,8 +309,7 @@ def _lines(offsets: t.Mapping[t.Any, int | None]) -> list[str]:
 
 
 def _policy(params: dict[str, t.Any]) -> ReplicationPolicy:
-    given = params["replication_policy"]
-    policy = ReplicationPolicy(given["source_alias"], "", given["name"], given["separator"])
+    policy = options.replication_policy(params, "source_alias")
     form = (params["replicator"] or {}).get("topic_rename_format")
     made = policy.topic("${topic}")
     if form not in (None, made):
@@ -394,11 +356,6 @@ def main() -> None:
         "topic_rename_format": {"type": "str", "default": "${topic}"},
         "worker_groups": {"type": "list", "elements": "str", "default": []},
     }
-    policy = {
-        "name": {"type": "str", "choices": ["identity", "default"], "default": "identity"},
-        "source_alias": {"type": "str", "required": True},
-        "separator": {"type": "str", "default": "."},
-    }
     rest = {
         "url": {"type": "str", "required": True},
         "username": {"type": "str"},
@@ -413,14 +370,14 @@ def main() -> None:
             **options.entries_spec(),
             "state": {"type": "str", "choices": ["present", "rolled_back"], "default": "present"},
             "replicator": {"type": "dict", "default": {}, "options": replicator, "apply_defaults": True},
-            "replication_policy": {"type": "dict", "required": True, "options": policy},
+            "replication_policy": {**options.policy_spec()["replication_policy"], "required": True},
             "connector": {"type": "str", "default": "MirrorSourceConnector"},
             "method": {"type": "str", "choices": ["topic", "rest"], "default": "topic"},
             "offsets_topic": {"type": "str"},
             "worker_group": {"type": "str"},
             "rest": {"type": "dict", "options": rest},
-            "on_misplaced": {**options.choices(OnMisplaced), "default": "fail"},
-            "on_rewind": {**options.choices(OnRewind), "default": "fail"},
+            "on_misplaced": options.choices(OnMisplaced, default="fail"),
+            "on_rewind": options.choices(OnRewind, default="fail"),
             "receipt": {"type": "path", "required": True},
         },
         required_if=[("method", "rest", ("rest",))],

@@ -14,9 +14,8 @@ description:
     can be migrated now, and why others cannot.
   - The list shows what a migration would be about. Kafka does not return when an offset was committed.
   - Groups without ACL GROUP DESCRIBE do not appear, because brokers do not list them.
-  - Reads no records and writes nothing to the cluster.
-author:
-  - The streamshift.kafka authors (@streamshift)
+  - Writes nothing to the cluster, and reads no records unless O(read_records) or O(schema_registry) says so.
+author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
   - streamshift.kafka._attributes
   - streamshift.kafka._attributes.info_module
@@ -51,6 +50,60 @@ options:
       - Whether RV(groups) has an entry for each partition with a committed offset.
     type: bool
     default: false
+  assessment:
+    description:
+      - Path of a file that gets this cluster's part of an assessment. It has the groups, all topics that the user may describe,
+        and the risks of a migration. The module writes the file in check mode, too.
+      - M(streamshift.kafka.kafka_migration_run) with C(state=assessed) makes the assessment of such files.
+      - What the user may not see fails nothing. The file says what is missing.
+      - Without O(groups), O(group_patterns) and O(exclude_group_patterns=[]), topics that nobody reads are not known.
+    type: path
+  abandoned_after:
+    description:
+      - After how many days a group without members counts as abandoned, if its next records have waited for so long.
+      - Only with O(assessment).
+    type: float
+    default: 30
+  watch_seconds:
+    description:
+      - How many seconds are between two readings of committed offsets. Those that move in a group without members show
+        consumers that use C(assign()). With V(0), they are read once.
+      - Only with O(assessment).
+    type: float
+    default: 5
+  read_records:
+    description:
+      - Whether a few records of each topic are read. The assessment then has the time of the next record of each group, and the
+        ids of schemas that the last records carry.
+      - This needs the ACL TOPIC READ.
+      - Only with O(assessment).
+    type: bool
+    default: false
+  schema_registry:
+    description:
+      - The schema registry of the consumers at the destination. It is asked for each id of a schema that the last records
+        carry, for up to 60 seconds, and the assessment names the ids that it does not know.
+      - A few records of each topic are read for that, as with O(read_records=true).
+      - Only with O(assessment).
+    type: dict
+    suboptions:
+      url:
+        description: URL of the registry, for example C(https://registry.example.com:8081).
+        type: str
+        required: true
+      username:
+        description: User name for basic authentication.
+        type: str
+      password:
+        description: Password for basic authentication.
+        type: str
+      ca_path:
+        description: Path of the CA certificates, in PEM format, that must have signed the registry's certificate.
+        type: path
+      validate_certs:
+        description: Verify the registry's certificate.
+        type: bool
+        default: true
 seealso:
   - module: streamshift.kafka.kafka_group_offsets
 """
@@ -79,68 +132,44 @@ groups:
   type: list
   elements: dict
   contains:
-    group:
-      description: Name of the group.
-      type: str
-      returned: success
-      sample: billing
+    group: {description: Name of the group., type: str, sample: billing}
     type:
       description: Type of the group, as Kafka names it; V(unknown) if the brokers do not return it.
       type: str
-      returned: success
       sample: classic
     what:
       description: What uses the group, as far as its type, its topics or its name tell; null if they do not tell.
       type: str
-      returned: success
       sample: null
-    state:
-      description: State of the group, as Kafka names it.
-      type: str
-      returned: success
-      sample: Empty
+    state: {description: "State of the group, as Kafka names it.", type: str, sample: Empty}
     members:
       description: Number of members; null if the brokers cannot describe them, as for share groups.
       type: int
-      returned: success
       sample: 0
     clients:
       description: Client ID and host of each member.
       type: list
       elements: dict
-      returned: success
       sample:
         - client_id: billing-1
           host: 10.0.0.7
-    topics:
-      description: Topics that the group has committed offsets of.
-      type: list
-      elements: str
-      returned: success
-      sample: [orders]
-    partitions:
-      description: Number of partitions with a committed offset.
-      type: int
-      returned: success
-      sample: 12
+    topics: {description: Topics that the group has committed offsets of., type: list, elements: str, sample: [orders]}
+    partitions: {description: Number of partitions with a committed offset., type: int, sample: 12}
     lag:
       description:
         - Offsets from the committed offsets to the log ends, in all partitions that still exist. Offsets that have expired do
           not count, other than with C(kafka-consumer-groups). Null if there are none.
       type: int
-      returned: success
       sample: 1204
     movable:
       description:
         - Whether the group can be migrated now, as far as this cluster alone shows. A migration may still refuse it because
           of the destination or of the copied records.
       type: bool
-      returned: success
       sample: true
     why_not:
       description: Why the group cannot be migrated now; null if it can.
       type: str
-      returned: success
       sample: "it is in use: stop its consumers first"
     committed:
       description: The committed offset of each partition.
@@ -148,25 +177,12 @@ groups:
       elements: dict
       returned: if O(partitions=true)
       contains:
-        topic:
-          description: Name of the topic.
-          type: str
-          returned: success
-          sample: orders
-        partition:
-          description: Number of the partition.
-          type: int
-          returned: success
-          sample: 0
-        offset:
-          description: The committed offset.
-          type: int
-          returned: success
-          sample: 4711
+        topic: {description: Name of the topic., type: str, sample: orders}
+        partition: {description: Number of the partition., type: int, sample: 0}
+        offset: {description: The committed offset., type: int, sample: 4711}
         lag:
           description: Offsets from the committed offset to the log end; null if the partition no longer exists.
           type: int
-          returned: success
           sample: 12
 left_out_groups:
   description: Groups that an exclude pattern has left out.
@@ -202,6 +218,11 @@ in_several_waves:
   returned: success
   type: dict
   sample: {}
+risks:
+  description: How many risks of each severity the O(assessment) has.
+  returned: if O(assessment) is set
+  type: dict
+  sample: {blocker: 0, warning: 2, info: 5}
 csv:
   description: The list as CSV with a header. Characters of a name that cannot be seen are escapes, as in RV(summary).
   returned: success
@@ -210,10 +231,7 @@ csv:
     group,type,what,state,members,topics,partitions,lag,movable,why_not
     billing,classic,,Empty,0,orders,12,1204,yes,
 failure:
-  description:
-    - What has failed. C(msg) says the same in words, with the reason and the remedy.
-    - The page C(docs/troubleshooting.md) has an entry for each C(kind). The other values are null unless the failure is about a
-      single cluster, group, topic or partition.
+  description: What C(msg) says in words. C(docs/troubleshooting.md) has an entry for each C(kind), with cause and remedy.
   returned: failure
   type: dict
   sample: {kind: acl_missing, cluster: "source cluster broker1:9092", group: null, topic: null, partition: null}
@@ -227,6 +245,7 @@ from ..module_utils._model import group_overview, waves
 from ..module_utils._model.group_overview import GroupOverview
 from ..module_utils._model.notes import excluded
 from ..module_utils._module import options
+from ..module_utils._module.assessment_results import check_assessment, group_part, write_part
 from ..module_utils._module.frame import run
 from ..module_utils._module.masking import Module
 
@@ -238,9 +257,18 @@ def look(module: Module) -> dict[str, t.Any]:
         selection = dataclasses.replace(selection, group_patterns=(".*",))
     selection.check()
     asked = waves.waves_from(params["waves"])
-    groups, left_out = use_case.group_overviews(options.connection(params, "cluster"), selection)
+    if params["assessment"]:
+        check_assessment(params)
+    connection = options.connection(params, "cluster")
+    listed = use_case.group_overviews(connection, selection)
+    groups, left_out, _denied = listed
     found = waves.sort_groups(asked, [group.reading.group for group in groups])
     told = waves.wave_lines(found) if asked else []
+    assessed = {}
+    if params["assessment"]:
+        part = group_part(params, connection, listed, selection)
+        write_part(params["assessment"], part)
+        assessed = {"risks": part.counts}
     return {
         "changed": False,
         "groups": [_row(group, params["partitions"]) for group in groups],
@@ -248,6 +276,7 @@ def look(module: Module) -> dict[str, t.Any]:
         "summary": [*group_overview.overview_table(groups), *(note.text for note in excluded(left_out)), *told],
         **waves.wave_results(found),
         "csv": group_overview.overview_csv(groups),
+        **assessed,
     }
 
 
@@ -268,6 +297,20 @@ def main() -> None:
             **options.group_selection_spec(),
             "partitions": {"type": "bool", "default": False},
             "waves": options.waves_spec(),
+            "assessment": {"type": "path"},
+            "abandoned_after": {"type": "float", "default": 30},
+            "watch_seconds": {"type": "float", "default": 5},
+            "read_records": {"type": "bool", "default": False},
+            "schema_registry": {
+                "type": "dict",
+                "options": {
+                    "url": {"type": "str", "required": True},
+                    "username": {"type": "str"},
+                    "password": {"type": "str", "no_log": True},
+                    "ca_path": {"type": "path"},
+                    "validate_certs": {"type": "bool", "default": True},
+                },
+            },
         },
         supports_check_mode=True,
     )

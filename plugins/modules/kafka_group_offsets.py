@@ -15,8 +15,7 @@ description:
   - This is the first step of a migration. Keep the file, because it records the committed offsets of every group before
     the migration.
   - Writes nothing to the cluster.
-author:
-  - The streamshift.kafka authors (@streamshift)
+author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
   - streamshift.kafka._attributes
   - streamshift.kafka._attributes.files
@@ -137,21 +136,12 @@ groups:
   type: list
   elements: dict
   contains:
-    name:
-      description: Name of the group.
-      type: str
-      returned: success
-      sample: billing
+    name: {description: Name of the group., type: str, sample: billing}
     type:
       description: Type of the group, as Kafka names it; V(unknown) if the brokers do not return it.
       type: str
-      returned: success
       sample: classic
-    partitions:
-      description: Number of partitions with a committed offset.
-      type: int
-      returned: success
-      sample: 12
+    partitions: {description: Number of partitions with a committed offset., type: int, sample: 12}
 active_groups:
   description:
     - Selected groups that have members, whose committed offsets changed within O(idle_wait), or for which a transaction that
@@ -166,21 +156,9 @@ members:
   type: list
   elements: dict
   contains:
-    group:
-      description: Name of the group.
-      type: str
-      returned: success
-      sample: billing
-    client_id:
-      description: Client id of the consumer.
-      type: str
-      returned: success
-      sample: billing-worker-1
-    host:
-      description: Host that the consumer connects from.
-      type: str
-      returned: success
-      sample: 10.0.0.7
+    group: {description: Name of the group., type: str, sample: billing}
+    client_id: {description: Client id of the consumer., type: str, sample: billing-worker-1}
+    host: {description: Host that the consumer connects from., type: str, sample: 10.0.0.7}
 skipped_groups:
   description: Those of RV(active_groups) that O(on_active_group=skip_group) has left out.
   returned: success
@@ -219,17 +197,12 @@ notes:
     - "Left out by exclude_group_patterns: console-consumer-12345 (called like the console consumer's). To take them, name
       them in groups"
 note_kinds:
-  description: Kind of each of the RV(notes), in the same order. The page C(docs/troubleshooting.md) has an entry for each, with
-    cause and remedy.
+  description: Kinds of the RV(notes), in the same order. C(docs/troubleshooting.md) has an entry for each.
   returned: success
   type: list
   elements: str
-  sample: [excluded]
 failure:
-  description:
-    - What has failed. C(msg) says the same in words, with the reason and the remedy.
-    - The page C(docs/troubleshooting.md) has an entry for each C(kind). The other values are null unless the failure is about a
-      single cluster, group, topic or partition.
+  description: What C(msg) says in words. C(docs/troubleshooting.md) has an entry for each C(kind), with cause and remedy.
   returned: failure
   type: dict
   sample: {kind: acl_missing, cluster: "source cluster broker1:9092", group: null, topic: null, partition: null}
@@ -267,7 +240,7 @@ def take(module: Module) -> dict[str, t.Any]:
             idle_wait=params["idle_wait"],
             stop_timeout=params["stop_timeout"],
             say=reporter(params["progress_file"]),
-            removed=_removed(params["removed"]),
+            removed=files.parsed(params["removed"], removed.from_json),
         )
         text = _text(taken.snapshot, connection, params["format"])
         before = files.read(path)
@@ -309,11 +282,6 @@ def _text(snapshot: file.Snapshot, connection: Connection, form: str) -> str:
     return offset_formats.to_text(OffsetFormat(form), groups)
 
 
-def _removed(path: str | None) -> removed.Removed | None:
-    text = files.read(path) if path else None
-    return removed.from_json(text, path or "") if text is not None else None
-
-
 def main() -> None:
     module = Module(
         argument_spec={
@@ -323,8 +291,8 @@ def main() -> None:
             "snapshot": {"type": "path", "required": True},
             "removed": {"type": "path"},
             "format": {"type": "str", "choices": ["json", *OffsetFormat], "default": "json"},
-            "on_active_group": {**options.choices(OnActiveGroup), "default": "warn"},
-            "on_blocked": {**options.choices(OnBlocked), "default": "fail"},
+            "on_active_group": options.choices(OnActiveGroup, default="warn"),
+            "on_blocked": options.choices(OnBlocked, default="fail"),
             "idle_wait": {"type": "float", "default": 0},
             "stop_timeout": {"type": "float", "default": 0},
         },

@@ -19,8 +19,7 @@ description:
     rolled back or returned - and until when a way back is possible.
   - Can write the same to a status file, and to a metrics file for Prometheus's node exporter.
   - Reads no records and writes nothing to the clusters.
-author:
-  - The streamshift.kafka authors (@streamshift)
+author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
   - streamshift.kafka._attributes
   - streamshift.kafka._cluster.source_destination
@@ -133,48 +132,34 @@ readiness:
   type: list
   elements: dict
   contains:
-    group:
-      description: The group at the destination.
-      type: str
-      returned: success
-      sample: billing
-    ready:
-      description: Whether the group is ready.
-      type: bool
-      returned: success
-      sample: true
+    group: {description: The group at the destination., type: str, sample: billing}
+    ready: {description: Whether the group is ready., type: bool, sample: true}
     ready_since:
       description: Since when the group has been ready in every round, in UTC; null if it is not ready.
       type: str
-      returned: success
       sample: "2026-11-22T20:15:00Z"
     source_groups:
       description: The groups at the source.
       type: list
       elements: str
-      returned: success
       sample:
         - billing
     lag:
       description: Number of offsets that the group has not consumed at the source; null without a committed offset.
       type: int
-      returned: success
       sample: 1204
     to_come:
       description: Number of consumed offsets that the replication tool has still to bring; null if it lags and the number
         is not known.
       type: int
-      returned: success
       sample: 0
     absent:
       description: Number of unconsumed records that are known to be absent at the destination although later ones are there.
       type: int
-      returned: success
       sample: 0
     verdicts:
       description: Number of partitions with each verdict that occurs.
       type: dict
-      returned: success
       sample:
         exact: 12
     not_exact:
@@ -182,23 +167,13 @@ readiness:
         C(verdict), C(reason) and C(repeats).
       type: list
       elements: dict
-      returned: success
       sample: []
     not_committed:
       description: Number of partitions for which the group has not committed the planned offset at the destination.
       type: int
-      returned: success
       sample: 0
-    in_use_at_source:
-      description: Whether the group has members at the source.
-      type: bool
-      returned: success
-      sample: true
-    in_use_at_destination:
-      description: Whether the group has members at the destination.
-      type: bool
-      returned: success
-      sample: false
+    in_use_at_source: {description: Whether the group has members at the source., type: bool, sample: true}
+    in_use_at_destination: {description: Whether the group has members at the destination., type: bool, sample: false}
 not_started:
   description: The groups that have no members at the destination, sorted by name.
   returned: with O(plan)
@@ -225,11 +200,7 @@ groups:
   type: list
   elements: dict
   contains:
-    group:
-      description: The group at the destination.
-      type: str
-      returned: success
-      sample: billing
+    group: {description: The group at the destination., type: str, sample: billing}
     state:
       description:
         - V(consuming_at_source) - the group is committed at the destination, and consumes at the source again.
@@ -240,58 +211,37 @@ groups:
         - V(rolled_back) and V(returned) - it was migrated, and that is undone.
         - V(consuming_at_destination) - it has members at the destination, or has consumed there.
       type: str
-      returned: success
       sample: consuming_at_destination
     directory:
       description: The directory that has committed the group last.
       type: str
-      returned: success
       sample: /srv/kafka-migrations/onprem-to-cloud
-    source_groups:
-      description: The groups at the source.
-      type: list
-      elements: str
-      returned: success
-      sample: [billing]
+    source_groups: {description: The groups at the source., type: list, elements: str, sample: [billing]}
     in_use_at_source:
       description: Whether the group has members at the source; null if the source does not answer.
       type: bool
-      returned: success
       sample: false
-    in_use_at_destination:
-      description: Whether the group has members at the destination.
-      type: bool
-      returned: success
-      sample: true
+    in_use_at_destination: {description: Whether the group has members at the destination., type: bool, sample: true}
     source_lag:
       description: Number of offsets that the group has not consumed at the source; null without a committed offset.
       type: int
-      returned: success
       sample: 1204
-    destination_lag:
-      description: The same at the destination.
-      type: int
-      returned: success
-      sample: 3
+    destination_lag: {description: The same at the destination., type: int, sample: 3}
     partitions:
       description: Number of partitions that the plan and the receipt have for the group.
       type: int
-      returned: success
       sample: 12
     committed:
       description: Number of partitions for which offsets were committed, and not rolled back.
       type: int
-      returned: success
       sample: 12
     moved:
       description: Number of partitions whose committed offset the receipt does not explain.
       type: int
-      returned: success
       sample: 0
     committed_at:
       description: When the group was last committed, in UTC; null if it is not, or if an early version has written the receipt.
       type: str
-      returned: success
       sample: "2026-11-22T20:15:00Z"
     rollback_until:
       description:
@@ -301,7 +251,6 @@ groups:
         - Null if the group has members at the source, if it is not committed, or if the user may not read the settings of the
           brokers.
       type: str
-      returned: success
       sample: "2026-11-29T20:15:00Z"
     return_until:
       description:
@@ -310,12 +259,10 @@ groups:
         - Null if none of the topics deletes records by age, if the group is not committed, or if the user may not read the
           topics' settings.
       type: str
-      returned: success
       sample: "2026-11-29T20:15:00Z"
     next:
       description: What to do next.
       type: str
-      returned: success
       sample: nothing to do; to go back, run streamshift.kafka.return_groups
 states:
   description: Number of groups in each state that occurs.
@@ -361,17 +308,12 @@ notes:
   sample:
     - "The clock of this machine has gone back since the last round: durations and ready_since may be wrong."
 note_kinds:
-  description: Kind of each of the RV(notes), in the same order. The page C(docs/troubleshooting.md) has an entry for each, with
-    cause and remedy.
+  description: Kinds of the RV(notes), in the same order. C(docs/troubleshooting.md) has an entry for each.
   returned: always
   type: list
   elements: str
-  sample: [clock_went_back]
 failure:
-  description:
-    - What has failed. C(msg) says the same in words, with the reason and the remedy.
-    - The page C(docs/troubleshooting.md) has an entry for each C(kind). The other values are null unless the failure is about a
-      single cluster, group, topic or partition.
+  description: What C(msg) says in words. C(docs/troubleshooting.md) has an entry for each C(kind), with cause and remedy.
   returned: failure
   type: dict
   sample: {kind: acl_missing, cluster: "source cluster broker1:9092", group: null, topic: null, partition: null}

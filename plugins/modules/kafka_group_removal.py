@@ -17,8 +17,7 @@ description:
   - Saves the committed offsets of the old groups to O(removed) before it removes the first one.
   - The user needs the ACL GROUP DELETE, and TOPIC DESCRIBE on all topics of the groups, because brokers hide committed
     offsets of other topics, and these would be lost.
-author:
-  - The streamshift.kafka authors (@streamshift)
+author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
   - streamshift.kafka._attributes
   - streamshift.kafka._attributes.files
@@ -154,17 +153,12 @@ notes:
   elements: str
   sample: []
 note_kinds:
-  description: Kind of each of the RV(notes), in the same order. The page C(docs/troubleshooting.md) has an entry for each, with
-    cause and remedy.
+  description: Kinds of the RV(notes), in the same order. C(docs/troubleshooting.md) has an entry for each.
   returned: success
   type: list
   elements: str
-  sample: [before_log_start]
 failure:
-  description:
-    - What has failed. C(msg) says the same in words, with the reason and the remedy.
-    - The page C(docs/troubleshooting.md) has an entry for each C(kind). The other values are null unless the failure is about a
-      single cluster, group, topic or partition.
+  description: What C(msg) says in words. C(docs/troubleshooting.md) has an entry for each C(kind), with cause and remedy.
   returned: failure
   type: dict
   sample: {kind: acl_missing, cluster: "source cluster broker1:9092", group: null, topic: null, partition: null}
@@ -203,22 +197,16 @@ def remove(module: Module) -> dict[str, t.Any]:
 
     writer = None if module.check_mode else save
     with files.locked(path):
-        earlier = files.read(path)
-        known = removed.from_json(earlier, path) if earlier is not None else None
+        known = files.parsed(path, removed.from_json)
+        written = files.parsed(params["receipt"], receipt.from_json)
         if params["state"] == "removed":
             text = files.read_required(params["plan"], "plan", "kafka_offset_translate")
-            outcome = use_case.remove_old_groups(
-                plan.from_json(text, params["plan"]),
-                _receipt(params["receipt"]),
-                known,
-                cluster,
-                policies,
-                writer,
-            )
+            made = plan.from_json(text, params["plan"])
+            outcome = use_case.remove_old_groups(made, written, known, cluster, policies, writer)
         else:
             text = files.read_required(path, "removed groups", None)
             outcome = use_case.restore_old_groups(
-                removed.from_json(text, path), selection, cluster, policies, writer, _receipt(params["receipt"])
+                removed.from_json(text, path), selection, cluster, policies, writer, written
             )
     return {
         "changed": bool(outcome.groups) or outcome.removed != known,
@@ -226,18 +214,8 @@ def remove(module: Module) -> dict[str, t.Any]:
         "groups": outcome.groups,
         "left_out": outcome.left_out,
         **warned(module, outcome.notes),
-        "diff": results.diff(
-            results.commit_lines(outcome.before),
-            results.commit_lines(outcome.after),
-            f"{cluster} (before)",
-            f"{cluster} (after)",
-        ),
+        "diff": results.commit_diff(outcome.before, outcome.after, cluster),
     }
-
-
-def _receipt(path: str | None) -> receipt.Receipt | None:
-    text = files.read(path) if path else None
-    return receipt.from_json(text, path or "") if text is not None else None
 
 
 def main() -> None:
@@ -250,13 +228,10 @@ def main() -> None:
             "receipt": {"type": "path"},
             "removed": {"type": "path", "required": True},
             "everything": {"type": "bool", "default": False},
-            "on_active_group": {
-                **options.choices(OnActiveGroup.FAIL, OnActiveGroup.SKIP_GROUP),
-                "default": "fail",
-            },
-            "on_blocked": {**options.choices(OnBlocked), "default": "fail"},
-            "on_rewind": {**options.choices(OnRewind), "default": "fail"},
-            "on_advance": {**options.choices(OnAdvance), "default": "fail"},
+            "on_active_group": options.choices(OnActiveGroup.FAIL, OnActiveGroup.SKIP_GROUP, default="fail"),
+            "on_blocked": options.choices(OnBlocked, default="fail"),
+            "on_rewind": options.choices(OnRewind, default="fail"),
+            "on_advance": options.choices(OnAdvance, default="fail"),
             "idle_wait": {"type": "float", "default": 5},
         },
         required_if=[("state", "removed", ["plan"])],

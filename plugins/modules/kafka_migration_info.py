@@ -14,8 +14,7 @@ description:
   - Reports a problem if source and destination are the same cluster, unless every group gets another name or
     another topic.
   - Reads no records and writes nothing.
-author:
-  - The streamshift.kafka authors (@streamshift)
+author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
   - streamshift.kafka._attributes
   - streamshift.kafka._attributes.info_module
@@ -23,6 +22,7 @@ extends_documentation_fragment:
   - streamshift.kafka._selection
   - streamshift.kafka._selection.topics
   - streamshift.kafka._mapping
+  - streamshift.kafka._mapping.policy
   - streamshift.kafka._mapping.topics
   - streamshift.kafka._mapping.groups
   - streamshift.kafka._spark
@@ -78,7 +78,8 @@ options:
   verify:
     description:
       - How the migration will verify the offsets.
-      - V(records) needs Spark. The module reports a problem for each missing requirement of O(spark).
+      - V(records) needs Spark only for many records. The module reports a problem for each missing requirement of
+        O(spark), if any of its suboptions is set. Otherwise M(streamshift.kafka.kafka_offset_verify) does without Spark.
       - V(anchors) needs neither Spark nor Java.
       - V(none) checks nothing more.
     type: str
@@ -102,6 +103,12 @@ options:
     type: str
     choices: [fail, skip_group, skip_partition]
     default: fail
+  assessment:
+    description:
+      - Path of a file that gets the destination's part of an assessment - the RV(problems), and what topics that are missing or
+        differ mean for the groups, also if there are problems. The module writes the file in check mode, too.
+      - M(streamshift.kafka.kafka_migration_run) with C(state=assessed) makes the assessment of such files.
+    type: path
   on_problem:
     description:
       - What to do if there is a problem.
@@ -138,40 +145,21 @@ problems:
   type: list
   elements: dict
   contains:
-    kind:
-      description: Kind of the problem, as in C(kind) of RV(failure).
-      type: str
-      returned: success
-      sample: acl_missing
+    kind: {description: "Kind of the problem, as in C(kind) of RV(failure).", type: str, sample: acl_missing}
     cluster:
       description: The cluster that the problem is about; null if it is about none, or both.
       type: str
-      returned: success
       sample: source cluster broker1:9092
-    group:
-      description: The group, if the problem is about a single one.
-      type: str
-      returned: success
-      sample: null
-    topic:
-      description: The topic, if the problem is about a single one.
-      type: str
-      returned: success
-      sample: null
-    partition:
-      description: The partition, if the problem is about a single one.
-      type: int
-      returned: success
-      sample: null
+    group: {description: "The group, if the problem is about a single one.", type: str, sample: null}
+    topic: {description: "The topic, if the problem is about a single one.", type: str, sample: null}
+    partition: {description: "The partition, if the problem is about a single one.", type: int, sample: null}
     message:
       description: The whole problem in one line, with the remedy.
       type: str
-      returned: success
       sample: "source cluster broker1:9092: missing ACL TOPIC READ on orders. Grant it to the user."
     remedy:
       description: What to do, if there is more to say than the problem itself.
       type: str
-      returned: success
       sample: grant it to the user
 notes:
   description:
@@ -185,12 +173,10 @@ notes:
   sample:
     - "topic orders does not exist at the destination: fill it, map it, or exclude it."
 note_kinds:
-  description: Kind of each of the RV(notes), in the same order. The page C(docs/troubleshooting.md) has an entry for each, with
-    cause and remedy.
+  description: Kinds of the RV(notes), in the same order. C(docs/troubleshooting.md) has an entry for each.
   returned: success
   type: list
   elements: str
-  sample: [topic_blocks]
 settings:
   description:
     - Settings of topics that differ between the clusters, and because of which the destination may lose or refuse records,
@@ -210,37 +196,18 @@ settings:
         - V(timestamp_before) or V(timestamp_after) if the source has records that are too old, or too far in the future,
           for the destination.
       type: str
-      returned: success
       sample: retention
-    topic:
-      description: The topic at the source.
-      type: str
-      returned: success
-      sample: orders
-    destination_topic:
-      description: The topic at the destination.
-      type: str
-      returned: success
-      sample: orders
-    setting:
-      description: The setting.
-      type: str
-      returned: success
-      sample: retention.ms
+    topic: {description: The topic at the source., type: str, sample: orders}
+    destination_topic: {description: The topic at the destination., type: str, sample: orders}
+    setting: {description: The setting., type: str, sample: retention.ms}
     source:
       description: Its value at the source, a default included; null if the source does not have the setting.
       type: str
-      returned: success
       sample: "604800000"
-    destination:
-      description: Its value at the destination.
-      type: str
-      returned: success
-      sample: "3600000"
+    destination: {description: Its value at the destination., type: str, sample: "3600000"}
     message:
       description: The difference in one line, with its consequence and what to do.
       type: str
-      returned: success
       sample: >-
         topic orders: retention.ms is 604800000 at the source, 3600000 at the destination: on 2 partitions of the source, the
         oldest unconsumed record is older than the destination keeps records, and may be deleted there before its group
@@ -255,48 +222,34 @@ return_names:
       description: The groups, as the cluster that they leave calls them.
       type: list
       elements: str
-      returned: success
       sample: [billing]
     topics:
       description: Their topics there, if only some were asked for. Empty for all topics.
       type: list
       elements: str
-      returned: success
       sample: []
     exclude_topic_patterns:
       description: Topics that were excluded. Null if none were.
       type: list
       elements: str
-      returned: success
       sample: null
     topic_map:
       description: What the topics are called at the cluster to which the groups return.
       type: list
       elements: dict
-      returned: success
       sample: [{"name": "onprem.orders", "to": "orders"}]
     group_map:
       description: What the groups are called at the cluster to which they return.
       type: list
       elements: dict
-      returned: success
       sample: []
-    repartitioned:
-      description: Topics whose records are in other partitions.
-      type: list
-      elements: str
-      returned: success
-      sample: []
+    repartitioned: {description: Topics whose records are in other partitions., type: list, elements: str, sample: []}
     replication_policy:
       description: How MirrorMaker 2 names topics in this direction, if it copies in both. Otherwise null.
       type: dict
-      returned: success
       sample: null
 failure:
-  description:
-    - What has failed. C(msg) says the same in words, with the reason and the remedy.
-    - The page C(docs/troubleshooting.md) has an entry for each C(kind). The other values are null unless the failure is about a
-      single cluster, group, topic or partition.
+  description: What C(msg) says in words. C(docs/troubleshooting.md) has an entry for each C(kind), with cause and remedy.
   returned: failure
   type: dict
   sample: {kind: acl_missing, cluster: "source cluster broker1:9092", group: null, topic: null, partition: null}
@@ -308,10 +261,12 @@ import typing as t
 
 from ..module_utils._migration import preflight as use_case
 from ..module_utils._migration._committing.returning import ReturnNames, return_names
+from ..module_utils._migration.destination_risks import assess_destination
 from ..module_utils._model import backlog, plan, receipt, removed
 from ..module_utils._model.errors import InvalidFile, InvalidInput, MigrationError
 from ..module_utils._model.policies import OnActiveGroup, OnBlocked, OnConflict, OnProblem
 from ..module_utils._module import files, options
+from ..module_utils._module.assessment_results import write_part
 from ..module_utils._module.frame import run
 from ..module_utils._module.masking import Module
 from ..module_utils._module.note_results import note_results
@@ -350,6 +305,10 @@ def look(module: Module) -> dict[str, t.Any]:
         another = use_case.receipt_of_another(written, params["receipt"], destination, found.cluster_ids)
     every = [*damaged, *damaged_too, *damaged_as_well, *damaged_at_last, *another, *lacking, *found.problems]
     problems = list({str(problem): problem for problem in every}.values())
+    if params["assessment"]:
+        clusters = options.connection(params, "source"), destination
+        part = assess_destination(*clusters, found.drafts, options.mapping(params), problems, found.cluster_ids)
+        write_part(params["assessment"], part)
     opposite = use_case.opposite(_beside(params["receipt"]), found.cluster_ids, found.groups)
     result = {
         "cluster_ids": found.cluster_ids,
@@ -411,12 +370,13 @@ def main() -> None:
             "receipt": {"type": "path"},
             "removed": {"type": "path"},
             "returns": {"type": "path"},
-            "on_conflict": {**options.choices(OnConflict), "default": "fail"},
+            "on_conflict": options.choices(OnConflict, default="fail"),
             "copy": {"type": "path"},
             "verify": {"type": "str", "choices": ["records", "anchors", "none"], "default": "none"},
-            "on_active_group": {**options.choices(OnActiveGroup), "default": "warn"},
-            "on_blocked": {**options.choices(OnBlocked), "default": "fail"},
-            "on_problem": {**options.choices(OnProblem), "default": "report"},
+            "on_active_group": options.choices(OnActiveGroup, default="warn"),
+            "on_blocked": options.choices(OnBlocked, default="fail"),
+            "on_problem": options.choices(OnProblem, default="report"),
+            "assessment": {"type": "path"},
         },
         supports_check_mode=True,
     )

@@ -32,9 +32,10 @@ description:
   - Connects to no cluster unless O(source_cluster) or O(destination_cluster) is set. Then it reads where the logs begin
     and end, and no records, and the report has the lag at the source and draws where each group is in its logs. A cluster
     that does not answer, or refuses, never fails the module. The report notes what is missing, and why.
+  - With O(state=assessed), writes the assessment of an estate to C(assessment.json), C(assessment.html), C(assessment.md),
+    C(groups.csv) and C(topics.csv). A file stays as it is if nothing but the time would differ.
   - The roles of this collection do all of this themselves.
-author:
-  - The streamshift.kafka authors (@streamshift)
+author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
   - streamshift.kafka._attributes
   - streamshift.kafka._cluster.source_cluster
@@ -53,8 +54,9 @@ options:
       - V(reported) writes C(report.html) and C(report.md). It asks for no lease, because nothing depends on a report.
       - V(bundled) writes O(archive) for somebody who helps you. It asks for no lease, because it changes no file of the
         migration.
+      - V(assessed) writes an assessment of the O(parts). It asks for no lease either.
     type: str
-    choices: [begun, ended, reported, bundled]
+    choices: [begun, ended, reported, bundled, assessed]
     default: begun
   create:
     description:
@@ -69,6 +71,23 @@ options:
     type: str
     choices: [fail, leave]
     default: fail
+  parts:
+    description:
+      - With O(state=assessed), the files that O(streamshift.kafka.kafka_group_info#module:assessment) and
+        O(streamshift.kafka.kafka_migration_info#module:assessment) name.
+    type: list
+    elements: path
+    default: []
+  plan:
+    description:
+      - With O(state=assessed), path of a plan file of the groups. The assessment then has the verdicts of each group.
+    type: path
+  not_visible:
+    description:
+      - With O(state=assessed), what else could not be seen, a sentence each.
+    type: list
+    elements: str
+    default: []
   aside:
     description:
       - Files of O(directory) that are copied to a temporary directory, RV(scratch), where a dry run works on them. Those
@@ -166,6 +185,12 @@ options:
       - Role that has made the files, without the name of the collection. The report then has the commands to go on and to
         roll back.
     type: str
+  returns:
+    description:
+      - Whether the run returns groups. The report then has no command that begins it again, because it does not know the
+        names by which the groups were asked for.
+    type: bool
+    default: false
   phase:
     description:
       - Phase of the role, in lower-case letters and underscores. O(state=ended) needs it.
@@ -360,18 +385,18 @@ scratch:
   type: str
   sample: null
 html:
-  description: Path of the HTML report; null if none was written. In check mode, where it would be.
-  returned: O(state=ended) or O(state=reported)
+  description: Path of the HTML report or assessment; null if none was written. In check mode, where it would be.
+  returned: O(state=ended), O(state=reported) or O(state=assessed)
   type: str
   sample: /srv/kafka-migrations/onprem-to-cloud/report.html
 markdown:
-  description: Path of the Markdown report; null if none was written. In check mode, where it would be.
-  returned: O(state=ended) or O(state=reported)
+  description: Path of the Markdown report or assessment; null if none was written. In check mode, where it would be.
+  returned: O(state=ended), O(state=reported) or O(state=assessed)
   type: str
   sample: /srv/kafka-migrations/onprem-to-cloud/report.md
 headline:
-  description: How the run ended, in one sentence; null if no report was written.
-  returned: O(state=ended) or O(state=reported)
+  description: How the run ended, or the assessment, in one sentence; null if no report was written.
+  returned: O(state=ended), O(state=reported) or O(state=assessed)
   type: str
   sample: "Committed: 66 of 66 group-partitions of 12 groups, 0 blocked."
 folder:
@@ -448,18 +473,24 @@ notes:
     - >-
       The last run in /srv/kafka-migrations/onprem-to-cloud ended without releasing it:
       process 4711 on this machine. This run takes it over.
+risks:
+  description: How many risks of each severity the assessment has.
+  returned: O(state=assessed)
+  type: dict
+  sample: {blocker: 1, warning: 4, info: 7}
+changed_files:
+  description: The files that differ from those of the last assessment.
+  returned: O(state=assessed)
+  type: list
+  elements: str
+  sample: [assessment.json, groups.csv, assessment.md, assessment.html]
 note_kinds:
-  description: Kind of each of the RV(notes), in the same order. The page C(docs/troubleshooting.md) has an entry for each, with
-    cause and remedy.
+  description: Kinds of the RV(notes), in the same order. C(docs/troubleshooting.md) has an entry for each.
   returned: success
   type: list
   elements: str
-  sample: [run_taken_over]
 failure:
-  description:
-    - What has failed. C(msg) says the same in words, with the reason and the remedy.
-    - The page C(docs/troubleshooting.md) has an entry for each C(kind). The other values are null unless the failure is about a
-      single cluster, group, topic or partition.
+  description: What C(msg) says in words. C(docs/troubleshooting.md) has an entry for each C(kind), with cause and remedy.
   returned: failure
   type: dict
   sample: {kind: acl_missing, cluster: "source cluster broker1:9092", group: null, topic: null, partition: null}
@@ -473,6 +504,7 @@ from ..module_utils._model.errors import InvalidInput
 from ..module_utils._model.policies import OnLocked, OnMismatch
 from ..module_utils._module import options
 from ..module_utils._module._report.migration_files import NAMES
+from ..module_utils._module.assessment_results import write_assessment
 from ..module_utils._module.frame import run
 from ..module_utils._module.masking import Module
 from ..module_utils._module.report_writing import write_report
@@ -488,6 +520,8 @@ def migration_run(module: Module) -> dict[str, t.Any]:
         return begin_run(module)
     if params["state"] == "bundled":
         return write_bundle(module, versions(module))
+    if params["state"] == "assessed":
+        return write_assessment(module)
     for step, result in params["results"].items():
         if not isinstance(result, dict) or not isinstance(result.get("seconds", 0), int | float):
             raise InvalidInput(
@@ -509,9 +543,16 @@ def main() -> None:
         argument_spec={
             **{name: {**spec, "required": False} for name, spec in clusters.items()},
             "directory": {"type": "path", "required": True},
-            "state": {"type": "str", "choices": ["begun", "ended", "reported", "bundled"], "default": "begun"},
+            "state": {
+                "type": "str",
+                "choices": ["begun", "ended", "reported", "bundled", "assessed"],
+                "default": "begun",
+            },
             "create": {"type": "bool", "default": True},
-            "on_locked": {**options.choices(OnLocked), "default": "fail"},
+            "on_locked": options.choices(OnLocked, default="fail"),
+            "parts": {"type": "list", "elements": "path", "default": []},
+            "plan": {"type": "path"},
+            "not_visible": {"type": "list", "elements": "str", "default": []},
             "aside": {"type": "list", "elements": "str"},
             "holder": {
                 "type": "dict",
@@ -530,8 +571,9 @@ def main() -> None:
             "results": {"type": "dict", "default": {}},
             "report": {"type": "bool", "default": True},
             "files": {"type": "list", "elements": "str", "choices": list(NAMES), "default": list(NAMES)},
-            "on_mismatch": {**options.choices(OnMismatch), "default": "fail"},
+            "on_mismatch": options.choices(OnMismatch, default="fail"),
             "role": text,
+            "returns": {"type": "bool", "default": False},
             "phase": text,
             "source": text,
             "destination": text,

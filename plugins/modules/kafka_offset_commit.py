@@ -18,8 +18,7 @@ description:
     makes a rollback possible.
   - Does not write offsets that are already correct, and leaves a group alone that was migrated earlier and has consumed
     since.
-author:
-  - The streamshift.kafka authors (@streamshift)
+author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
   - streamshift.kafka._attributes
   - streamshift.kafka._attributes.files
@@ -267,30 +266,13 @@ entries:
   type: list
   elements: dict
   contains:
-    group:
-      description: The group at the destination.
-      type: str
-      returned: success
-      sample: billing
-    topic:
-      description: The topic at the destination.
-      type: str
-      returned: success
-      sample: orders
-    partition:
-      description: The partition.
-      type: int
-      returned: success
-      sample: 3
-    before:
-      description: The offset that was committed before.
-      type: int
-      returned: success
-      sample: null
+    group: {description: The group at the destination., type: str, sample: billing}
+    topic: {description: The topic at the destination., type: str, sample: orders}
+    partition: {description: The partition., type: int, sample: 3}
+    before: {description: The offset that was committed before., type: int, sample: null}
     after:
       description: The offset that is committed now. In check mode, the offset that would be committed.
       type: int
-      returned: success
       sample: 41877
 written:
   description: Number of committed offsets that the module has written or deleted. In check mode, the number that it
@@ -346,21 +328,12 @@ still_written:
   type: list
   elements: dict
   contains:
-    topic:
-      description: The topic.
-      type: str
-      returned: success
-      sample: orders
-    records:
-      description: By how many offsets it has grown at the last look.
-      type: int
-      returned: success
-      sample: 12
+    topic: {description: The topic., type: str, sample: orders}
+    records: {description: By how many offsets it has grown at the last look., type: int, sample: 12}
     last:
       description: When its last record was written, as its producer says, in milliseconds since the epoch. Null if the brokers
         do not tell.
       type: int
-      returned: success
       sample: 1764108900000
     producers:
       description:
@@ -368,23 +341,10 @@ still_written:
           transactional producers. RV(still_written[].producers[].transactional_id) is empty if they do not tell it.
       type: list
       elements: dict
-      returned: success
       contains:
-        producer_id:
-          description: The id that the brokers have given to the producer.
-          type: int
-          returned: success
-          sample: 2001
-        last:
-          description: When it has written, in milliseconds since the epoch.
-          type: int
-          returned: success
-          sample: 1764108900000
-        transactional_id:
-          description: Its C(transactional.id).
-          type: str
-          returned: success
-          sample: shop-7
+        producer_id: {description: The id that the brokers have given to the producer., type: int, sample: 2001}
+        last: {description: "When it has written, in milliseconds since the epoch.", type: int, sample: 1764108900000}
+        transactional_id: {description: Its C(transactional.id)., type: str, sample: shop-7}
 notes:
   description: One line for each group that is still in use at O(source), with O(on_active_source=warn), and for each group
     whose committed offsets may expire soon, with O(on_expiring=warn).
@@ -393,12 +353,10 @@ notes:
   elements: str
   sample: []
 note_kinds:
-  description: Kind of each of the RV(notes), in the same order. The page C(docs/troubleshooting.md) has an entry for each, with
-    cause and remedy.
+  description: Kinds of the RV(notes), in the same order. C(docs/troubleshooting.md) has an entry for each.
   returned: success
   type: list
   elements: str
-  sample: [source_in_use]
 summary:
   description: A human-readable table, as lines, with the totals last. After a rollback, the first line is the number of
     groups that were rolled back.
@@ -410,10 +368,7 @@ summary:
     - "billing          12       12"
     - "Total: 1 group, 12 group-partitions: 12 changed, 0 left out."
 failure:
-  description:
-    - What has failed. C(msg) says the same in words, with the reason and the remedy.
-    - The page C(docs/troubleshooting.md) has an entry for each C(kind). The other values are null unless the failure is about a
-      single cluster, group, topic or partition.
+  description: What C(msg) says in words. C(docs/troubleshooting.md) has an entry for each C(kind), with cause and remedy.
   returned: failure
   type: dict
   sample: {kind: acl_missing, cluster: "source cluster broker1:9092", group: null, topic: null, partition: null}
@@ -439,7 +394,8 @@ from ..module_utils._model.policies import (
     OnStillWritten,
     ReturnEntries,
 )
-from ..module_utils._module import digests, files, options, results, summaries
+from ..module_utils._module import digests, files, options, summaries
+from ..module_utils._module.commit_results import commit_result
 from ..module_utils._module.frame import run
 from ..module_utils._module.masking import Module
 from ..module_utils._module.note_results import warned
@@ -478,19 +434,7 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
     files.check_writable(path)
     cluster = options.connection(params, "cluster")
     source = options.connection(params, "source") if params["source"] else None
-    policies = CommitOptions(
-        OnBlocked(params["on_blocked"]),
-        OnRewind(params["on_rewind"]),
-        OnAdvance(params["on_advance"]),
-        OnActiveGroup(params["on_active_group"]),
-        OnActiveGroup(params["on_active_source"]),
-        OnMissingEntry(params["on_missing_entry"]),
-        params["idle_wait"],
-        OnExpiring(params["on_expiring"]),
-        OnStillWritten(params["on_still_written"]) if params["on_still_written"] else None,
-    )
-
-    writer = None if module.check_mode else functools.partial(save, path)
+    policies, writer = _policies(params), None if module.check_mode else functools.partial(save, path)
     head: list[str] = []
     lost = ""
     with files.locked(path):
@@ -499,11 +443,10 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
             if params["plan_digest"] is not None:
                 digests.check_digest(text, params["plan_digest"], params["plan"])
             taken = params["snapshot"] and files.read_required(params["snapshot"], "snapshot", "kafka_group_offsets")
-            earlier = files.read(path)
             made = plan.from_json(text, params["plan"])
             outcome = use_case.commit(
                 made,
-                receipt.from_json(earlier, path) if earlier is not None else None,
+                files.parsed(path, receipt.from_json),
                 cluster,
                 policies,
                 writer,
@@ -521,40 +464,26 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
             head = [summaries.rollback_line(outcome.set, {entry.group for entry in recorded.entries})]
             head += summaries.first_lines([f"  {line}" for line in outcome.unmoved])
     return {
-        "changed": bool(outcome.set),
         "receipt": path,
-        "entries": [
-            {
-                "group": group,
-                "topic": partition.topic,
-                "partition": partition.partition,
-                "before": found and found.offset,
-                "after": (done := outcome.after[group, partition]) and done.offset,
-            }
-            for (group, partition), found in results.returned(
-                outcome.before.items(), ReturnEntries(params["return_entries"]), lambda row: row[0] in outcome.set
-            )
-        ],
-        "written": len(outcome.set),
         "stands": stands,
         "may_start": may_start,
-        "blocked": outcome.blocked,
-        "left_out": outcome.left_out,
-        "kept_groups": outcome.kept_groups,
-        "active_groups": outcome.active_groups,
-        "still_written": [each.row() for each in outcome.still_written],
+        **commit_result(outcome, cluster, ReturnEntries(params["return_entries"]), head, lost),
         **warned(module, outcome.notes),
-        "summary": head
-        + summaries.commit_summary(
-            outcome.before, outcome.set, [*outcome.blocked, *outcome.left_out], outcome.going_on, lost
-        ),
-        "diff": results.diff(
-            results.commit_lines(outcome.before),
-            results.commit_lines(outcome.after),
-            f"{cluster} (before)",
-            f"{cluster} (after)",
-        ),
     }
+
+
+def _policies(params: dict[str, t.Any]) -> CommitOptions:
+    return CommitOptions(
+        OnBlocked(params["on_blocked"]),
+        OnRewind(params["on_rewind"]),
+        OnAdvance(params["on_advance"]),
+        OnActiveGroup(params["on_active_group"]),
+        OnActiveGroup(params["on_active_source"]),
+        OnMissingEntry(params["on_missing_entry"]),
+        params["idle_wait"],
+        OnExpiring(params["on_expiring"]),
+        OnStillWritten(params["on_still_written"]) if params["on_still_written"] else None,
+    )
 
 
 def main() -> None:
@@ -568,20 +497,17 @@ def main() -> None:
             "plan": {"type": "path"},
             "plan_digest": {"type": "str"},
             "snapshot": {"type": "path"},
-            "on_missing_entry": {**options.choices(OnMissingEntry), "default": "fail"},
+            "on_missing_entry": options.choices(OnMissingEntry, default="fail"),
             "receipt": {"type": "path", "required": True},
             "everything": {"type": "bool", "default": False},
             "report": {"type": "path"},
-            "on_absent": {**options.choices(OnAbsent), "default": "fail"},
-            "on_blocked": {**options.choices(OnBlocked), "default": "fail"},
-            "on_rewind": {**options.choices(OnRewind), "default": "fail"},
-            "on_advance": {**options.choices(OnAdvance), "default": "advance"},
-            "on_active_group": {
-                **options.choices(OnActiveGroup.FAIL, OnActiveGroup.SKIP_GROUP),
-                "default": "fail",
-            },
-            "on_active_source": {**options.choices(OnActiveGroup), "default": "fail"},
-            "on_expiring": {**options.choices(OnExpiring), "default": "warn"},
+            "on_absent": options.choices(OnAbsent, default="fail"),
+            "on_blocked": options.choices(OnBlocked, default="fail"),
+            "on_rewind": options.choices(OnRewind, default="fail"),
+            "on_advance": options.choices(OnAdvance, default="advance"),
+            "on_active_group": options.choices(OnActiveGroup.FAIL, OnActiveGroup.SKIP_GROUP, default="fail"),
+            "on_active_source": options.choices(OnActiveGroup, default="fail"),
+            "on_expiring": options.choices(OnExpiring, default="warn"),
             "on_still_written": options.choices(OnStillWritten),
             "idle_wait": {"type": "float", "default": 5},
         },

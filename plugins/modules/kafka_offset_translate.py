@@ -25,13 +25,13 @@ description:
   - A verdict never fails this module; M(streamshift.kafka.kafka_offset_commit) applies the policies.
   - Topics in O(repartitioned) are read completely, with Spark if they have more than O(search_limit) offsets.
   - Writes nothing to the clusters.
-author:
-  - The streamshift.kafka authors (@streamshift)
+author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
   - streamshift.kafka._attributes
   - streamshift.kafka._attributes.files
   - streamshift.kafka._cluster.source_destination
   - streamshift.kafka._mapping
+  - streamshift.kafka._mapping.policy
   - streamshift.kafka._mapping.topics
   - streamshift.kafka._mapping.groups
   - streamshift.kafka._selection
@@ -284,19 +284,6 @@ options:
         group-partition with more.
     type: str
     choices: [fail, leave]
-  tail_check:
-    description:
-      - How to rule out that consumed records follow the offset, because the replication tool was restarted or has
-        changed the order of the records.
-      - V(records) counts the records if the offsets do not rule it out, up to O(search_limit) records without Spark and
-        up to O(spark_limit) records with Spark.
-      - V(offsets) only compares how many offsets follow on both clusters. If that does not rule it out, the verdict is
-        V(safe) with the reason C(tail_not_counted), and consumed records may be repeated.
-      - V(none) checks nothing. If nothing else rules it out, the verdict is V(safe) with the reason
-        C(tail_not_counted), and consumed records may be repeated.
-    type: str
-    choices: [records, offsets, none]
-    default: records
   search_limit:
     description:
       - How many records of one partition of one cluster the module may read without Spark to find one offset.
@@ -437,63 +424,34 @@ entries:
   type: list
   elements: dict
   contains:
-    group:
-      description: The group at the destination.
-      type: str
-      returned: success
-      sample: billing
-    topic:
-      description: The topic at the destination.
-      type: str
-      returned: success
-      sample: orders
-    partition:
-      description: The partition.
-      type: int
-      returned: success
-      sample: 3
+    group: {description: The group at the destination., type: str, sample: billing}
+    topic: {description: The topic at the destination., type: str, sample: orders}
+    partition: {description: The partition., type: int, sample: 3}
     offset:
       description: The offset to commit; null if the verdict is V(blocked) or V(uncommitted).
       type: int
-      returned: success
       sample: 41877
-    verdict:
-      description: What is proved about the offset.
-      type: str
-      returned: success
-      sample: exact
-    reason:
-      description: Why the verdict is not V(exact).
-      type: str
-      returned: success
-      sample: null
+    verdict: {description: What is proved about the offset., type: str, sample: exact}
+    reason: {description: Why the verdict is not V(exact)., type: str, sample: null}
     repeats:
       description: How many consumed records are repeated at most; null if they were not counted.
       type: int
-      returned: success
       sample: 0
     lost:
       description: How many records that the group has not consumed have expired on both clusters; null if that is not
         known.
       type: int
-      returned: success
       sample: 0
-    detail:
-      description: What the module has found or assumed, and what you can do about it.
-      type: str
-      returned: success
-      sample: ""
+    detail: {description: "What the module has found or assumed, and what you can do about it.", type: str, sample: ""}
     absent:
       description:
         - Unconsumed records that are known to be absent at the destination although later ones are there; null if none is.
         - C(records) says how many, C(source) from which source offset on, and C(exactly) whether there are no more.
       type: dict
-      returned: success
       sample: null
     predicted:
       description: Whether the partition did not exist at the destination, and O(promotion) says that it will.
       type: bool
-      returned: success
       sample: false
     source:
       description:
@@ -503,7 +461,6 @@ entries:
           none.
       type: list
       elements: dict
-      returned: success
       sample:
         - group: billing
           topic: orders
@@ -574,39 +531,23 @@ notes:
   sample:
     - "repartitioned: ordres matches no topic of these groups"
 note_kinds:
-  description: Kind of each of the RV(notes), in the same order. The page C(docs/troubleshooting.md) has an entry for each, with
-    cause and remedy.
+  description: Kinds of the RV(notes), in the same order. C(docs/troubleshooting.md) has an entry for each.
   returned: success
   type: list
   elements: str
-  sample: [rule_unused]
 failure:
-  description:
-    - What has failed. C(msg) says the same in words, with the reason and the remedy.
-    - The page C(docs/troubleshooting.md) has an entry for each C(kind). The other values are null unless the failure is about a
-      single cluster, group, topic or partition.
+  description: What C(msg) says in words. C(docs/troubleshooting.md) has an entry for each C(kind), with cause and remedy.
   returned: failure
   type: dict
   sample: {kind: acl_missing, cluster: "source cluster broker1:9092", group: null, topic: null, partition: null}
 """
 
-import dataclasses
-import functools
-import time
 import typing as t
 
-from ..module_utils._matching.evidence import Policy
-from ..module_utils._migration._planning import checkpoints, resets
-from ..module_utils._migration._planning import translate as use_case
-from ..module_utils._migration._planning.strategy import TranslateOptions
-from ..module_utils._model import offset_formats, receipt, topic_plan
 from ..module_utils._model import plan as file
-from ..module_utils._model.errors import InvalidInput
 from ..module_utils._model.left_out import left_out
 from ..module_utils._model.match_on import PARTS
-from ..module_utils._model.notes import Note, NoteKind
 from ..module_utils._model.offset_formats import OffsetFormat
-from ..module_utils._model.option_names import option_name
 from ..module_utils._model.policies import (
     OnConflict,
     OnExpired,
@@ -616,18 +557,14 @@ from ..module_utils._model.policies import (
     OnUncommitted,
     ReturnEntries,
     Strategy,
-    TailCheck,
 )
-from ..module_utils._model.records import TopicPartition
-from ..module_utils._model.replication_policy import ReplicationPolicy
-from ..module_utils._model.reset_rules import ResetTo, reset_rules_from
-from ..module_utils._model.snapshot import Snapshot
-from ..module_utils._model.verdicts import Reason
-from ..module_utils._module import digests, exports, files, options, results, streaming_checkpoint, summaries
+from ..module_utils._model.reset_rules import ResetTo
+from ..module_utils._module import digests, exports, files, options, results, summaries
 from ..module_utils._module.frame import run
 from ..module_utils._module.masking import Module
 from ..module_utils._module.note_results import warned
-from ..module_utils._module.progress_file import progress_spec, reporter
+from ..module_utils._module.plan_making import check_options, plan_as_asked
+from ..module_utils._module.progress_file import progress_spec
 
 _RESET = {
     "topics": {"type": "list", "elements": "str"},
@@ -640,14 +577,13 @@ _RESET = {
 def translate(module: Module) -> dict[str, t.Any]:
     params = module.params
     path = params["plan"]
-    options.check_not_negative(params, "wait_for_replication", "search_limit", "spark_limit")
-    _check_combination(params)
+    check_options(params)
     files.check_writable(path)
     asked_for = exports.asked_for(params)
     with files.locked(path):
         before = files.read(path)
         previous = file.from_json(before, path) if before is not None else None
-        made = _way(params)(module, previous)
+        made = plan_as_asked(params, previous)
         plan = made.plan
         text = file.to_json(plan)
         exported = [exports.export_of(plan, path, form) for path, form in asked_for.items()]
@@ -679,204 +615,10 @@ def translate(module: Module) -> dict[str, t.Any]:
     }
 
 
-_Way = t.Callable[[Module, "file.Plan | None"], use_case.Translation]
-
-
-def _way(params: dict[str, t.Any]) -> _Way:
-    """What makes the plan."""
-    if params["strategy"] == Strategy.RESET:
-        return _from_resets
-    return _from_records if params["source"] else _from_checkpoints
-
-
 def _returned(plan: file.Plan, previous: file.Plan | None, return_entries: ReturnEntries) -> list[file.PlanEntry]:
     """The entries that the module returns; those that have changed are not in the previous plan as they are."""
     known = previous.by_key() if previous else {}
     return results.returned(plan.entries, return_entries, lambda entry: known.get(entry.key) != entry)
-
-
-def _check_combination(params: dict[str, t.Any]) -> None:
-    """What Ansible's own rules for arguments would say less plainly."""
-    if params["strategy"] == Strategy.RESET:
-        _check_reset(params)
-        return
-    if params["resets"]:
-        raise InvalidInput(
-            f"{option_name('resets')} is for {option_name('strategy')} reset, "
-            f"and {option_name('strategy')} is {params['strategy']}",
-            remedy=f"set {option_name('strategy')} to reset",
-        )
-    if params["strategy"] != "mirror_maker":
-        options.check_named_once(params)
-    if params["strategy"] == "mirror_maker" and not params["replication_policy"]:
-        raise InvalidInput(
-            f"{option_name('strategy')} mirror_maker needs to know how MirrorMaker 2 calls its topics",
-            remedy=f"set {option_name('replication_policy')}",
-        )
-    selected = [name for name in options.selection_spec() if params[name]]
-    if params["source"] is None and params["strategy"] != "mirror_maker":
-        raise InvalidInput(
-            f"{option_name('strategy')} {params['strategy']} reads the source, and there is none",
-            remedy="set source and snapshot, or, where the source is lost and MirrorMaker 2 was at work, "
-            f"{option_name('strategy')} mirror_maker",
-        )
-    if params["source"] is None and params["promotion"]:
-        raise InvalidInput(
-            "promotion is about topics that follow the source, and there is no source",
-            remedy="set source and snapshot, or leave promotion out",
-        )
-    if params["source"] is not None and params["snapshot"] is None:
-        raise InvalidInput("there is no snapshot", remedy="take one with kafka_group_offsets, and set snapshot")
-    if params["source"] is not None and selected:
-        raise InvalidInput(
-            f"{selected[0]} is for checkpoints, without source; the snapshot tells which groups and topics are meant",
-            remedy="give it to kafka_group_offsets",
-        )
-    if params["source"] is None and params["snapshot"] is not None:
-        raise InvalidInput(
-            "a snapshot tells where groups stood at the source, and there is no source to find that in",
-            remedy=f"set source, or {option_name('groups')} or {option_name('group_patterns')} in place of snapshot "
-            "to take MirrorMaker 2's checkpoints",
-        )
-
-
-def _check_reset(params: dict[str, t.Any]) -> None:
-    for option in ("source", "snapshot", "topic_map", "group_map", "replication_policy", "repartitioned", "promotion"):
-        if params[option]:
-            raise InvalidInput(
-                f"{option_name(option)} has no meaning for {option_name('strategy')} reset, "
-                "which moves groups inside one cluster",
-                remedy=f"leave {option_name(option)} out; destination, groups and topics say what is reset",
-            )
-
-
-def _from_records(module: Module, previous: file.Plan | None) -> use_case.Translation:
-    params = module.params
-    taken, lines, notes = _snapshot(params)
-    mapping = options.mapping(params)
-    notes += [
-        Note(NoteKind.RULE_UNUSED, f"repartitioned: {pattern} matches no topic of these groups")
-        for pattern in mapping.idle_patterns({entry.partition.topic for entry in taken.entries})
-    ]
-    made = use_case.translate(
-        taken,
-        options.connection(params, "source"),
-        options.connection(params, "destination"),
-        mapping,
-        _options(params),
-        previous,
-        _receipt(params["receipt"]),
-        reporter(params["progress_file"]),
-    )
-    made = dataclasses.replace(made, notes=(*notes, *made.notes), not_taken=taken.left_out)
-    if not any(entry.reason is Reason.TOPIC_MISSING for entry in made.plan.entries):
-        return made
-    numbers = lines()
-    entries = tuple(_with_line(entry, params["snapshot"], numbers) for entry in made.plan.entries)
-    return dataclasses.replace(made, plan=dataclasses.replace(made.plan, entries=entries))
-
-
-_Lines = dict[tuple[str, TopicPartition], int]
-
-
-def _with_line(entry: file.PlanEntry, path: str, lines: _Lines) -> file.PlanEntry:
-    """The same; one of a topic or partition that is not there names the line of the CSV file, which may be mistyped."""
-    numbers = [lines[at[:2]] for at in entry.source if at[:2] in lines]
-    if entry.reason is not Reason.TOPIC_MISSING or not numbers:
-        return entry
-    return dataclasses.replace(entry, detail=f"{entry.detail} (line {numbers[0]} of {path})")
-
-
-def _snapshot(params: dict[str, t.Any]) -> tuple[Snapshot, t.Callable[[], _Lines], list[Note]]:
-    """The snapshot, what tells the lines of its entries if it is CSV, and what the user should know of it."""
-    path, group, form = (params[name] for name in ("snapshot", "snapshot_group", "snapshot_format"))
-    if form != OffsetFormat.STRUCTURED_STREAMING:
-        text = files.read_required(path, "snapshot", "kafka_group_offsets")
-        taken = offset_formats.read_snapshot(text, path, group, form)
-        return taken, functools.partial(offset_formats.line_numbers, text, path, group, form), []
-    found = streaming_checkpoint.offsets_file(path)
-    return offset_formats.read_snapshot(found.text, found.path, group, form), dict, found.notes
-
-
-def _from_checkpoints(module: Module, previous: file.Plan | None) -> use_case.Translation:
-    params = module.params
-    plan, count, notes, not_taken = checkpoints.plan_from_checkpoints(
-        options.connection(params, "destination"),
-        options.replication_policy(params, "source_alias"),
-        options.selection(params),
-        options.mapping(params),
-        OnUncommitted(params["on_uncommitted"]),
-        previous,
-        _receipt(params["receipt"]),
-    )
-    return use_case.Translation(plan, index={"checkpoints": count, "syncs": 0}, notes=tuple(notes), not_taken=not_taken)
-
-
-def _from_resets(module: Module, previous: file.Plan | None) -> use_case.Translation:
-    params = module.params
-    planned = resets.plan_resets(
-        options.connection(params, "destination"),
-        options.selection(params),
-        reset_rules_from(params["resets"] or (), time.time_ns() // 1_000_000),
-        OnOutOfRange(params["on_out_of_range"]),
-        previous,
-        _receipt(params["receipt"]),
-    )
-    form = OffsetFormat(params["export_format"])
-    if planned.unruled and params["export"] and form.is_complete:
-        group, partition = planned.unruled[0]
-        raise InvalidInput(
-            f"no entry of resets fits the partition, and a file of the form {form} must have all of them",
-            group=group,
-            topic=partition.topic,
-            partition=partition.partition,
-            remedy="end resets with the entry {to: current}, or leave the topic out",
-        )
-    return use_case.Translation(planned.plan, notes=tuple(planned.notes), not_taken=planned.not_taken)
-
-
-def _mirror(params: dict[str, t.Any]) -> ReplicationPolicy | None:
-    """How MirrorMaker 2 calls its topics; those on the source are named after the target, and the other way round."""
-    if params["strategy"] != "mirror_maker":
-        return None
-    at_source = params["replication_policy"]["offset_syncs_location"] == "source"
-    return options.replication_policy(params, "source_alias", *(["target_alias"] if at_source else []))
-
-
-def _options(params: dict[str, t.Any]) -> TranslateOptions:
-    match_on = options.match_on(params)
-    policy = Policy(
-        on_expired=OnExpired(params["on_expired"]),
-        on_no_anchor=OnNoAnchor(params["on_no_anchor"]),
-        tail_check=TailCheck(params["tail_check"]),
-        with_timestamp=match_on.timestamp,
-        budget=params["search_limit"],
-        now=time.time_ns() // 1_000_000,
-    )
-    return TranslateOptions(
-        Strategy(params["strategy"]),
-        params["wait_for_replication"],
-        OnUncommitted(params["on_uncommitted"]),
-        match_on,
-        policy,
-        options.spark_options(params),
-        params["spark_limit"],
-        _mirror(params),
-        OnConflict(params["on_conflict"]),
-        _promotion(params["promotion"]),
-        OnNewRecords(params["on_new_records"]) if params["on_new_records"] else None,
-    )
-
-
-def _promotion(path: str | None) -> topic_plan.TopicPlan | None:
-    if path is None:
-        return None
-    return topic_plan.from_json(files.read_required(path, "topics", "kafka_topic_promotion"), path)
-
-
-def _receipt(path: str | None) -> receipt.Receipt | None:
-    text = files.read(path) if path else None
-    return receipt.from_json(text, path or "") if text is not None else None
 
 
 def main() -> None:
@@ -896,20 +638,19 @@ def main() -> None:
             "report": {"type": "path"},
             "csv": {"type": "path"},
             "export": {"type": "path"},
-            "export_format": {**options.choices(OffsetFormat), "default": "csv"},
+            "export_format": options.choices(OffsetFormat, default="csv"),
             "receipt": {"type": "path"},
             "promotion": {"type": "path"},
-            "strategy": {**options.choices(Strategy), "default": "records"},
+            "strategy": options.choices(Strategy, default="records"),
             "resets": {"type": "list", "elements": "dict", "options": _RESET},
-            "on_out_of_range": {**options.choices(OnOutOfRange), "default": "block"},
+            "on_out_of_range": options.choices(OnOutOfRange, default="block"),
             "match_on": {"type": "list", "elements": "str", "choices": list(PARTS)},
             "wait_for_replication": {"type": "float", "default": 0},
-            "on_uncommitted": {**options.choices(OnUncommitted), "default": "ignore"},
-            "on_conflict": {**options.choices(OnConflict), "default": "fail"},
-            "on_expired": {**options.choices(OnExpired), "default": "count_back"},
-            "on_no_anchor": {**options.choices(OnNoAnchor), "default": "by_retention"},
+            "on_uncommitted": options.choices(OnUncommitted, default="ignore"),
+            "on_conflict": options.choices(OnConflict, default="fail"),
+            "on_expired": options.choices(OnExpired, default="count_back"),
+            "on_no_anchor": options.choices(OnNoAnchor, default="by_retention"),
             "on_new_records": options.choices(OnNewRecords),
-            "tail_check": {**options.choices(TailCheck), "default": "records"},
             "search_limit": {"type": "int", "default": 100_000},
             "spark_limit": {"type": "int", "default": 1_000_000_000},
         },

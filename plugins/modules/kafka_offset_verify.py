@@ -13,15 +13,16 @@ description:
   - Reads the records around a group's offset at the destination and around its committed offset at the source, and
     counts them by content. It does not search for offsets, and uses none of the search code of
     M(streamshift.kafka.kafka_offset_translate).
-  - Up to 1,000,000 offsets of both clusters together take seconds. The module counts more records on Spark.
+  - Up to 1,000,000 offsets of both clusters together take seconds. The module counts more records on Spark. If Spark is
+    not installed and O(spark) is not set, it counts them itself, 1,000,000 offsets at a time, which takes longer. Of a
+    single entry it reads at most so many then. A note C(not_counted) says how many it left out.
   - Fails if an unconsumed record would be skipped or is absent, or if more consumed records would be repeated than the
     plan says. Changes nothing.
   - With O(plan) alone, verifies the planned offsets; groups need not be committed yet. With O(receipt) as well,
     verifies the offsets that were committed.
   - With O(groups) or O(group_patterns), verifies what the groups have committed on both clusters now, with any tool,
     before or after a cut-over.
-author:
-  - The streamshift.kafka authors (@streamshift)
+author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
   - streamshift.kafka._attributes
   - streamshift.kafka._attributes.info_module
@@ -29,6 +30,7 @@ extends_documentation_fragment:
   - streamshift.kafka._selection
   - streamshift.kafka._selection.topics
   - streamshift.kafka._mapping
+  - streamshift.kafka._mapping.policy
   - streamshift.kafka._mapping.topics
   - streamshift.kafka._mapping.groups
   - streamshift.kafka._spark
@@ -281,33 +283,21 @@ findings:
         - V(changed_since_plan) - partitions were added to the topic, it was created again, or its log has gone back.
         - V(not_examined) - too many records differ.
       type: str
-      returned: always
       sample: skipped
-    group:
-      description: The group at the destination.
-      type: str
-      returned: always
-      sample: billing
-    topic:
-      description: The topic at the destination.
-      type: str
-      returned: always
-      sample: orders
+    group: {description: The group at the destination., type: str, sample: billing}
+    topic: {description: The topic at the destination., type: str, sample: orders}
     partition:
       description: The partition; null if several partitions of a repartitioned or merged topic are verified together.
       type: int
-      returned: always
       sample: 0
     count:
       description: How many records the problem concerns; null if the problem does not concern a number of records.
       type: int
-      returned: always
       sample: 1
     source:
       description: The group's committed offsets at the source, each with C(topic), C(partition) and C(offset).
       type: list
       elements: dict
-      returned: always
       sample:
         - topic: orders
           partition: 0
@@ -316,7 +306,6 @@ findings:
       description: The offsets that were verified, each with C(topic), C(partition) and C(offset).
       type: list
       elements: dict
-      returned: always
       sample:
         - topic: orders
           partition: 0
@@ -324,7 +313,6 @@ findings:
     detail:
       description: Description of the problem.
       type: str
-      returned: always
       sample: "1 unconsumed record is skipped: before the offset 51, first source offset 50, destination offset 50"
 kinds:
   description: Number of problems of each kind that occurs, the most serious kind first.
@@ -348,12 +336,10 @@ summary:
   sample:
     - "12 verified, 0 without records, 118734 records compared."
 note_kinds:
-  description: Kind of each of the RV(notes), in the same order. The page C(docs/troubleshooting.md) has an entry for each, with
-    cause and remedy.
+  description: Kinds of the RV(notes), in the same order. C(docs/troubleshooting.md) has an entry for each.
   returned: always
   type: list
   elements: str
-  sample: [to_come]
 plan_digests:
   description: SHA-256 digests of the plan files, in the order of O(plan).
   returned: always
@@ -362,241 +348,34 @@ plan_digests:
   sample:
     - 0f343b0931126a20f133d67c2b018a3b5d0d9d0b3a5c7b7a6c2d3f4e5a6b7c8d
 failure:
-  description:
-    - What has failed. C(msg) says the same in words, with the reason and the remedy.
-    - The page C(docs/troubleshooting.md) has an entry for each C(kind). The other values are null unless the failure is about a
-      single cluster, group, topic or partition.
+  description: What C(msg) says in words. C(docs/troubleshooting.md) has an entry for each C(kind), with cause and remedy.
   returned: failure
   type: dict
   sample: {kind: acl_missing, cluster: "source cluster broker1:9092", group: null, topic: null, partition: null}
 """
 
-import dataclasses
 import typing as t
 
-from ..module_utils._migration._backlog import copy_steps
-from ..module_utils._migration._committing import pending
-from ..module_utils._migration._committing.outcome import CommitOptions
-from ..module_utils._migration._verification import claimed_offsets, incremental
-from ..module_utils._migration._verification import verify as use_case
-from ..module_utils._migration.file_clusters import check_plan_clusters
-from ..module_utils._model import backlog, plan, receipt, report
-from ..module_utils._model.connection import Connection
-from ..module_utils._model.errors import InvalidFile, InvalidInput
-from ..module_utils._model.failure_kinds import FailureKind
 from ..module_utils._model.match_on import PARTS
-from ..module_utils._model.option_names import option_name
 from ..module_utils._model.policies import OnAbsent, OnActiveGroup, OnAdvance, OnBlocked, OnProblem, OnRewind
-from ..module_utils._model.problems import of_copy
-from ..module_utils._module import files, options, verify_results
+from ..module_utils._module import options, verify_results
 from ..module_utils._module.frame import run
 from ..module_utils._module.masking import Module
-from ..module_utils._module.note_results import warned
-from ..module_utils._module.progress_file import progress_spec, reporter
+from ..module_utils._module.plan_verification import scope, verify_as_asked
+from ..module_utils._module.progress_file import progress_spec
 
 # A plan says all of this by itself.
 _WITHOUT_PLAN = (*options.selection_spec(), *options.mapping_spec(), "match_on")
-_POLICIES = {
-    "on_blocked": options.choices(OnBlocked),
-    "on_rewind": options.choices(OnRewind),
-    "on_advance": options.choices(OnAdvance),
-    "on_active_group": options.choices(OnActiveGroup.FAIL, OnActiveGroup.SKIP_GROUP),
-}
-
-
-class _Planned(t.NamedTuple):
-    """A plan file.
-
-    written: the receipt of its commit, None where the whole plan is verified. chosen: the entries to verify, None for
-    all.
-    """
-
-    made: plan.Plan
-    digest: str
-    written: receipt.Receipt | None
-    chosen: list[plan.PlanEntry] | None
 
 
 def verify(module: Module) -> dict[str, t.Any]:
-    params = module.params
-    options.check_not_negative(params, "limit")
-    if not (params["plan"] or params["groups"] or params["group_patterns"]):
-        raise InvalidInput(
-            "nothing is to be verified",
-            remedy=f"set plan, or {option_name('groups')} or {option_name('group_patterns')}",
-            kind=FailureKind.NOTHING_SELECTED,
-        )
-    _check_paths(params)
-    options.check_named_once(params)
-    for path in () if module.check_mode else params["report"] or ():
-        with files.locked(path):  # refused before the work, and not after it
-            pass
-    source, destination = options.connection(params, "source"), options.connection(params, "destination")
-    planned = _planned(params, source, destination)
-    found, reports = (_incrementally if params["incremental"] else _compared)(module, planned, source, destination)
-    if not module.check_mode:
-        for path, each in zip(params["report"] or (), reports, strict=False):
-            if not (params["scope"] == "to_commit" and _is_settled(each, path)):
-                with files.locked(path):
-                    files.write_document(path, report.to_json(each), report.from_json)
-    result = verify_results.verify_result(found, [each.plan for each in reports if each.plan is not None])
-    if found.problems and params["on_problem"] == OnProblem.FAIL:
-        message = verify_results.failure(found.problems, _scope(params))
+    source, destination = options.connection(module.params, "source"), options.connection(module.params, "destination")
+    found, digests = verify_as_asked(module, source, destination)
+    result = verify_results.verify_result(found, digests)
+    if found.problems and module.params["on_problem"] == OnProblem.FAIL:
+        message = verify_results.failure(found.problems, scope(module.params))
         module.fail_json(msg=message, failure=verify_results.failure_place(found.problems[0], destination), **result)
     return {"changed": False, **result}
-
-
-def _check_paths(params: dict[str, t.Any]) -> None:
-    plans = len(params["plan"] or ())
-    if params["incremental"] and (params["copy"] or _scope(params) in (None, "committed")):
-        raise InvalidInput(
-            "incremental verifies a plan before it is committed",
-            remedy="set plan, and scope to plan or to_commit, and leave out copy; or leave out incremental",
-        )
-    if len(params["receipt"] or ()) not in (0, 1, plans):
-        raise InvalidInput(f"there are {plans} plans", remedy="name one receipt, or one for each plan, in receipt")
-    reports = params["report"] or []
-    if len(reports) not in (0, plans or 1) or len(set(reports)) < len(reports):
-        raise InvalidInput(f"there are {plans} plans", remedy="name another report for each of them in report")
-    for path in reports:
-        files.check_writable(path)
-
-
-def _scope(params: dict[str, t.Any]) -> str | None:
-    if not params["plan"]:
-        return None
-    return params["scope"] or ("committed" if params["receipt"] else "plan")
-
-
-def _planned(params: dict[str, t.Any], source: Connection, destination: Connection) -> list[_Planned]:
-    paths, receipts = params["plan"] or [], params["receipt"] or [None]
-    if len(receipts) == 1:
-        receipts = receipts * len(paths)
-    scope = _scope(params)
-    policies = CommitOptions(
-        OnBlocked(params["on_blocked"]),
-        OnRewind(params["on_rewind"]),
-        OnAdvance(params["on_advance"]),
-        OnActiveGroup(params["on_active_group"]),
-    )
-    planned = []
-    for path, receipt_path in zip(paths, receipts, strict=True):
-        made = plan.from_json(files.read_required(path, "plan", "kafka_offset_translate"), path)
-        written = _receipt(made, receipt_path)
-        chosen = None
-        if scope == "to_commit":
-            check_plan_clusters(made, source, destination)
-            chosen = pending.entries_to_commit(made, written, destination, policies)
-        planned.append(_Planned(made, files.file_digest(path), written if scope == "committed" else None, chosen))
-    return planned
-
-
-def _receipt(made: plan.Plan, path: str | None) -> receipt.Receipt | None:
-    """The receipt of a plan's commit: empty where nothing had to be written, None where no file is named."""
-    if path is None:
-        return None
-    text = files.read(path)
-    return receipt.Receipt(made.destination_id) if text is None else receipt.from_json(text, path)
-
-
-def _compared(
-    module: Module, planned: list[_Planned], source: Connection, destination: Connection
-) -> tuple[use_case.Verified, list[report.Report]]:
-    compare = _anchors if module.params["method"] == "anchors" else _records
-    return compare(module, planned, source, destination)
-
-
-def _incrementally(
-    module: Module, planned: list[_Planned], source: Connection, destination: Connection
-) -> tuple[use_case.Verified, list[report.Report]]:
-    """Verify what the plans do not say to be verified so, look at the rest by its anchors, and note both in the plans."""
-    params = module.params
-    limit = params["limit"] or None if params["method"] == "records" else None
-    wanted = plan.Verification(params["method"], limit)
-    parted = [incremental.part(each.made.entries if each.chosen is None else each.chosen, wanted) for each in planned]
-    if params["method"] == "anchors":  # then those of all entries are read at once
-        every = [each._replace(chosen=its.unverified + its.verified) for each, its in zip(planned, parted, strict=True)]
-        found, made = _anchors(module, every, source, destination)
-        halves = [incremental.split(each, its.verified) for each, its in zip(made, parted, strict=True)]
-        by_method, by_anchors = [new for new, _old in halves], [old for _new, old in halves]
-    else:
-        rest = [each._replace(chosen=its.verified) for each, its in zip(planned, parted, strict=True)]
-        todo = [each._replace(chosen=its.unverified) for each, its in zip(planned, parted, strict=True)]
-        anchored, by_anchors = _anchors(module, rest, source, destination)
-        compared, by_method = _records(module, todo, source, destination)
-        found = use_case.together([compared, anchored])
-    reports = []
-    for path, each, its, looked_at in zip(params["plan"], planned, by_method, by_anchors, strict=True):
-        digest = _note(module, path, each, incremental.noted(each.made, its, looked_at, wanted))
-        reports.append(dataclasses.replace(incremental.joined(its, looked_at), plan=digest))
-    return found, reports
-
-
-def _note(module: Module, path: str, before: _Planned, after: plan.Plan) -> str:
-    """Write a plan with its notes in place of the one that was read; the digest of what is there now."""
-    if after == before.made or module.check_mode:
-        return before.digest
-    with files.locked(path):
-        if files.file_digest(path) != before.digest:
-            raise InvalidInput(
-                f"{path} was changed while it was verified",
-                remedy="run one migration at a time in its directory",
-                kind=FailureKind.LOCKED,
-            )
-        files.write_document(path, plan.to_json(after), plan.from_json)
-        return files.file_digest(path)
-
-
-def _records(
-    module: Module, planned: list[_Planned], source: Connection, destination: Connection
-) -> tuple[use_case.Verified, list[report.Report]]:
-    params = module.params
-    spark = options.spark_options(params)
-    if planned:
-        claimed = [
-            claimed_offsets.of_plan(each.made, each.written, source, destination, each.chosen) for each in planned
-        ]
-    else:
-        match_on = options.match_on(params)
-        claimed = [
-            claimed_offsets.of_commits(
-                source, destination, options.selection(params), options.mapping(params), match_on
-            )
-        ]
-    notes = [note for each in claimed for note in each.notes]
-    warned(module, notes)
-    say = reporter(params["progress_file"])
-    found, reports = use_case.records(
-        claimed, source, destination, params["limit"] or None, spark, say, OnAbsent(params["on_absent"])
-    )
-    if params["copy"]:
-        copied = backlog.from_json(files.read_required(params["copy"], "copy", "kafka_backlog_copy"), params["copy"])
-        found.problems[:0] = of_copy(copy_steps.copy_differences(copied, source, destination, spark, say))
-    digests = [each.digest for each in planned] if planned else [None]
-    return found._replace(notes=[*notes, *found.notes]), [
-        dataclasses.replace(each, plan=digest) for each, digest in zip(reports, digests, strict=True)
-    ]
-
-
-def _anchors(
-    module: Module, planned: list[_Planned], source: Connection, destination: Connection
-) -> tuple[use_case.Verified, list[report.Report]]:
-    found, reports = [], []
-    on_absent = OnAbsent(module.params["on_absent"])
-    for each in planned:
-        verified, written = use_case.anchors(each.made, each.written, source, destination, each.chosen, on_absent)
-        found.append(verified)
-        reports.append(dataclasses.replace(written, plan=each.digest))
-    return use_case.together(found), reports
-
-
-def _is_settled(made: report.Report, path: str) -> bool:
-    """Is there nothing new to report of a plan whose report is there?"""
-    text = None if made.findings else files.read(path)
-    try:
-        return text is not None and report.objections(text, path).plan == made.plan
-    except InvalidFile:  # it is replaced
-        return False
 
 
 def main() -> None:
@@ -615,12 +394,12 @@ def main() -> None:
             "limit": {"type": "int", "default": 10_000},
             "incremental": {"type": "bool", "default": False},
             "match_on": {"type": "list", "elements": "str", "choices": list(PARTS)},
-            "on_problem": {**options.choices(OnProblem), "default": "fail"},
-            "on_absent": {**options.choices(OnAbsent), "default": "fail"},
-            **{
-                name: {**choices, "default": "advance" if name == "on_advance" else "fail"}
-                for name, choices in _POLICIES.items()
-            },
+            "on_problem": options.choices(OnProblem, default="fail"),
+            "on_absent": options.choices(OnAbsent, default="fail"),
+            "on_blocked": options.choices(OnBlocked, default="fail"),
+            "on_rewind": options.choices(OnRewind, default="fail"),
+            "on_advance": options.choices(OnAdvance, default="advance"),
+            "on_active_group": options.choices(OnActiveGroup.FAIL, OnActiveGroup.SKIP_GROUP, default="fail"),
             "report": {"type": "list", "elements": "path"},
         },
         required_by={"receipt": ("plan",), "scope": ("plan",), "copy": ("plan",)},

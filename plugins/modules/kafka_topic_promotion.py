@@ -18,12 +18,12 @@ description:
     module writes nothing and names the topic, the setting and the reason.
   - Saves the receipt to disk before the first write. A rollback restores the settings and ACLs in the receipt.
   - Does not copy records, users or SCRAM credentials.
-author:
-  - The streamshift.kafka authors (@streamshift)
+author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
   - streamshift.kafka._attributes
   - streamshift.kafka._attributes.files
   - streamshift.kafka._cluster.source_destination
+  - streamshift.kafka._mapping.policy
   - streamshift.kafka._mapping.topics
   - streamshift.kafka._progress
 options:
@@ -106,31 +106,8 @@ options:
     description:
       - How MirrorMaker 2 names topics, as in its own configuration.
       - Mutually exclusive with O(topic_map).
-    type: dict
-    suboptions:
-      name:
-        description:
-          - How MirrorMaker 2 names the topics that it copies.
-          - V(identity) keeps the names (C(IdentityReplicationPolicy)).
-          - V(default) prefixes the names with O(replication_policy.source_alias) and O(replication_policy.separator)
-            (C(DefaultReplicationPolicy)).
-        type: str
-        choices: [identity, default]
-        default: identity
-      source_alias:
-        description:
-          - MirrorMaker 2's alias of the source cluster.
-        type: str
-      separator:
-        description:
-          - MirrorMaker 2's C(replication.policy.separator).
-        type: str
-        default: "."
-      target_alias:
-        description:
-          - MirrorMaker 2's alias of the destination cluster. If MirrorMaker 2 copies in both directions, topics that begin with
-            it are copies of the destination's own topics, and left out.
-        type: str
+      - With O(replication_policy.target_alias), topics that begin with it are copies of the destination's own topics, and left
+        out.
   on_missing:
     description:
       - What to do if the destination does not have a topic.
@@ -355,26 +332,16 @@ topics:
   type: list
   elements: dict
   contains:
-    topic:
-      description: The topic at the destination.
-      type: str
-      returned: success
-      sample: orders
-    source:
-      description: The topic at the source; null in a rollback.
-      type: str
-      returned: success
-      sample: orders
+    topic: {description: The topic at the destination., type: str, sample: orders}
+    source: {description: The topic at the source; null in a rollback., type: str, sample: orders}
     partitions:
       description: Number of partitions before and after; null for a topic that does not exist.
       type: dict
-      returned: success
       sample: {"before": null, "after": 12}
     settings:
       description: The settings that change, by name, with the values before and after (null for the brokers' default)
         and the origin of the new value - V(source), V(override) or V(default).
       type: dict
-      returned: success
       sample: {"retention.ms": {"before": null, "after": "3600000", "origin": "source"}}
 acls:
   description: The ACLs that change, sorted. With O(remove_acls=false), also those that only the destination has.
@@ -382,15 +349,10 @@ acls:
   type: list
   elements: dict
   contains:
-    acl:
-      description: The ACL.
-      type: str
-      returned: success
-      sample: ALLOW READ on TOPIC orders for User:billing
+    acl: {description: The ACL., type: str, sample: ALLOW READ on TOPIC orders for User:billing}
     action:
       description: What the module does with the ACL - V(add), V(remove) or V(extra), which means that it stays.
       type: str
-      returned: success
       sample: add
 fenced:
   description: The topics that are fenced, sorted.
@@ -417,12 +379,10 @@ notes:
   elements: str
   sample: ["orders gets 1 replica instead of the source's 3, because the destination has 1 broker."]
 note_kinds:
-  description: Kind of each of the RV(notes), in the same order. The page C(docs/troubleshooting.md) has an entry for each, with
-    cause and remedy.
+  description: Kinds of the RV(notes), in the same order. C(docs/troubleshooting.md) has an entry for each.
   returned: success
   type: list
   elements: str
-  sample: [fewer_replicas]
 summary:
   description: The changes for people, a line each.
   returned: success
@@ -430,175 +390,30 @@ summary:
   elements: str
   sample: ["orders: created with 12 partitions"]
 failure:
-  description:
-    - What has failed. C(msg) says the same in words, with the reason and the remedy.
-    - The page C(docs/troubleshooting.md) has an entry for each C(kind). The other values are null unless the failure is about a
-      single cluster, group, topic or partition.
+  description: What C(msg) says in words. C(docs/troubleshooting.md) has an entry for each C(kind), with cause and remedy.
   returned: failure
   type: dict
   sample: {kind: acl_missing, cluster: "source cluster broker1:9092", group: null, topic: null, partition: null}
 """
 
-import dataclasses
 import typing as t
 
-from ..module_utils._migration._promotion import fence, promote, undo
-from ..module_utils._model import promotion, snapshot, topic_plan, topic_receipt
-from ..module_utils._model.connection import Connection
-from ..module_utils._model.known_names import is_repartition_topic
-from ..module_utils._model.mapping import rules_from
+from ..module_utils._model import promotion
 from ..module_utils._model.policies import OnStillWritten
-from ..module_utils._model.selection import Selection
-from ..module_utils._module import files, options, promotion_results
+from ..module_utils._module import options
 from ..module_utils._module.frame import run
 from ..module_utils._module.masking import Module
-from ..module_utils._module.note_results import note_results
 from ..module_utils._module.progress_file import progress_spec
-
-_PROMOTED_BY = "state: promoted, which saves what was there before its first write"
-
-
-def promote_topics(module: Module) -> dict[str, t.Any]:
-    params = module.params
-    if params["state"] in ("rolled_back", "lifted"):
-        return _roll_back(module)
-    if params["state"] == "fenced":
-        return _fence(module)
-    path = params["plan"]
-    files.check_writable(path)
-    files.check_writable(params["receipt"])
-    options.check_named_once(params)
-    source, destination = options.connection(params, "source"), options.connection(params, "destination")
-    decides, applies = params["state"] != "applied", params["state"] != "planned"
-    with files.locked(params["receipt"]):
-        receipt = promote.promotion_receipt(destination, _receipt(params["receipt"]))
-        before = files.read(path)
-        if decides:
-            if before is not None:
-                topic_plan.from_json(before, path)  # what is no plan, such as the receipt, is not overwritten
-            mapping = options.mapping({**params, "group_map": []})
-            plan, notes = promote.plan_promotion(source, destination, _selection(params), mapping, _options(params))
-        else:
-            text = files.read_required(path, "topics", "kafka_topic_promotion with state: planned")
-            plan, notes = promote.check_expected(source, destination, topic_plan.from_json(text, path), receipt), ()
-        after = topic_plan.to_json(plan)
-        # A round without news keeps the file: it says what the last round with news has decided.
-        is_new = decides and after != before and (not applies or plan.changes or before is None)
-        if is_new:
-            files.write_document(path, after, topic_plan.from_json, check=module.check_mode)
-        if applies and not module.check_mode:
-            promote.apply_plan(destination, plan, receipt, _saving(params["receipt"]))
-    return {
-        "changed": is_new or (applies and plan.changes),
-        "plan": path,
-        "receipt": params["receipt"],
-        **note_results(notes),
-        **promotion_results.promotion_result(plan),
-    }
+from ..module_utils._module.promoting import fence_topics, promote_topics, roll_back_topics
 
 
-def _fence(module: Module) -> dict[str, t.Any]:
-    params, path = module.params, module.params["receipt"]
-    files.check_writable(path)
-    options.check_not_negative(params, "idle_wait")
-    cluster = _fenced(params)
-    asked = fence.FenceOptions(
-        tuple(params["principals"]), tuple(params["read_principals"]), promotion.OnLockout(params["on_lockout"])
-    )
-    with files.locked(path):
-        receipt = promote.promotion_receipt(cluster, _receipt(path))
-        plan, names, notes = fence.plan_fence(cluster, options.selection(params), asked, receipt)
-        if not module.check_mode:
-            promote.apply_plan(cluster, plan, receipt, _saving(path))
-    passing = (
-        [] if module.check_mode or not asked.principals else fence.look_beyond(cluster, names, params["idle_wait"])
-    )
-    notes += fence.told(cluster, passing, OnStillWritten(params["on_still_written"]))
-    return {
-        "changed": plan.changes,
-        "receipt": path,
-        "fenced": names,
-        "still_written": [each.row() for each in passing],
-        **note_results(notes),
-        **promotion_results.promotion_result(plan),
-    }
-
-
-def _fenced(params: dict[str, t.Any]) -> Connection:
-    """The cluster of a fence: messages do not call it a destination, because it is the source of a migration."""
-    return dataclasses.replace(options.connection(params, "destination"), name="cluster")
-
-
-def _roll_back(module: Module) -> dict[str, t.Any]:
-    path, lifts = module.params["receipt"], module.params["state"] == "lifted"
-    files.check_exists(path, "receipt")
-    files.check_writable(path)
-    destination = _fenced(module.params) if lifts else options.connection(module.params, "destination")
-    with files.locked(path):
-        receipt = promote.promotion_receipt(destination, _receipt(path))
-        others = fence.left_standing(destination, module.params["topics"], receipt) if lifts else []
-        undone = undo.plan_undo(destination, receipt, module.params["remove_created"])
-        if not module.check_mode and (undone.changes or undone.receipt != receipt):
-            undone = undo.undo_whole(destination, undone, module.params["remove_created"], _saving(path))
-    return {
-        "changed": undone.changes or undone.receipt != receipt,
-        "receipt": path,
-        **note_results([*others, *undone.notes]),
-        **promotion_results.undo_result(undone),
-    }
-
-
-def _selection(params: dict[str, t.Any]) -> Selection | promotion.CommittedTopics:
-    path = params["snapshot"]
-    if path is None:
-        return options.selection(params)
-    taken = snapshot.from_json(files.read_required(path, "snapshot", "kafka_group_offsets"), path)
-    topics = frozenset(
-        entry.partition.topic
-        for entry in taken.entries
-        if not is_repartition_topic(entry.partition.topic, entry.group)  # Kafka Streams makes them itself
-    )
-    return promotion.CommittedTopics(topics, tuple(params["exclude_topic_patterns"] or ()))
-
-
-def _receipt(path: str) -> topic_receipt.PromotionReceipt | None:
-    text = files.read(path)
-    return None if text is None else topic_receipt.from_json(text, path)
-
-
-def _saving(path: str) -> t.Callable[[topic_receipt.PromotionReceipt], None]:
-    return lambda receipt: files.write_document(path, topic_receipt.to_json(receipt), topic_receipt.from_json)
-
-
-def _options(params: dict[str, t.Any]) -> promotion.PromotionOptions:
-    excluded = params["exclude_settings"]
-    return promotion.PromotionOptions(
-        promotion.OnMissing(params["on_missing"]),
-        promotion.replication_factor_from(params["replication_factor"]),
-        promotion.OnFewerPartitions(params["on_fewer_partitions"]),
-        promotion.Settings(params["settings"]),
-        tuple(params["keep_settings"]),
-        promotion.EXCLUDED_SETTINGS if excluded is None else tuple(excluded),
-        promotion.overrides_from(params["overrides"]),
-        promotion.OnUnknownSetting(params["on_unknown_setting"]),
-        promotion.Acls(params["acls"]),
-        tuple(params["acl_groups"]),
-        tuple(params["acl_transactional_ids"]),
-        params["acl_wildcards"],
-        rules_from("principal_map", params["principal_map"]),
-        params["remove_acls"],
-        promotion.OnLockout(params["on_lockout"]),
-    )
+def topic_promotion(module: Module) -> dict[str, t.Any]:
+    ways = {"fenced": fence_topics, "rolled_back": roll_back_topics, "lifted": roll_back_topics}
+    return ways.get(module.params["state"], promote_topics)(module)
 
 
 def main() -> None:
     strings = {"type": "list", "elements": "str", "default": []}
-    policy = {
-        "name": {"type": "str", "choices": ["identity", "default"], "default": "identity"},
-        "source_alias": {"type": "str"},
-        "separator": {"type": "str", "default": "."},
-        "target_alias": {"type": "str"},
-    }
     override = {
         "topics": {"type": "list", "elements": "str", "required": True},
         "settings": {"type": "dict", "required": True},
@@ -615,26 +430,26 @@ def main() -> None:
             },
             "snapshot": {"type": "path"},
             "topic_map": options.rules_spec(),
-            "replication_policy": {"type": "dict", "options": policy},
-            "on_missing": {**options.choices(promotion.OnMissing), "default": "create"},
+            **options.policy_spec(),
+            "on_missing": options.choices(promotion.OnMissing, default="create"),
             "replication_factor": {"type": "str", "default": "source"},
-            "on_fewer_partitions": {**options.choices(promotion.OnFewerPartitions), "default": "fail"},
-            "settings": {**options.choices(promotion.Settings), "default": "merge"},
+            "on_fewer_partitions": options.choices(promotion.OnFewerPartitions, default="fail"),
+            "settings": options.choices(promotion.Settings, default="merge"),
             "keep_settings": strings,
             "exclude_settings": {"type": "list", "elements": "str"},
             "overrides": {"type": "list", "elements": "dict", "default": [], "options": override},
-            "on_unknown_setting": {**options.choices(promotion.OnUnknownSetting), "default": "fail"},
-            "acls": {**options.choices(promotion.Acls), "default": "none"},
+            "on_unknown_setting": options.choices(promotion.OnUnknownSetting, default="fail"),
+            "acls": options.choices(promotion.Acls, default="none"),
             "acl_groups": strings,
             "acl_transactional_ids": strings,
             "acl_wildcards": {"type": "bool", "default": False},
             "principal_map": options.rules_spec(),
             "remove_acls": {"type": "bool", "default": False},
-            "on_lockout": {**options.choices(promotion.OnLockout), "default": "fail"},
+            "on_lockout": options.choices(promotion.OnLockout, default="fail"),
             "remove_created": {"type": "bool", "default": False},
             "principals": {"type": "list", "elements": "str", "default": ["User:*"]},
             "read_principals": strings,
-            "on_still_written": {**options.choices(OnStillWritten), "default": "fail"},
+            "on_still_written": options.choices(OnStillWritten, default="fail"),
             "idle_wait": {"type": "float", "default": 5},
             "plan": {"type": "path"},
             "receipt": {"type": "path", "required": True},
@@ -643,7 +458,7 @@ def main() -> None:
         required_if=[("state", state, ("plan",)) for state in ("promoted", "planned", "applied")],
         supports_check_mode=True,
     )
-    run(module, promote_topics)
+    run(module, topic_promotion)
 
 
 if __name__ == "__main__":

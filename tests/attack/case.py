@@ -67,7 +67,6 @@ class Options:
 
     on_expired: str = "count_back"
     on_no_anchor: str = "by_retention"
-    tail_check: str = "records"
     with_timestamp: bool = True
     budget: int = 100_000
     now: int = NOON + HOUR

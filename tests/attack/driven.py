@@ -28,7 +28,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._veri
     comparison,
     partition_units,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs, learn_both
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
@@ -56,6 +56,7 @@ def _faked(requests: Requests) -> t.Iterator[None]:
     fakes: list[tuple[t.Any, dict[str, t.Any]]] = [
         (cluster_logs, {"positions": requests, "topics": requests, "range_reader": requests}),
         (partition_units, {"scan": requests.scan, "kept": contextlib.nullcontext}),
+        (comparison, {"absence": lambda _options: None}),
         (content_frame, {"read_contents": requests.read_contents}),
         (settling, {"at_once": requests.at_once}),
         (wide, {"read_contents": requests.read_contents, "kept": contextlib.nullcontext, "obstacle": lambda _o: None}),
@@ -118,8 +119,8 @@ def plan(
     source, destination = ClusterLogs(SOURCE, with_open=True), ClusterLogs(DESTINATION)
     searched = drafts if world.manner.merged == "no" else []
     with _faked(requests):
-        destination.learn({draft.partition for draft in searched})
-        source.learn({draft.source_partition for draft in searched})
+        originals = {draft.source_partition for draft in searched}
+        learn_both(source, originals, destination, {draft.partition for draft in searched})
         given = StrategyInput(
             {draft.key: draft for draft in searched},
             [] if searched else drafts,

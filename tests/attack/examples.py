@@ -8,6 +8,7 @@ from tests.attack.case import Case, parse
 from tests.attack.exhaustive import SMALL
 from tests.attack.judge import FAULTS
 from tests.attack.manners import MANNERS
+from tests.attack.returns import RETURNS
 from tests.attack.shrink import shrunk
 from tests.attack.tally import Example, Tally, smallest, undeclared
 from tests.attack.truth import LONG, Truth
@@ -22,7 +23,7 @@ def example(its: Example, name: str, way: str, kind: str) -> str:
     if way.startswith("merged"):
         its_logs = "(all partitions as one log, consumed ones first, and copies before the offsets first)"
         return f"{where}: {its.text}\n{its_logs}\n{case}"
-    if name in MANNERS:
+    if name in (*MANNERS, *RETURNS):
         return f"{where}: {its.text}\n{case}\n  python tests/attack/run.py --world {name!r} {its.seed}"
     if name.startswith(SMALL):
         return f"{where}: {its.text}\n{case}"

@@ -173,6 +173,8 @@ def _needless(case: Case, answer: rule.Answer) -> t.Iterator[tuple[str, str]]:
 
 
 def _naive(case: Case) -> naive.Logs | None:
+    """None where there are too many histories. Compaction loses records as retention does: their copies may equal others."""
+
     def thing(record: t.Any, stamped: bool) -> naive.Thing:
         return naive.Thing(record.text.partition("+")[0], None if stamped else record.time)
 
@@ -184,7 +186,7 @@ def _naive(case: Case) -> naive.Logs | None:
     if most > FEW or any(record.kind == "aborted" for record in case.source):
         return None
     consumed = sum(record.offset < case.committed for record in left)
-    return naive.Logs(source, copies, consumed, edges.start > 0)
+    return naive.Logs(source, copies, consumed, edges.start > 0 or any(record.gone for record in case.source))
 
 
 def _wrong_in_all(cases: t.Iterable[Case], wrong: t.Callable[[Case], list[Finding]]) -> tuple[Case, list[Finding]]:

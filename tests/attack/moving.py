@@ -58,6 +58,14 @@ class Still(Topic):
         its = cls(**vars(log) | {"records": list(log.records)})
         return before if before is not None and before == its else its
 
+    @staticmethod
+    def left(log: Topic, later: Topic) -> Topic:
+        """What a later picture has of it."""
+        if not log.compacted:
+            return log
+        there = {record.offset: record for record in later.records}
+        return dataclasses.replace(log, records=[there[its.offset] for its in log.records if its.offset in there])
+
     def edges(self) -> Edges:
         return self._edges
 
@@ -273,6 +281,18 @@ class World:
         its.sources = [Still.of(log, before.sources[at] if before else None) for at, log in enumerate(self.sources)]
         its.copies = [Still.of(log, before.copies[at] if before else None) for at, log in enumerate(self.copies)]
         its.read = [list(each) for each in self.read]
+        return its
+
+    @property
+    def is_compacted(self) -> bool:
+        """May compaction have taken records of any log?"""
+        return any(log.compacted for log in (*self.sources, *self.copies))
+
+    def without_compacted(self, later: World) -> World:
+        """The same picture without what compaction has taken up to a later one."""
+        its = copy.copy(self)
+        its.sources = [Still.left(*both) for both in zip(self.sources, later.sources, strict=True)]
+        its.copies = [Still.left(*both) for both in zip(self.copies, later.copies, strict=True)]
         return its
 
     def options(self) -> Options:

@@ -47,15 +47,20 @@ class Requests:
 
     @property
     def pictures(self) -> list[World]:
-        """What may have been read: the destination's edges are told first, so it may be older than the source."""
+        """What may have been read: the destination's edges are told first, so it may be older than the source.
+
+        Compaction takes records of a log whose end was told before, up to when they are read: so they were not there.
+        """
         mixed = []
         for earlier, later in itertools.pairwise(self.moments):
             if earlier.truncations == later.truncations:  # else copies name records whose offsets others have taken
                 mixed.append(copy.copy(later))
                 mixed[-1].copies = earlier.copies
+        its_last = self.moments[-1]
+        left = [its.without_compacted(its_last) for its in (*mixed, *self.moments) if its.is_compacted]
         unlike = {
             (*map(id, [*its.sources, *its.copies]), *map(tuple, its.read)): its
-            for its in reversed([*mixed, *self.moments])
+            for its in reversed([*left, *mixed, *self.moments])
         }
         return [*unlike.values()][::-1]
 

@@ -33,6 +33,7 @@ from tests.attack.exhaustive import all_worlds
 from tests.attack.judge import FAULTS
 from tests.attack.live import moving_worlds, told_of
 from tests.attack.manners import MANNERS
+from tests.attack.returns import RETURNS, returning_worlds, told_of_return
 from tests.attack.tally import Length, Shape, Tally, Task, random_worlds, run, smallest, table, undeclared
 from tests.attack.ways import EVERY_WAY
 from tests.attack.worlds import world
@@ -47,10 +48,11 @@ def _broken(tally: Tally) -> list[Shape]:
 
 
 def _worlds(names: list[str], seed: int, ways: t.Sequence[str]) -> t.Iterator[Task]:
-    """Those that stand still and those that move, by turns."""
-    still, moving = ([name for name in names if name in kinds] for kinds in (CLASSES, MANNERS))
-    both = [random_worlds(still, seed, ways)] * bool(still) + [moving_worlds(moving, seed)] * bool(moving)
-    return itertools.chain.from_iterable(zip(*both, strict=False))
+    """Those that stand still, those that move, and those in which groups return, by turns."""
+    still, moving, back = ([name for name in names if name in kinds] for kinds in (CLASSES, MANNERS, RETURNS))
+    each = [random_worlds(still, seed, ways)] * bool(still) + [moving_worlds(moving, seed)] * bool(moving)
+    each += [returning_worlds(back, seed)] * bool(back)
+    return itertools.chain.from_iterable(zip(*each, strict=False))
 
 
 def main() -> int:
@@ -60,7 +62,7 @@ def main() -> int:
     parser.add_argument("--exhaustive", type=int, metavar="SIZE")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--class", dest="names", action="append", choices=[*CLASSES, *MANNERS])
+    parser.add_argument("--class", dest="names", action="append", choices=[*CLASSES, *MANNERS, *RETURNS])
     parser.add_argument("--way", dest="ways", action="append", choices=sorted({*EVERY_WAY, *SMALL_WAYS}))
     parser.add_argument("--world", nargs=2, metavar=("CLASS", "SEED"))
     parser.add_argument("--ask", metavar="CASE")
@@ -71,13 +73,14 @@ def main() -> int:
         return 0
     if arguments.world:
         name, number = arguments.world[0], int(arguments.world[1])
-        print(told_of(name, number) if name in MANNERS else examine(world(name, number)))
+        told = told_of if name in MANNERS else told_of_return if name in RETURNS else None
+        print(told(name, number) if told else examine(world(name, number)))
         return 0
     begun = time.monotonic()
     ways = arguments.ways or EVERY_WAY
     seconds = SECONDS if math.inf == arguments.seconds == arguments.positions else arguments.seconds
     if arguments.exhaustive is None:
-        worlds = _worlds(arguments.names or [*CLASSES, *MANNERS], arguments.seed, ways)
+        worlds = _worlds(arguments.names or [*CLASSES, *MANNERS, *RETURNS], arguments.seed, ways)
         tally = run(worlds, arguments.workers, Length(seconds, arguments.positions))
     else:
         tally = run(all_worlds(arguments.exhaustive, arguments.ways or ()), arguments.workers)

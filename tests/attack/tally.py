@@ -23,7 +23,7 @@ from tests.attack.ways import EVERY_WAY, answers, by_turns, merged_answers
 from tests.attack.worlds import world
 
 CERTAIN = ("count", "verify")  # ways that assume nothing of the tool
-POSITIONS = ("near", "merged", "plan", "again", "identical")  # ways of which each position is asked by one
+POSITIONS = ("near", "merged", "plan", "again", "identical", "return")  # ways of which each position is asked by one
 KEPT = 20  # findings of a kind, class and chunk that are remembered
 LONG = "long"  # in the name of a class
 CHUNK = 10  # worlds of each class, and of those whose logs are long:

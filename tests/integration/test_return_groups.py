@@ -126,6 +126,18 @@ class World:
         text = (self.controller.directory / HOME / "return/plan.json").read_text()
         return json.loads(text)["entries"]
 
+    def status(self):
+        """What has become of the group, from the files and the clusters alone."""
+        result = succeeds(
+            "kafka_group_readiness",
+            source=self.old.connection,
+            destination=self.new.connection,
+            directories=[str(self.controller.directory / HOME)],
+            idle_wait=0,
+        )
+        (its,) = result["groups"]
+        return its
+
     def each_once(self):
         """Has every record that was ever written been logged once, over both clusters?"""
         return self.log == collections.Counter(b"%d" % number for number in range(self.written))
@@ -168,6 +180,36 @@ def test_there_and_back_twice_with_live_consumers(world):
     assert "2 exact" in again.output
     world.consume(world.written - 200 - 150 - 100 - 300)
     assert world.each_once(), [item for item in world.log.items() if item[1] != 1][:5]
+
+
+def test_a_return_has_rounds_and_a_cut_over_as_the_way_forward(world):
+    """While a consumer works at the new cluster, rounds follow it at the old one; the cut-over does what is left."""
+    world.produce(300)
+    world.copy()
+    world.consume(20)
+    done(world.migrate())
+    world.consume(100, at_new=True)
+    before = committed(world.old, world.group)
+    with member(world.new, world.new_group, [world.new_topic], commits=False):
+        assert "2 exact" in done(world.take_back("--check", "--diff", phase="sync")).output
+        assert committed(world.old, world.group) == before
+        round_ = done(world.take_back(phase="sync", metrics=str(world.controller.directory / "back.prom")))
+        assert f"{world.group}: ready since" in round_.output
+        assert "stop the consumers on cloud, and run the same command with -e group_migration_phase=cut_over" in (
+            " ".join(round_.output.split())
+        )
+        status = world.status()
+    assert (status["state"], status["in_use_at_destination"]) == ("consuming_at_destination", True)
+    assert 'migration="onprem-to-cloud-return"' in (world.controller.directory / "back.prom").read_text()
+    between = committed(world.old, world.group)
+    assert all(between[where][0] > before[where][0] for where in before)
+    world.consume(60, at_new=True)
+    said = done(world.take_back(phase="cut_over")).output
+    assert f"Consumers may start on onprem: {world.group}." in said
+    assert "-e group_migration_source=cloud -e group_migration_destination=onprem" in said
+    assert (world.controller.phases(), world.status()["state"]) == (["migrate", "sync", "cut_over"], "returned")
+    world.consume(300 - 20 - 100 - 60)
+    assert world.each_once()
 
 
 @pytest.mark.parametrize(("old", "consumed"), [(300, 20), (800, 840)], ids=["short logs", "long logs"])
@@ -259,19 +301,7 @@ def test_who_still_writes_is_named_and_may_stop_a_migration(world):
 
 def test_the_status_says_what_has_become_of_a_group(world):
     """From the files and the clusters alone: planned, not started, consuming on either cluster, moved, gone back."""
-    directory = world.controller.directory
-
-    def state():
-        result = succeeds(
-            "kafka_group_readiness",
-            source=world.old.connection,
-            destination=world.new.connection,
-            directories=[str(directory / HOME)],
-            idle_wait=0,
-        )
-        (its,) = result["groups"]
-        return its
-
+    directory, state = world.controller.directory, world.status
     world.produce(100)
     world.copy()
     world.consume(20)

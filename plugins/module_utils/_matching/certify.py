@@ -9,7 +9,6 @@ import collections
 import typing as t
 
 from .._model.match_on import Key
-from .._model.policies import TailCheck
 from .._model.records import Record
 from .certificates import (
     DISTINCT,
@@ -49,18 +48,10 @@ def certificate(
         return _from_the_end(reader, context, known, cut, offset)
     if not cut.explained:
         return None
-    match policy.tail_check:
-        case TailCheck.NONE:
-            return None
-        case TailCheck.OFFSETS:
-            return _contiguous_to_the_end(reader, context, known, first)
-        case TailCheck.RECORDS:
-            found = _contiguous_to_the_end(reader, context, known, first) if following > SHORT else None
-            if found is None and following <= LONGEST:
-                found = _from_the_end(reader, context, known, cut, offset)
-            return found
-        case _:
-            t.assert_never(policy.tail_check)
+    found = _contiguous_to_the_end(reader, context, known, first) if following > SHORT else None
+    if found is None and following <= LONGEST:
+        found = _from_the_end(reader, context, known, cut, offset)
+    return found
 
 
 def _ends_with_consumed(reader: Reader, context: Context, known: Known, cut: Cut) -> Certificate | None:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import typing as t
 
 from .._model.match_on import Matching
-from .._model.policies import TailCheck
 from .._model.records import Record
 from .._model.verdicts import Reason, Verdict
 from . import rows, whole
@@ -51,9 +50,7 @@ def _decide(reader: Reader, question: Question) -> Decision:
     if max(reader.source.length, reader.destination.length) <= SMALL and whole.fits(reader, question):
         return whole.from_count(reader, question, whole.count_logs(reader, question))
     near = _near(reader, question)
-    if near is not None and (
-        near.reason is not Reason.TAIL_NOT_COUNTED or question.policy.tail_check != TailCheck.RECORDS
-    ):
+    if near is not None and near.reason is not Reason.TAIL_NOT_COUNTED:
         return with_absent(reader, question, near)
     if not whole.fits(reader, question):
         return with_absent(reader, question, near) if near else rows.budget_spent(question.policy)
@@ -90,9 +87,8 @@ def _by_times(reader: Reader, question: Question, matching: Matching) -> Decisio
         raise OtherMatching(matching._replace(timestamp=False))
     if not context.before and not context.after and not context.aborted:
         return rows.no_anchor(reader, question, matching)
-    unconsumed, policy = source.end - question.committed, question.policy
     # At the destination, each record that follows may have a control record of its own.
-    may_pass_over = policy.tail_check == TailCheck.RECORDS and 2 * unconsumed <= policy.budget
+    may_pass_over = 2 * (source.end - question.committed) <= question.policy.budget
     cut = find_cut(reader, context, known, may_pass_over=may_pass_over)
     decision = rows.by_the_cut(reader, question, context, known, cut)
     return decision or _between(reader, question, context, known, cut)
@@ -124,8 +120,7 @@ def _between(reader: Reader, question: Question, context: Context, known: Known,
         placed.offset,
         Reason.TAIL_NOT_COUNTED,
         detail="by timestamps, no unconsumed record is before the offset; repeated records were not counted, as "
-        + ("search_limit" if question.policy.tail_check == TailCheck.RECORDS else "tail_check")
-        + " says",
+        "search_limit says",
         **evidence,
     )
 

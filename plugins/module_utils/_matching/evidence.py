@@ -12,7 +12,7 @@ import pathlib
 import traceback
 import typing as t
 
-from .._model.policies import OnExpired, OnNoAnchor, TailCheck
+from .._model.policies import OnExpired, OnNoAnchor
 from .._model.record_sum import Bound
 from .._model.records import Record
 from .._model.verdicts import Absent, Reason, Verdict
@@ -147,7 +147,6 @@ class Policy:
 
     on_expired: OnExpired = OnExpired.COUNT_BACK
     on_no_anchor: OnNoAnchor = OnNoAnchor.BY_RETENTION
-    tail_check: TailCheck = TailCheck.RECORDS
     with_timestamp: bool = True
     budget: int = 100_000
     now: int = 0

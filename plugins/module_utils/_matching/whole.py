@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import typing as t
 
@@ -68,29 +69,42 @@ def count_logs(reader: Reader, question: Question) -> GroupCount:
     return t.cast(GroupCount, found)
 
 
-def _end_alike(reader: Reader, offset: int) -> bool:
-    """Do the same contents stand right before the committed offset and before the destination's, and nowhere else near it?
+def _last_has_come(reader: Reader, question: Question, offset: int) -> bool:
+    """Has the last consumed record come, although neither its time says so nor its content alone?
 
-    Where few are left before it, those from it on count as well. Then the last consumed record has come, although neither its
-    time says so nor its content alone: the source has lost records, and the copy of its content may be that of one of them.
-    Raises NotRead.
+    The source has lost records, and the copy of its content may be that of one of them: the contents around it tell. The offset
+    need not follow that copy, because records that are needed may stand before it. Raises NotRead.
     """
     before, after = _around(reader.source, reader.committed)
-    copies_before, copies_after = _around(reader.destination, offset)
+    if _alike(before, after, *_around(reader.destination, offset)):
+        return True
+    if not before or not fits(reader, question):
+        return False
+    copies = reader.destination.records(reader.destination.start, reader.destination.end)
+    places = [copy.offset + 1 for copy in copies if copy.bare == before[-1]]
+    return any(_alike(before, after, *_around(reader.destination, at)) for at in places[:-_NEAR:-1])
+
+
+def _alike(before: list[bytes], after: list[bytes], copies_before: list[bytes], copies_after: list[bytes]) -> bool:
+    """Do the same contents stand right before two offsets, and nowhere else near that of the source?
+
+    Where few are left before it, those from it on count as well.
+    """
     known = {*before, *after}  # compaction may have taken others
     copies_before, copies_after = ([each for each in its if each in known] for its in (copies_before, copies_after))
-    contents = copies_before[-_ALIKE:]
-    if not contents or contents != before[-_ALIKE:]:
+    contents = before[-_ALIKE:]  # before these, the destination may have copies of what the source has lost
+    if not contents or contents != copies_before[-len(contents) :]:
         return False
-    if len(set(contents)) < DISTINCT:
+    near = before + after
+    once = {content for content, number in collections.Counter(near).items() if number == 1}
+    if len(once.intersection(contents)) < DISTINCT:
         length = min(len(after), len(copies_after), _ALIKE)
         if copies_after[:length] != after[:length]:
             return False
         contents += after[:length]
     # Where contents come again in a fixed order, they also did so in what the source has lost.
-    near = before + after
     again = sum(near[at : at + len(contents)] == contents for at in range(len(near)))
-    is_alone = again == 1 and (len(before) > _NEAR // 2 or len(set(contents)) == len(contents))
+    is_alone = again == 1 and (len(before) > _NEAR // 2 or len(once.intersection(contents)) >= DISTINCT)
     return is_alone and len(set(contents)) >= DISTINCT
 
 
@@ -146,7 +160,7 @@ def _from_count(reader: Reader, question: Question, its: GroupCount) -> Decision
             answer.last_at_source, CountedBefore(answer.offset, answer.first_wanted), reached, destination_only
         )
     last, first_wanted = _located(reader, before), _located(reader, after)
-    if answer.to_come and reader.source.start > 0 and _end_alike(reader, answer.offset):
+    if answer.to_come and reader.source.start > 0 and _last_has_come(reader, question, answer.offset):
         answer = answer._replace(to_come=0)
     repeats = answer.repeats + answer.to_come
     placed = place(reader, matching, last, first_wanted, _between(reader, matching, last, first_wanted))

@@ -109,6 +109,21 @@ class ClusterLogs:
                 (log.add if committed or as_visible else log.add_uncommitted)((start, end), records)
 
 
+def learn_both(
+    source: ClusterLogs,
+    originals: t.Collection[TopicPartition],
+    destination: ClusterLogs,
+    copies: t.Collection[TopicPartition],
+) -> None:
+    """Read the edges of these partitions of both clusters, the destination's first.
+
+    Records go on arriving. What the destination had at its end is then there at the source, too; the other way round, what
+    arrives in between would make the source look shorter than it is.
+    """
+    destination.learn(copies)
+    source.learn(originals)
+
+
 def _until(spans: t.Iterable[Span], end: int) -> list[Span]:
     return [(start, min(stop, end)) for start, stop in spans if start < end]
 

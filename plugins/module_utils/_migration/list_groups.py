@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import typing as t
+
 from .._control import groups as control
 from .._control.positions import partition_bounds
 from .._control.topics import describe_topics
@@ -18,8 +20,16 @@ from .._records.group_members import group_members
 from . import selected_groups
 
 
-def group_overviews(connection: Connection, selection: Selection) -> tuple[list[GroupOverview], tuple[str, ...]]:
-    """The selected groups, those with the largest lag first, and the names of those that an exclude pattern left out.
+class GroupOverviews(t.NamedTuple):
+    """groups: those with the largest lag first. left_out: by an exclude pattern. denied: listed, and not to be described."""
+
+    groups: list[GroupOverview]
+    left_out: tuple[str, ...] = ()
+    denied: tuple[str, ...] = ()
+
+
+def group_overviews(connection: Connection, selection: Selection) -> GroupOverviews:
+    """The selected groups.
 
     Without any selection: every group that the user may describe and that no exclude pattern leaves out. Raises NotFound for a
     group that was asked for by name and does not exist, and NotAuthorized for one that he may not describe.
@@ -57,7 +67,7 @@ def group_overviews(connection: Connection, selection: Selection) -> tuple[list[
         if reading.exists  # else it was deleted a moment ago
     ]
     found.sort(key=lambda group: (-(group.lag or 0), group.reading.group))
-    return found, selected.left_out
+    return GroupOverviews(found, selected.left_out, tuple(sorted(set(selected.names) - set(readings))))
 
 
 def _logs(connection: Connection, readings: dict[str, GroupReading]) -> dict[TopicPartition, tuple[int, int]]:

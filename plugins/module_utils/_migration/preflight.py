@@ -25,7 +25,7 @@ from .._model.removed import Removed
 from .._model.selection import Selection
 from .._model.spark import SparkOptions
 from .._model.verdicts import Reason
-from .._spark.session import obstacle
+from .._spark.session import absence, obstacle
 from . import drafts, take_snapshot
 from .drafts import Draft
 from .file_clusters import KEEPS_ROLLBACK, check_cluster, equal_ids
@@ -43,7 +43,7 @@ class Preflight(t.NamedTuple):
 
     notes: what does not stand in the migration's way, and had better be known before, such as what the plan will block.
     groups: those of the source that are selected. settings: what differs in the topics' settings, each of which is a note as
-    well.
+    well. drafts: what is selected, with its names at the destination.
     """
 
     cluster_ids: dict[str, str]
@@ -51,6 +51,7 @@ class Preflight(t.NamedTuple):
     notes: list[Note]
     settings: t.Sequence[SettingDifference] = ()
     groups: t.Collection[str] = ()
+    drafts: t.Sequence[Draft] = ()
 
 
 def look(
@@ -110,7 +111,7 @@ def look(
     notes += [Note(NoteKind.SETTING_DIFFERS, each.message) for each in differing]
     if commits:
         notes += _missing_for_rollback(destination, wanted, receipt)
-    return Preflight(ids, problems, notes, differing, {draft.source_group for draft in wanted})
+    return Preflight(ids, problems, notes, differing, {draft.source_group for draft in wanted}, wanted)
 
 
 def _cluster_ids(sides: t.Mapping[str, Connection]) -> tuple[dict[str, str], list[MigrationError]]:
@@ -155,7 +156,9 @@ def _will_be_made(
 
 
 def lacking_for_verification(options: SparkOptions) -> list[MigrationError]:
-    """Why records could not be compared on Spark where this runs; nothing is started."""
+    """Why records could not be compared on the Spark that the user has described; nothing is started."""
+    if absence(options) is not None:
+        return []
     anchors = f"{option_name('verify')}: anchors"
     return _lacking(options, f"or choose {anchors}, which compares only the two records next to each offset")
 

@@ -42,6 +42,7 @@ _AGAIN = {
     "support-key": "remove it: the next bundle has other aliases",
     "status": "remove it: the next round writes it again",
     "migration-status": "remove it, or name another path",
+    "assessment": "remove it, and assess again",
     "lease": "remove it, if no run works in the directory",
     "connect-receipt": f"{_KEPT}: without it nothing can be rolled back",
     "topics": "remove it, and plan the promotion again",

@@ -62,6 +62,35 @@ class GroupOverview(t.NamedTuple):
         return its and its.whose
 
     @property
+    def use(self) -> str:
+        """What uses the group, in a word: application, streams, sink, tool, share, connect workers or other."""
+        if self.is_streams:
+            return "streams"
+        match self.reading.kind:
+            case GroupKind.SHARE:
+                return "share"
+            case GroupKind.CONNECT:
+                return "connect workers"
+            case GroupKind.OTHER:
+                return "other"
+        its = known(self.reading.group, GROUPS)
+        if its is None or (not its.by_default and not its.keeps_positions):  # such as a query of ksqlDB
+            return "application"
+        return "sink" if its.keeps_positions else "tool"
+
+    @property
+    def next_offsets(self) -> dict[TopicPartition, int]:
+        """The first unconsumed offset that the log still has, of each partition where the group lags."""
+        places = {where: max(start, self.reading.offsets[where].offset) for where, (start, _end) in self.logs.items()}
+        return {where: place for where, place in places.items() if place < self.logs[where][1]}
+
+    @property
+    def expired(self) -> dict[TopicPartition, int]:
+        """How many offsets expired before the group consumed them, of each partition where some did."""
+        lost = {where: start - self.reading.offsets[where].offset for where, (start, _end) in self.logs.items()}
+        return {where: count for where, count in lost.items() if count > 0}
+
+    @property
     def why_not(self) -> str | None:
         """Why the group cannot be migrated now, None if it can. In the order in which an operator would meet the reasons."""
         reading = self.reading
@@ -114,18 +143,29 @@ def overview_table(groups: t.Sequence[GroupOverview]) -> list[str]:
 
 
 def overview_csv(groups: t.Sequence[GroupOverview]) -> str:
-    """The same as CSV with a header (RFC 4180, line feeds), safe to open as a spreadsheet; unknown values are empty."""
+    """The same as CSV: see spreadsheet()."""
+    return spreadsheet(_COLUMNS, [group.row() for group in groups])
+
+
+def spreadsheet(columns: t.Sequence[str], rows: t.Iterable[t.Mapping[str, t.Any]]) -> str:
+    """Rows as CSV with a header (RFC 4180, line feeds), safe to open as a spreadsheet; unknown values are empty."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(_COLUMNS)
-    for group in groups:
-        cells = _cells(group, "").values()
+    writer.writerow(columns)
+    for row in rows:
+        cells = [_cell(row[name], "") for name in columns]
         writer.writerow([f"'{cell}" if cell.startswith(_FORMULA_STARTS) else cell for cell in cells])
     return out.getvalue()
 
 
 def _cells(group: GroupOverview, unknown: str) -> dict[str, str]:
     row = group.row()
-    row["topics"] = " ".join(row["topics"])
-    row["movable"] = "yes" if row["movable"] else "no"
-    return {name: unknown if row[name] in (None, "") else visible(str(row[name])) for name in _COLUMNS}
+    return {name: _cell(row[name], unknown) for name in _COLUMNS}
+
+
+def _cell(value: t.Any, unknown: str) -> str:
+    if value is None or value in ("", []):
+        return unknown
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return visible(" ".join(map(str, value)) if isinstance(value, list) else str(value))

@@ -46,14 +46,6 @@ class OnUncommitted(enum.StrEnum):
     END = "end"
 
 
-class TailCheck(enum.StrEnum):
-    """How it is ruled out that consumed records follow the offset a second time."""
-
-    RECORDS = "records"
-    OFFSETS = "offsets"
-    NONE = "none"
-
-
 class OnBlocked(enum.StrEnum):
     """An entry has no offset."""
 

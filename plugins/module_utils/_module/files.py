@@ -23,6 +23,8 @@ from . import digests
 from .holder import holder
 from .leases import check_lease
 
+_Document = t.TypeVar("_Document")
+
 WRITTEN: list[str] = []  # paths that this process has written: receipts are, before anything is changed on a cluster
 LARGEST = 1 << 29  # bytes; a plan has less than a thousand for each entry
 _STALE_SECONDS = 600.0  # no file takes so long to write; a scratch file that is older is that of a killed process
@@ -95,6 +97,12 @@ def _opened(path: str) -> int:
         os.close(descriptor)
         raise InvalidFile(f"{path} cannot be read", why=why, remedy="correct the path, or put the file itself there")
     return descriptor
+
+
+def parsed(path: str | None, parse: t.Callable[[str, str], _Document]) -> _Document | None:
+    """What parse(text, path) makes of the file; None without a path, or if the file is not there."""
+    text = None if path is None else read(path)
+    return None if text is None or path is None else parse(text, path)
 
 
 def read_required(path: str, kind: str, made_by: str | None) -> str:

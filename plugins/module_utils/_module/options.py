@@ -80,7 +80,7 @@ def selection_spec() -> Spec:
 
 def entries_spec() -> Spec:
     """The spec of return_entries."""
-    return {"return_entries": {**choices(ReturnEntries), "default": "all"}}
+    return {"return_entries": choices(ReturnEntries, default="all")}
 
 
 def group_selection_spec() -> Spec:
@@ -129,10 +129,9 @@ def rules_spec() -> Spec:
     return {**_rules(), "default": []}
 
 
-def mapping_spec() -> Spec:
-    """The specs of topic_map, group_map, replication_policy and repartitioned."""
+def policy_spec() -> Spec:
+    """The spec of replication_policy."""
     return {
-        **renaming_spec(),
         "replication_policy": {
             "type": "dict",
             "options": {
@@ -144,6 +143,14 @@ def mapping_spec() -> Spec:
                 "offset_syncs_location": {"type": "str", "choices": ["source", "target"], "default": "source"},
             },
         },
+    }
+
+
+def mapping_spec() -> Spec:
+    """The specs of topic_map, group_map, replication_policy and repartitioned."""
+    return {
+        **renaming_spec(),
+        **policy_spec(),
         "repartitioned": {**_STRINGS, "default": []},
     }
 
@@ -201,10 +208,11 @@ def selection(params: Spec) -> Selection:
     return Selection(**its)
 
 
-def choices(*values: type[enum.StrEnum] | enum.StrEnum) -> dict[str, t.Any]:
-    """The type and the choices of an option: of a policy, all of its values, or these."""
+def choices(*values: type[enum.StrEnum] | enum.StrEnum, default: str | None = None) -> Spec:
+    """The spec of an option with the values of a policy, or with these."""
     its = [value.value for each in values for value in ([each] if isinstance(each, enum.StrEnum) else each)]
-    return {"type": "str", "choices": its}
+    spec: Spec = {"type": "str", "choices": its}
+    return spec if default is None else {**spec, "default": default}
 
 
 def rollback_selection(params: Spec) -> Selection | None:

@@ -80,6 +80,7 @@ def _occasion(params: dict[str, t.Any], folder: str, outcome: RunOutcome, run: r
         datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M:%S UTC"),
         role=params["role"] or "",
         phase=phase,
+        returns=params["returns"],
         source=params["source"] or "",
         destination=params["destination"] or "",
         selection=_selection(params["selection"]),

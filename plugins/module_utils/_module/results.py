@@ -8,6 +8,7 @@ import collections
 import os
 import typing as t
 
+from .._model.connection import Connection
 from .._model.errors import InvalidFile
 from .._model.group_state import CommittedOffset, commit_text
 from .._model.plan import Plan, PlanEntry
@@ -18,6 +19,7 @@ from .._model.verdicts import Verdict
 from .._model.visible_text import visible
 
 Diff = dict[str, str]
+_Commits = t.Mapping[tuple[str, t.Any], CommittedOffset | None]
 LONGEST_DIFF = 1000  # lines of both sides together
 _T = t.TypeVar("_T")
 
@@ -78,11 +80,16 @@ def text_lines(text: str) -> list[str]:
     return text.removesuffix("\n").split("\n") if text else []
 
 
-def commit_lines(commits: t.Mapping[tuple[str, t.Any], CommittedOffset | None]) -> list[str]:
+def commit_lines(commits: _Commits) -> list[str]:
     """`group topic-partition: offset`, with metadata where there is some, and none where nothing is committed."""
     return [
         f"{group} {partition}: {commit_text(committed)}" for (group, partition), committed in sorted(commits.items())
     ]
+
+
+def commit_diff(before: _Commits, after: _Commits, cluster: Connection) -> Diff:
+    """What becomes of committed offsets, as lines of commit_lines()."""
+    return diff(commit_lines(before), commit_lines(after), f"{cluster} (before)", f"{cluster} (after)")
 
 
 def snapshot_lines(snapshot: Snapshot) -> list[str]:

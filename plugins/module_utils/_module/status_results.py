@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
 import os
 import time
 import typing as t
@@ -84,13 +85,21 @@ def _read(directory: str) -> DirectoryFiles:
             remedy=f"correct {option_name('directories')}, or leave the directory out",
             kind=FailureKind.FILE_MISSING,
         )
-    last = load("status.json", status.from_json)
+    synced, until = _synced(load("status.json", status.from_json))
     returned = load("return/receipt.json", receipt.from_json)
+    if returned is not None:
+        # Rounds of a return have moved these groups at the source, and they go on at the destination.
+        still_synced, last_end = _synced(load("return/status.json", status.from_json))
+        lines = (line for line in returned.entries if line.group not in still_synced or (line.time or 0) > last_end)
+        returned = dataclasses.replace(returned, entries=tuple(lines))
+    return DirectoryFiles(directory, made, written, returned, synced, until)
+
+
+def _synced(last: status.Status | None) -> tuple[frozenset[str], float]:
+    """The groups that the last round has synced, and when it ended, as Unix time; no group after any other run."""
     if last is None or last.phase != _ROUNDS:
-        return DirectoryFiles(directory, made, written, returned)
-    return DirectoryFiles(
-        directory, made, written, returned, frozenset(row["group"] for row in last.groups), last.ended
-    )
+        return frozenset(), 0.0
+    return frozenset(row["group"] for row in last.groups), last.ended
 
 
 def _check_output(path: str | None) -> None:

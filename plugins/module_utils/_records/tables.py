@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import time
+import types
 import typing as t
 
 from .._model.connection import Connection
@@ -17,7 +18,12 @@ from .consumer_client import client_configuration, open_consumer
 from .scanning import Range
 
 _TAKEN = 2000  # messages at a time
-_SETTINGS = {"fetch.wait.max.ms": 50, "fetch.error.backoff.ms": 20}
+_SETTINGS: t.Mapping[str, str | int] = {"fetch.wait.max.ms": 50, "fetch.error.backoff.ms": 20}
+SAMPLING = {
+    "fetch.message.max.bytes": 24 << 10,
+    "queued.max.messages.kbytes": 16 << 10,
+}  # of a few records of many topics
+_NO_MORE: t.Mapping[str, int] = types.MappingProxyType({})
 _WRITTEN_WITHIN = 60.0  # seconds
 
 
@@ -38,17 +44,19 @@ class NewRecord(t.NamedTuple):
     value: bytes | None
 
 
-def read_records(connection: Connection, ranges: t.Sequence[Range], committed: bool) -> list[StoredRecord]:
+def read_records(
+    connection: Connection, ranges: t.Sequence[Range], committed: bool, settings: t.Mapping[str, int] = _NO_MORE
+) -> list[StoredRecord]:
     """All records of the ranges, one of each partition, in the order of their logs.
 
-    committed: what a read_committed consumer sees; else aborted records as well. Raises as scanning.scan() does, before a
-    record is left out.
+    committed: what a read_committed consumer sees; else aborted records as well. settings: of librdkafka, besides. Raises as
+    scanning.scan() does, before a record is left out.
     """
     left = {each.partition: each for each in ranges if each.start < each.end}
     if not left:
         return []
     level = "read_committed" if committed else "read_uncommitted"
-    opened = open_consumer(connection, {**_SETTINGS, "isolation.level": level})
+    opened = open_consumer(connection, {**_SETTINGS, **settings, "isolation.level": level})
     try:
         refusals.check_existence(connection, left, opened.partitions)
         found: list[StoredRecord] = []

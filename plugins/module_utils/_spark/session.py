@@ -99,6 +99,14 @@ def obstacle(options: SparkOptions) -> str | None:
     return None
 
 
+def absence(options: SparkOptions) -> str | None:
+    """Why Spark is not installed here; None where it is, and where the user has said anything about Spark.
+
+    What is only counted does without it then. Whoever describes a Spark wants it, and is told what is wrong with it.
+    """
+    return obstacle(options) if options == SparkOptions() else None
+
+
 def _is_silent(addresses: t.Sequence[tuple[str, int]]) -> bool:
     return bool(addresses) and all(_silence(address, _PROBED_WITHIN) for address in addresses)
 

@@ -68,6 +68,21 @@ def test_a_command_for_rounds_without_its_phase_commits_nothing(controller):
     assert "cannot connect" not in output
 
 
+def test_a_return_is_rolled_back_by_the_playbook_for_that(controller):
+    output = failed(controller.play("return_groups", groups=["billing"], phase="rollback"))
+    assert "group_migration_return goes with no rollback" in output
+    assert "-e group_migration_source=cloud -e group_migration_destination=onprem" in output
+    assert "kafka-migrations/onprem-to-cloud/return" in output and "cannot connect" not in output
+    # "return" is "migrate" for them, and no rounds go with either.
+    assert "the phase return commits at once" in failed(
+        controller.migrate_groups(phase="return", interval=6, run_for=60)
+    )
+    variables = (
+        '{"group_migration_return": false, "group_migration_source": "onprem", "group_migration_destination": "cloud"}'
+    )
+    assert "nothing would be returned" in failed(controller.run("streamshift.kafka.return_groups", "-e", variables))
+
+
 def test_list_groups_refuses_what_is_wrong_with_a_cluster_as_the_roles_do(controller):
     inventory = json.loads(controller.inventory.read_text())
     inventory["kafka_clusters"]["hosts"] |= {

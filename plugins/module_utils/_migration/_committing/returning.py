@@ -60,7 +60,12 @@ def return_names(receipt: Receipt, selection: Selection, mapping: Mapping, clust
         excluded,
         [] if policy else [{"name": name, "to": to} for name, to in sorted(topics.items()) if name != to],
         _group_rows(entries),
-        [re.escape(topic) for topic, origin in sorted(topics.items()) if mapping.is_repartitioned(origin)],
+        # A topic may have got partitions since, and messages name it as it is called where the groups are now.
+        [
+            re.escape(topic)
+            for topic, origin in sorted(topics.items())
+            if any(map(mapping.is_repartitioned, (topic, origin)))
+        ],
         policy,
     )
 

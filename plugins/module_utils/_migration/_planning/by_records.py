@@ -13,6 +13,7 @@ from ..._model.progress import counted, paced
 from ..._model.records import TopicPartition
 from ..._model.verdicts import Reason
 from .. import drafts
+from ..cluster_logs import learn_both
 from ..drafts import Draft
 from . import repartitioned
 from .kept import part_kept
@@ -76,8 +77,8 @@ def _one_to_one(
             break
         say_waiting(f"waiting for the replication tool: {_lag(lagging, decisions)} ({left:.0f} s left)")
         time.sleep(PAUSE)
-        destination.learn({case.destination for case in lagging.values()})
-        source.learn({case.source for case in lagging.values()})
+        originals = {case.source for case in lagging.values()}
+        learn_both(source, originals, destination, {case.destination for case in lagging.values()})
         decisions |= settle(lagging, source, destination, options.policy)
     decisions = settle_wide(
         readable,

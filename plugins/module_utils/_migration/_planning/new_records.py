@@ -8,6 +8,7 @@ on_new_records says whether that is wanted.
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import time
 import typing as t
@@ -31,14 +32,15 @@ class Staying(t.NamedTuple):
     """Records that only the source has. None: not counted, because more than search_limit offsets would have to be read.
 
     unconsumed: those from the committed offset on; first: the source offset of the first of them. consumed: those that
-    follow the last consumed record that both clusters have. doubted: the destination offset of the record before the planned
-    offset, if it is none that the group has consumed, but for one of another time; otherwise None.
+    follow the last consumed record that both clusters have. again: so many records from the planned offset on may be consumed
+    ones, as their contents say. doubt: why nobody knows whether the planned offset skips what only the destination has.
     """
 
     unconsumed: int | None
     first: int | None
     consumed: int
-    doubted: int | None = None
+    again: int = 0
+    doubt: str = ""
 
     def __str__(self) -> str:
         unconsumed = "an unknown number of unconsumed records"
@@ -78,7 +80,7 @@ def with_new_records(
     return {
         key: _changed(entry, found[key], policy)
         for key, entry in asked.items()
-        if found[key].unconsumed != 0 or found[key].consumed or found[key].doubted is not None
+        if found[key].unconsumed != 0 or found[key].consumed or found[key].doubt
     }
 
 
@@ -162,11 +164,24 @@ def _counted(entry: PlanEntry, source: ClusterLogs, destination: ClusterLogs, bu
         [copy for copy in copies if copy.offset >= offset],
         matching.key,
     )
-    doubted = None
-    if times and (entry.evidence.before or to_come):
-        records += source.logs[entry.source[0].partition].between(*_anchor(entry))
-        doubted = _doubted(records, [copy for copy in copies if copy.offset < offset], matching)
-    return Staying(len(lacking), _first(lacking), sum(at > reached for at in consumed) if to_come else 0, doubted)
+    again = collections.Counter(copy.bare for copy in copies if copy.offset >= offset)
+    again &= collections.Counter(record.bare for record in records if record.offset < committed)
+    doubt = ""
+    facts = source.logs[entry.source[0].partition].facts
+    if times and facts.log_append_time:
+        doubt = (
+            "the source stamps records (LogAppendTime), so that times do not tell which record was copied from which"
+        )
+    elif consumed or entry.evidence.before or not (facts.log_start or facts.compacted):
+        known = {*source.logs[entry.source[0].partition].between(*_anchor(entry))}
+        known |= {record for record in records if record.offset < committed}
+        is_whole = spans[0][0] == 0
+        before = [copy for copy in copies if copy.offset < offset]
+        doubt = _doubt(known, before if is_whole else before[-len(known) :], matching)
+    if doubt and times:
+        doubt = f"{doubt}; if replication tools or brokers change timestamps, set match_on to key and value"
+    coming = sum(at > reached for at in consumed) if to_come else 0
+    return Staying(len(lacking), _first(lacking), coming, again.total(), doubt)
 
 
 def _anchor(entry: PlanEntry) -> tuple[int, int]:
@@ -175,10 +190,26 @@ def _anchor(entry: PlanEntry) -> tuple[int, int]:
     return (before.source, before.source + 1) if before else (0, 0)
 
 
-def _doubted(records: t.Sequence[Record], before: t.Sequence[Record], matching: Matching) -> int | None:
-    """The offset of the last of these copies, if it is none of the records: the group may have consumed an equal one."""
-    known = {matching.key(record) for record in records}
-    return before[-1].offset if before and matching.key(before[-1]) not in known else None
+def _doubt(consumed: t.Iterable[Record], before: t.Sequence[Record], matching: Matching) -> str:
+    """What is to say of the copies before an offset if the last one may be none that the group has consumed.
+
+    An equal record that only the destination has looks like a copy. So the last record counts that is there no more often than
+    it was consumed.
+    """
+    known = collections.Counter(map(matching.key, consumed))
+    keys = [matching.key(copy) for copy in before]
+    number = collections.Counter(keys)
+    for key in reversed(keys):
+        if not known[key]:
+            break
+        if number[key] <= known[key]:
+            return ""
+    if not before:
+        return ""
+    return (
+        f"a record before the destination's offset {before[-1].offset + 1} is none that the group has consumed, or has another "
+        "timestamp, so nobody knows whether the group has consumed it"
+    )
 
 
 def _first(lacking: t.Sequence[Record]) -> int | None:
@@ -197,13 +228,8 @@ def _matching(records: t.Sequence[Record], copies: t.Sequence[Record], times: bo
 
 
 def _changed(entry: PlanEntry, staying: Staying, policy: OnNewRecords) -> PlanEntry:
-    if staying.doubted is not None:
-        detail = (
-            f"the record before the destination's offset {staying.doubted + 1} has another timestamp than what the group has "
-            "consumed, so nobody knows whether the group has consumed it; if replication tools change timestamps, set "
-            "match_on to key and value"
-        )
-        return _without_offset(entry, detail)
+    if staying.doubt:
+        return _without_offset(entry, staying.doubt)
     return _blocked(entry, staying) if policy == OnNewRecords.FAIL else _left(entry, staying)
 
 
@@ -233,7 +259,7 @@ def _left(entry: PlanEntry, staying: Staying) -> PlanEntry:
         offset=entry.lossless if lags else entry.offset,
         verdict=Verdict.SAFE,
         reason=Reason.NEW_RECORDS,
-        repeats=staying.consumed if lags else entry.repeats,
+        repeats=staying.consumed + staying.again if lags else entry.repeats,
         detail=detail if lags or not entry.detail else f"{detail}; {entry.detail}",
         lossless=None,
         evidence=entry.evidence._replace(certificate=None),

@@ -11,13 +11,15 @@ import typing as t
 from ..._matching.evidence import Decision, Log, Policy, failed
 from ..._matching.group_count import Copy, GroupCount
 from ..._matching.merged import Sources, blocked_by_one, decide_merged, untouched
+from ..._model.errors import InvalidInput
+from ..._model.failure_kinds import FailureKind
 from ..._model.match_on import Matching, MatchOn
 from ..._model.plan import Copied, Evidence, PlanEntry, SourcePosition
 from ..._model.policies import OnUncommitted
 from ..._model.progress import Say, paced, silent
 from ..._model.records import TopicPartition
 from ..._model.verdicts import Reason, Verdict
-from ..cluster_logs import ClusterLogs
+from ..cluster_logs import ClusterLogs, learn_both
 from ..drafts import Draft
 from .merged_counts import counting, found_in, missing_records, read_around
 from .merged_topics import Merged, lacking, merged_topics
@@ -67,17 +69,20 @@ def repartitioned_entries(
             blocked = Decision(Verdict.BLOCKED, None, Reason.TOPIC_MISSING, detail=detail)
             for group in its.groups:
                 result |= _entries(its, group, [(blocked, Evidence())] * len(its.targets))
-    # The destination's end first: what arrives there later must not make the source look shorter than it is.
-    destination.learn({partition for its in readable for partition in its.targets})
-    source.learn({partition for its in readable for partition in its.sources})
+    originals = {partition for its in readable for partition in its.sources}
+    learn_both(source, originals, destination, {partition for its in readable for partition in its.targets})
     deadline = time.monotonic() + wanted.wait_for_replication
     for its in readable:
         decisions = _without_records(its, source, destination, wanted)
         left = {group: its.groups[group] for group in its.groups if group not in decisions}
         if left:
-            decisions |= _by_records(
-                spark, dataclasses.replace(its, groups=left), source, destination, wanted, deadline, say
-            )
+            its_left = dataclasses.replace(its, groups=left)
+            try:
+                decisions |= _by_records(spark, its_left, source, destination, wanted, deadline, say)
+            except InvalidInput as exc:
+                if exc.kind is not FailureKind.REQUIREMENT_MISSING:
+                    raise
+                decisions |= dict.fromkeys(left, _not_counted(its, wanted.policy.budget, exc))
         for group, each in decisions.items():
             result |= _entries(its, group, each)
     return result
@@ -126,6 +131,13 @@ def _by_records(
             }
             if not _lags(decisions) or not _more_arrives(its, source, destination, deadline, say):
                 return decisions
+
+
+def _not_counted(its: Merged, budget: int, no_spark: InvalidInput) -> _Decisions:
+    """The decisions where only Spark could count, and is missing: that must not stop all others."""
+    why = f"topic {its.topic} or its source has more than {budget} offsets (search_limit), which only Spark counts; {no_spark}"
+    blocked = Decision(Verdict.BLOCKED, None, Reason.SEARCH_BUDGET_SPENT, detail=why.removesuffix("."))
+    return [(blocked, Evidence())] * len(its.targets)
 
 
 def _lags(decisions: t.Mapping[str, _Decisions]) -> bool:

@@ -27,7 +27,7 @@ from ..._model.snapshot import Snapshot
 from ..._model.topic_plan import TopicPlan
 from ..._spark.session import session_on_demand
 from .. import drafts
-from ..cluster_logs import ClusterLogs
+from ..cluster_logs import ClusterLogs, learn_both
 from ..drafts import Draft
 from ..expected import still_true, with_expected
 from ..file_clusters import equal_ids
@@ -225,9 +225,8 @@ def _learned_logs(
     """The logs of both clusters, with the edges of those that are searched."""
     source_logs = ClusterLogs(source, match_on, with_open=True)
     destination_logs = ClusterLogs(destination, match_on, predicted=prediction.partitions)
-    # The destination's end first: what arrives there later must not make the source look shorter than it is.
-    destination_logs.learn({draft.partition for draft in searched})
-    source_logs.learn({draft.source_partition for draft in searched})
+    originals = {draft.source_partition for draft in searched}
+    learn_both(source_logs, originals, destination_logs, {draft.partition for draft in searched})
     return _Logs(source_logs, destination_logs)
 
 

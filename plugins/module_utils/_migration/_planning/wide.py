@@ -16,7 +16,6 @@ from ..._matching.certificates import FromTheEnd, has_arrived
 from ..._matching.evidence import Decision, Need, Policy, Question, internal_error
 from ..._matching.group_count import GroupPosition
 from ..._matching.whole import decide_counted
-from ..._model.policies import TailCheck
 from ..._model.progress import Say, counted, silent
 from ..._model.records import TopicPartition
 from ..._model.spark import SparkOptions
@@ -54,7 +53,7 @@ def settle_wide(
     near: dict[_Key, Case] = {}
     answer = dict(decisions)
     for key, case in cases.items():
-        if not _is_open(decisions[key], policy):
+        if not _is_open(decisions[key]):
             continue
         size = _pair(case, source, destination, decisions[key].offset).size
         if size > limit:
@@ -68,10 +67,8 @@ def settle_wide(
     return answer | _Wide(spark(), source, destination, policy, limit, say).decide(near, decisions)
 
 
-def _is_open(decision: Decision, policy: Policy) -> bool:
-    if decision.reason is Reason.TAIL_NOT_COUNTED:
-        return policy.tail_check == TailCheck.RECORDS
-    return decision.reason is Reason.SEARCH_BUDGET_SPENT
+def _is_open(decision: Decision) -> bool:
+    return decision.reason in (Reason.TAIL_NOT_COUNTED, Reason.SEARCH_BUDGET_SPENT)
 
 
 def _pair(case: Case, source: ClusterLogs, destination: ClusterLogs, offset: int | None) -> LogPair:

@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
+import functools
 import time
 import typing as t
 
@@ -13,21 +13,21 @@ from ..._comparing.claims import Claim, Window, Windows, extent, window
 from ..._comparing.verified import finding
 from ..._model.connection import Connection
 from ..._model.match_on import MatchOn
-from ..._model.notes import NoteKind
+from ..._model.notes import Note, NoteKind
 from ..._model.progress import Say, counted, repeating, silent
 from ..._model.records import TopicPartition
 from ..._model.report import Finding, Flaw, PartitionOffset, ProblemKind
 from ..._model.spark import SparkOptions
 from ..._spark.content_frame import Extent, LogPair
-from ..._spark.session import session_on_demand
-from ..cluster_logs import ClusterLogs
-from .partition_units import ClaimCounts, InProcess, PartitionUnit, UnitReader, on_spark
+from ..._spark.session import absence, session_on_demand
+from ..cluster_logs import ClusterLogs, learn_both
+from .partition_units import ClaimCounts, InProcess, PartitionUnit, on_spark
 
 if t.TYPE_CHECKING:
     from ..._spark.spark_library import SparkSession
 
 # So many offsets of both clusters together are read and counted in this process, in about 500 MB. That takes less time than
-# Spark takes to start and to read them.
+# Spark takes to start and to read them. Where there is no Spark, all are read here, so many at a time.
 FEW = 1_000_000
 # The logs of a claim with so many offsets of both clusters together are read whole if the limit lets nothing be compared.
 SHORT = 1_000_000
@@ -35,6 +35,8 @@ SHORT = 1_000_000
 _PAUSE = 2.0
 # So often an offset that seems to skip records is looked at again, at most.
 _MOST_LOOKS = 10
+# How many limits are read of a partition, at most: both ways, for repeats, and up to the next multiples.
+_LIMITS_READ = 8
 
 
 class ClaimCase(t.NamedTuple):
@@ -59,16 +61,17 @@ def findings(
     open_session() and scan_frame() do.
     """
     with repeating(say) as tell, session_on_demand(spark, tell) as session:
+        means = _Means(source, destination, session, functools.cache(lambda: absence(spark)), tell)
 
         def look(its: t.Sequence[ClaimCase], existed: t.Mapping[TopicPartition, int]) -> _Look:
-            near = _look(its, source, destination, limit, existed, session, tell)
+            near = _look(its, limit, existed, means)
             numbers = [] if limit is None else _unexamined(its, near)
             if not numbers:
                 return near
             tell(
                 f"reading whole logs for {counted(len(numbers), 'offset')}, because the limit lets too little be compared"
             )
-            whole = _look([its[number] for number in numbers], source, destination, None, existed, session, tell)
+            whole = _look([its[number] for number in numbers], None, existed, means)
             found = list(near.found)
             for number, finding_of_whole in zip(numbers, whole.found, strict=True):
                 found[number] = finding_of_whole
@@ -76,6 +79,16 @@ def findings(
 
         first = look(cases, {})
         return _looked_again(cases, first, destination, look, tell)
+
+
+class _Means(t.NamedTuple):
+    """What reads and counts. no_spark: why Spark is not installed, None where it can count."""
+
+    source: Connection
+    destination: Connection
+    session: t.Callable[[], SparkSession]
+    no_spark: t.Callable[[], str | None]
+    tell: Say
 
 
 class _Look(t.NamedTuple):
@@ -87,39 +100,69 @@ class _Look(t.NamedTuple):
 
 
 def _look(
-    cases: t.Sequence[ClaimCase],
-    source: Connection,
-    destination: Connection,
-    limit: int | None,
-    existed: t.Mapping[TopicPartition, int],
-    session: t.Callable[[], SparkSession],
-    tell: Say,
+    cases: t.Sequence[ClaimCase], limit: int | None, existed: t.Mapping[TopicPartition, int], means: _Means
 ) -> _Look:
     """existed: only what is before these offsets of the source can be skipped."""
+    source, destination = means.source, means.destination
     source_logs, destination_logs = ClusterLogs(source), ClusterLogs(destination)
-    # The destination's end first: what it has must be there at the source.
-    destination_logs.learn({partition for case in cases for partition, _offset in case.claim.destination})
-    source_logs.learn({partition for case in cases for partition, _offset in case.claim.source})
+    originals = {partition for case in cases for partition, _offset in case.claim.source}
+    copies = {partition for case in cases for partition, _offset in case.claim.destination}
+    learn_both(source_logs, originals, destination_logs, copies)
     found: dict[int, ClaimCounts] = {}
+    left_out: dict[int, int] = {}  # offsets, by the number of the case
     for parts in sorted({case.match_on.covered for case in cases}):
         numbers = [number for number, case in enumerate(cases) if case.match_on.covered == parts]
         units = _units(cases, numbers, source_logs, destination_logs, limit, existed)
-        with contextlib.ExitStack() as stack:
-            size = sum(unit.pair.size for unit in units)
-            if size:
-                partitions = {extent.partition for unit in units for extent in unit.pair.destinations}
-                tell(f"comparing up to {counted(size, 'record')} of {counted(len(partitions), 'partition')}")
-            reader: UnitReader
-            if size <= FEW:
-                reader = InProcess(source, destination, units, parts)
-            else:
-                reader = stack.enter_context(on_spark(session(), source, destination, units, parts, limit))
-            found |= reader.count()
-    return _Look(
-        [_finding(case, found[number], source_logs, destination_logs) for number, case in enumerate(cases)],
-        source_logs,
-        destination_logs,
+        size = _size(units)
+        no_spark = means.no_spark() if size > FEW else None
+        if no_spark is not None:
+            wanted = _sizes(units)
+            units = _units(cases, numbers, source_logs, destination_logs, limit, existed, most=FEW)
+            left_out |= {number: wanted[number] - its for number, its in _sizes(units).items() if its < wanted[number]}
+            size = _size(units)
+        if size:
+            partitions = {extent.partition for unit in units for extent in unit.pair.destinations}
+            where = f" in this process ({no_spark.removesuffix('.')})" if no_spark else ""
+            means.tell(f"comparing up to {counted(size, 'record')} of {counted(len(partitions), 'partition')}{where}")
+        if size > FEW and no_spark is None:
+            with on_spark(means.session(), source, destination, units, parts, limit) as reader:
+                found |= reader.count()
+        else:
+            for some in _in_turn(units):
+                found |= InProcess(source, destination, some, parts).count()
+    every = [_finding(case, found[number], source_logs, destination_logs) for number, case in enumerate(cases)]
+    for number, offsets in left_out.items():
+        every[number] = _with_left_out(every[number], offsets)
+    return _Look(every, source_logs, destination_logs)
+
+
+def _size(units: t.Iterable[PartitionUnit]) -> int:
+    return sum(unit.pair.size for unit in units)
+
+
+def _sizes(units: t.Iterable[PartitionUnit]) -> dict[int, int]:
+    """How many offsets are read for each case, by its number."""
+    return {number: unit.pair.size for unit in units for number in unit.windows}
+
+
+def _in_turn(units: t.Iterable[PartitionUnit]) -> t.Iterator[list[PartitionUnit]]:
+    """The units, as many at a time as this process reads at once."""
+    some: list[PartitionUnit] = []
+    for unit in units:
+        if some and _size(some) + unit.pair.size > FEW:
+            yield some
+            some = []
+        some.append(unit)
+    if some:
+        yield some
+
+
+def _with_left_out(found: Finding, offsets: int) -> Finding:
+    text = (
+        f"{counted(offsets, 'offset')} of both logs not read, because Spark is not installed here. To read all, install Java "
+        "17 or newer and requirements-spark.txt"
     )
+    return dataclasses.replace(found, notes=(*found.notes, Note(NoteKind.NOT_COUNTED, text)))
 
 
 def _unexamined(cases: t.Sequence[ClaimCase], look: _Look) -> list[int]:
@@ -195,24 +238,41 @@ def _units(
     destination_logs: ClusterLogs,
     limit: int | None,
     existed: t.Mapping[TopicPartition, int],
+    most: int | None = None,
 ) -> list[PartitionUnit]:
-    """Cases about the same extents, compared in the same way, are counted together."""
+    """Cases about the same extents, compared in the same way, are counted together.
+
+    most: for a case with more offsets, less than the limit is read.
+    """
     units: dict[t.Any, PartitionUnit] = {}
     for number in numbers:
         claim, match_on = cases[number]
-        windows = _windows(claim, source_logs, destination_logs, limit, existed)
-        pair = LogPair(
-            tuple(
-                _extent(source_logs, *its, limit, hidden=True) for its in zip(claim.source, windows.source, strict=True)
-            ),
-            tuple(
-                _extent(destination_logs, *its, limit, hidden=False)
-                for its in zip(claim.destination, windows.destination, strict=True)
-            ),
-        )
+        windows, pair = _read_for(claim, source_logs, destination_logs, limit, existed)
+        if most is not None and pair.size > most:
+            less = most // (_LIMITS_READ * (len(claim.source) + len(claim.destination)))
+            windows, pair = _read_for(claim, source_logs, destination_logs, less, existed)
         unit = units.setdefault((pair, match_on), PartitionUnit(pair, match_on, windows.is_lossy))
         unit.windows[number] = windows
     return list(units.values())
+
+
+def _read_for(
+    claim: Claim,
+    source_logs: ClusterLogs,
+    destination_logs: ClusterLogs,
+    limit: int | None,
+    existed: t.Mapping[TopicPartition, int],
+) -> tuple[Windows, LogPair]:
+    """What a claim looks at, and what is read for it."""
+    windows = _windows(claim, source_logs, destination_logs, limit, existed)
+    sources, destinations = (
+        zip(claim.source, windows.source, strict=True),
+        zip(claim.destination, windows.destination, strict=True),
+    )
+    return windows, LogPair(
+        tuple(_extent(source_logs, *its, limit, hidden=True) for its in sources),
+        tuple(_extent(destination_logs, *its, limit, hidden=False) for its in destinations),
+    )
 
 
 def _extent(side: ClusterLogs, position: PartitionOffset, its: Window, limit: int | None, *, hidden: bool) -> Extent:

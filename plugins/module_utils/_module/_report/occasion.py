@@ -31,17 +31,18 @@ _NEEDING_MORE = {"group_clone": ("clone", "plan", "apply"), "group_reset": ("res
 class Occasion:
     """What the files do not tell: who asked for what, and when. Empty texts and None where it is not known.
 
-    role: the role without the collection's name. selection: its variables that choose groups and topics, without prefix.
-    when: the moment of the report, as text. versions: of programs, by name. failure: the message that ended the run.
-    files: the names of those that the report is about. ran_by: the person, or what else has started the run. steps: as
-    long as they have taken, in their order. written: how many committed offsets the run has changed, None where not known.
-    left_out: a line for each group that was left out because it was in use.
+    role: the role without the collection's name. returns: whether it returns groups. selection: its variables that choose
+    groups and topics, without prefix. when: the moment of the report, as text. versions: of programs, by name. failure: the
+    message that ended the run. files: the names of those that the report is about. ran_by: the person, or what else has started
+    the run. steps: as long as they have taken, in their order. written: how many committed offsets the run has changed, None
+    where not known. left_out: a line for each group that was left out because it was in use.
     """
 
     directory: str
     when: str
     role: str = ""
     phase: str = ""
+    returns: bool = False
     source: str = ""
     destination: str = ""
     selection: SelectionLists = dataclasses.field(default_factory=dict)
@@ -95,7 +96,7 @@ class Occasion:
 
         more: other variables of the role, without prefix.
         """
-        if self.phase == "return" or self.phase in _NEEDING_MORE.get(self.role, ()):
+        if self.returns or self.phase in _NEEDING_MORE.get(self.role, ()):
             return ""
         everything = self.is_rollback and not has_groups(self.selection)
         return self._command(_PLAYBOOKS.get(self.role, ""), phase=self.phase, rollback_all=everything, **more)

@@ -22,16 +22,7 @@ from .totals import Totals
 
 
 def html_page(story: Story) -> str:
-    """The text of report.html. The Content-Security-Policy names the style and the script by their digests."""
-    policy = "; ".join(
-        (
-            "default-src 'none'",
-            f"style-src '{_source(STYLE)}'",
-            f"script-src '{_source(SCRIPT)}'",
-            "base-uri 'none'",
-            "form-action 'none'",
-        )
-    )
+    """The text of report.html."""
     data = {**page_data(story.rows, story.logs), "verdicts": VERDICTS, "states": STATES}
     sections = (
         _head(story),
@@ -44,6 +35,26 @@ def html_page(story: Story) -> str:
         _to_do("The way back", (story.way_back,), story.way_back_command),
         _tables(story.rows, story.logs),
     )
+    script = f"""<script type="application/json" id="data">{as_script_data(data)}</script>
+<script>{SCRIPT}</script>
+"""
+    return whole_page(story.title, "".join(sections), script)
+
+
+def whole_page(title: str, content: str, script: str = "") -> str:
+    """An HTML file with the style of the report. content: HTML; script: elements with SCRIPT, and nothing else that runs.
+
+    The Content-Security-Policy names the style and the script by their digests.
+    """
+    policy = "; ".join(
+        (
+            "default-src 'none'",
+            f"style-src '{_source(STYLE)}'",
+            f"script-src '{_source(SCRIPT)}'",
+            "base-uri 'none'",
+            "form-action 'none'",
+        )
+    )
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -51,15 +62,13 @@ def html_page(story: Story) -> str:
 <meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
-<title>{as_html(story.title)}</title>
+<title>{as_html(title)}</title>
 <style>{STYLE}</style>
 </head>
 <body>
 <main>
-{"".join(sections)}</main>
-<script type="application/json" id="data">{as_script_data(data)}</script>
-<script>{SCRIPT}</script>
-</body>
+{content}</main>
+{script}</body>
 </html>
 """
 

@@ -40,7 +40,7 @@ def _head(story: Story) -> t.Iterator[str]:
     if story.occasion.failure:
         yield block_markdown(story.occasion.failure)
         yield ""
-    yield from _table(("", ""), [(as_markdown(name), name_markdown(value)) for name, value in story.facts])
+    yield from table_markdown(("", ""), [(as_markdown(name), name_markdown(value)) for name, value in story.facts])
 
 
 def _totals(story: Story) -> t.Iterator[str]:
@@ -48,7 +48,7 @@ def _totals(story: Story) -> t.Iterator[str]:
     yield "## Totals"
     yield ""
     counts = [(verdict.value, f"{total.verdicts[verdict]:,}") for verdict in Verdict]
-    yield from _table(
+    yield from table_markdown(
         ("", "count"),
         [
             ("groups", f"{total.groups:,}"),
@@ -83,7 +83,7 @@ def _exceptions(story: Story) -> t.Iterator[str]:
         yield f"Remedy: {as_markdown(kind.remedy)}"
         yield ""
         header = ("group and partition", "source offset", "destination offset", "repeats at most", "detail")
-        yield from _table(header, [_example(row) for row in kind.examples])
+        yield from table_markdown(header, [_example(row) for row in kind.examples])
         if kind.count > len(kind.examples):
             yield f"... and {kind.count - len(kind.examples):,} more in plan.json."
             yield ""
@@ -131,7 +131,7 @@ def _groups(story: Story) -> t.Iterator[str]:
         for each in figures[:MOST_GROUPS]
     ]
     header = ("group", "partitions", "exact", "safe", "blocked", "repeats at most", "committed")
-    yield from _table((*header, "lag at the source") if lags else header, rows)
+    yield from table_markdown((*header, "lag at the source") if lags else header, rows)
     if figures[MOST_GROUPS:]:
         yield f"... and {counted(len(figures) - MOST_GROUPS, 'more group')} in report.html."
         yield ""
@@ -160,7 +160,8 @@ def _steps(story: Story) -> t.Iterator[str]:
             yield ""
 
 
-def _table(header: t.Sequence[str], rows: t.Sequence[t.Sequence[str]]) -> t.Iterator[str]:
+def table_markdown(header: t.Sequence[str], rows: t.Iterable[t.Sequence[str]]) -> t.Iterator[str]:
+    """The lines of a table, of cells that are Markdown, and an empty line."""
     yield f"| {' | '.join(header)} |"
     yield f"| {' | '.join('---' for _each in header)} |"
     yield from (f"| {' | '.join(row)} |" for row in rows)

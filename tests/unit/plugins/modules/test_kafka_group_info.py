@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import pytest
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.list_groups import GroupOverviews
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_overview import GroupOverview
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
@@ -24,7 +25,7 @@ def look(run_module, monkeypatch):
     def run(check=False, **options):
         def use_case(_connection, selection):
             run.asked = selection
-            return [BILLING], ("old",)
+            return GroupOverviews([BILLING], ("old",))
 
         monkeypatch.setattr(kafka_group_info.use_case, "group_overviews", use_case)
         return run_module(kafka_group_info, check=check, cluster=SOURCE, **options)

@@ -16,6 +16,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes imp
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Evidence
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnExpired, Strategy
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._module import plan_making
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_offset_translate
 from ansible_collections.streamshift.kafka.tests.unit.plugins.modules.world import (
     DESTINATION,
@@ -38,7 +39,7 @@ def translate(run_module, monkeypatch, tmp_path):
             run.asked = taken, source, destination, mapping, wanted, previous, receipt
             return Translation(plan_of(entry(offset)), 0, 12)
 
-        monkeypatch.setattr(kafka_offset_translate.use_case, "translate", use_case)
+        monkeypatch.setattr(plan_making.use_case, "translate", use_case)
         taken = saved(tmp_path / "s.json", snapshot.to_json(SNAPSHOT))
         given = {"source": SOURCE, "destination": DESTINATION, "snapshot": taken, "plan": str(tmp_path / "p.json")}
         given = {name: value for name, value in {**given, **options}.items() if value is not None}
@@ -96,7 +97,7 @@ def test_what_a_cluster_tells_is_shown_as_escapes_and_stays_exact_in_entries(run
         evidence=Evidence(),
     )
     told = Translation(plan_of(blocked), notes=(Note(NoteKind.UNCOMMITTED, name),))
-    monkeypatch.setattr(kafka_offset_translate.use_case, "translate", lambda *_args: told)
+    monkeypatch.setattr(plan_making.use_case, "translate", lambda *_args: told)
     taken = saved(tmp_path / "s.json", snapshot.to_json(SNAPSHOT))
     given = {"source": SOURCE, "destination": DESTINATION, "snapshot": taken, "plan": str(tmp_path / "p.json")}
     result = run_module(kafka_offset_translate, diff=True, **given)
@@ -125,7 +126,7 @@ def test_an_entry_of_a_topic_that_is_not_there_names_the_line_of_the_csv_file(ru
         detail="no topic",
         evidence=Evidence(),
     )
-    monkeypatch.setattr(kafka_offset_translate.use_case, "translate", lambda *_args: Translation(plan_of(missing)))
+    monkeypatch.setattr(plan_making.use_case, "translate", lambda *_args: Translation(plan_of(missing)))
     given = {"source": SOURCE, "destination": DESTINATION, "snapshot": path, "plan": str(tmp_path / "p.json")}
     (found,) = run_module(kafka_offset_translate, **given)["entries"]
     assert found["detail"] == f"no topic (line 2 of {path})"
@@ -136,7 +137,7 @@ def test_a_reset_of_some_partitions_is_no_start_of_a_query_which_must_know_all_o
     run_module, monkeypatch, tmp_path
 ):
     planned = PlannedResets(plan_of(entry()), [], [("billing", ORDERS._replace(partition=1))], ())
-    monkeypatch.setattr(kafka_offset_translate.resets, "plan_resets", lambda *_args: planned)
+    monkeypatch.setattr(plan_making.resets, "plan_resets", lambda *_args: planned)
     given = {
         "destination": DESTINATION,
         "plan": str(tmp_path / "p.json"),

@@ -11,6 +11,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._veri
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, report
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems import Problem, ProblemKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._module import plan_verification
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_offset_verify
 from ansible_collections.streamshift.kafka.tests.unit.plugins.modules.world import (
     DESTINATION,
@@ -43,10 +44,10 @@ def verify(run_module, monkeypatch, tmp_path):
             run.claimed = given
             return Claims("S", "D", [], 0, [], [Note(NoteKind.GROUP_IN_USE, "seen on the way")])
 
-        monkeypatch.setattr(kafka_offset_verify.use_case, "records", records)
-        monkeypatch.setattr(kafka_offset_verify.use_case, "anchors", anchors)
-        monkeypatch.setattr(kafka_offset_verify.claimed_offsets, "of_plan", claims)
-        monkeypatch.setattr(kafka_offset_verify.claimed_offsets, "of_commits", claims)
+        monkeypatch.setattr(plan_verification.use_case, "records", records)
+        monkeypatch.setattr(plan_verification.use_case, "anchors", anchors)
+        monkeypatch.setattr(plan_verification.claimed_offsets, "of_plan", claims)
+        monkeypatch.setattr(plan_verification.claimed_offsets, "of_commits", claims)
         planned = saved(tmp_path / "p.json", plan.to_json(plan_of(entry())))
         given = {"source": SOURCE, "destination": DESTINATION, "plan": [planned], **options}
         given = {name: value for name, value in given.items() if value is not None}

@@ -27,6 +27,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_rec
     PromotionReceipt,
     TopicReceipt,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._module import promoting
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_topic_promotion
 from ansible_collections.streamshift.kafka.tests.unit.plugins.modules.world import DESTINATION, SNAPSHOT, SOURCE, saved
 
@@ -60,7 +61,7 @@ UNDO = Undo(
 @pytest.fixture
 def promote(run_module, monkeypatch, tmp_path):
     """``promote(plan, **options)``; promote.options is what the use case was given, promote.done what was carried out."""
-    use_case, undone = kafka_topic_promotion.promote, kafka_topic_promotion.undo
+    use_case, undone = promoting.promote, promoting.undo
 
     def run(plan=CHANGES, check=False, **options):
         run.done = []

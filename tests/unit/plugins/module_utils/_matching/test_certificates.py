@@ -121,12 +121,7 @@ ALL_COPIED = " ".join(f"p{n}@{n}<{n}" for n in range(600))
         (f"S {LONG} T {ALL_COPIED} C=0", rule.near, "nothing_consumed"),
         (f"S {LONG} T {ALL_COPIED} C=100", rule.near, "contiguous_to_the_end"),
         (f"S {LONG} T {ALL_COPIED} C=590", rule.near, "from_the_end"),
-        (f"S {LONG} T {ALL_COPIED} C=598 tail_check=offsets", rule.near, "contiguous_to_the_end"),
-        (
-            f"S {LONG} T {' '.join(ALL_COPIED.split()[:302])} C=300 tail_check=offsets",
-            rule.near,
-            "contiguous_to_the_end",
-        ),
+        (f"S {LONG} T {' '.join(ALL_COPIED.split()[:302])} C=300", rule.near, "contiguous_to_the_end"),
         (f"S {LONG} T {ALL_COPIED} C=600", rule.near, "ends_with_consumed"),
         ("S a@1 b@2 T a@1<0 b@2<1 C=1", rule.whole, "whole_logs"),
         ("S a@1(gone) b@2(gone) T C=2 start=2", rule.near, "nothing_there"),

@@ -350,18 +350,13 @@ class TestTail:
     def test_a_later_copy_found_far_after(self) -> None:
         assert said(decided(300, self.source, self.again)) == (EXACT, 800, Reason.RECOPIED, 0)
 
-    @pytest.mark.parametrize("check", ["offsets", "none"])
-    def test_not_counted(self, check: str) -> None:
-        decision = decided(300, self.source, self.again, tail_check=check)
-        assert said(decision) == (SAFE, 300, Reason.TAIL_NOT_COUNTED, None)
-
     def test_by_offsets(self) -> None:
         source = log(run(0, 9000))
-        assert said(decided(100, source, source, tail_check="offsets")) == (EXACT, 100, None, 0)
+        assert said(decided(100, source, source)) == (EXACT, 100, None, 0)
 
     def test_by_offsets_where_the_last_records_are_equal(self) -> None:
         source = log(run(0, 5000, "x@5000 " * 20))
-        assert said(decided(100, source, source, tail_check="offsets")) == (EXACT, 100, None, 0)
+        assert said(decided(100, source, source)) == (EXACT, 100, None, 0)
 
     def test_too_long_to_count(self) -> None:
         source = log(run(0, 9000))

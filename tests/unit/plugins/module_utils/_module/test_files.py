@@ -328,5 +328,6 @@ def test_only_what_no_module_reads_again_is_written_without_its_reader():
         "files.write(path, text, 0o644)",
         'files.write(paths["report.html"], html_page(told))',
         'files.write(paths["report.md"], markdown(told))',
+        "files.write(paths[name], texts[name])",
         "files.write(self.path, self.text)",
     ]

@@ -20,7 +20,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark imp
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Piece, Range, RecordRun, Rows
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import session
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import CORES, scan_frame
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept, obstacle
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import absence, kept, obstacle
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_reading import TYPES, ReadOptions, _batch
 
 NOWHERE = connection_from({"bootstrap_servers": "127.0.0.1:1"})
@@ -89,6 +89,12 @@ def test_nothing_to_read_needs_no_cluster(spark):
 )
 def test_what_no_session_could_begin_with_is_known_before(options, named):
     assert named in str(obstacle(SparkOptions(**options)))
+
+
+def test_a_spark_that_the_user_has_described_is_not_called_absent(monkeypatch):
+    monkeypatch.setattr(session, "obstacle", lambda _options: "no Java")
+    assert absence(SparkOptions()) == "no Java"
+    assert absence(SparkOptions(java_home="/nowhere")) is None
 
 
 def test_archives_may_lie_elsewhere():

@@ -154,6 +154,39 @@ def test_an_equal_record_with_another_time_is_not_taken_for_the_last_consumed_on
     assert settled("aN" + "x" * 97 + "b", "aNb", far, policy) == far
 
 
+@pytest.mark.parametrize("policy", OnNewRecords)
+@pytest.mark.parametrize(
+    ("new", "old", "entry"),
+    [
+        ("abN", "yN", exact(2, 1)),  # of what the group has consumed, nothing is at the old cluster
+        ("N", "yN", exact(0, 1)),
+        ("abaN", "abayaN", exact(3, 5)),  # the last a is none that was copied, as there are three of them
+    ],
+)
+def test_a_record_that_only_the_old_cluster_has_is_not_skipped_for_a_later_one(policy, new, old, entry):
+    found = settled(new, old, entry, policy)
+    assert (found.verdict, found.reason, found.lossless) == (Verdict.BLOCKED, Reason.NEW_RECORDS, None)
+    assert "nobody knows whether the group has consumed it" in found.detail
+
+
+def test_equal_records_at_both_are_in_no_doubt():
+    assert settled("aaaN", "aaaN", exact(3, 3)) == exact(3, 3)
+
+
+def test_times_tell_nothing_where_the_new_cluster_stamps_records():
+    def returns(match_on):
+        source = Logs(NEW, "ab", times=str.swapcase, log_append_time=True, match_on=match_on)
+        return with_new_records({1: exact(1, 1)}, source, Logs(OLD, "ab"), OnNewRecords.LEAVE, 100, 0, print)
+
+    assert "LogAppendTime" in returns(EVERYTHING)[1].detail and "match_on" in returns(EVERYTHING)[1].detail
+    assert returns(MatchOn(("key", "value"))) == {}
+
+
+def test_what_may_have_been_consumed_from_the_offset_on_counts_as_repeated():
+    found = settled("abcabNOP", "abcab", lagging(7, 1, 2), OnNewRecords.LEAVE)
+    assert (found.offset, found.repeats) == (1, 2 + 4)
+
+
 def test_other_entries_are_left_alone():
     requested = dataclasses.replace(exact(1, 1), verdict=Verdict.REQUESTED, evidence=Evidence())
     blocked = dataclasses.replace(lagging(1, None, 1), reason=Reason.TOPIC_MISSING)

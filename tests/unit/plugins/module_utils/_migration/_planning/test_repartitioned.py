@@ -20,6 +20,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.group_
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import repartitioned as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.repartitioned import TopicOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Matching, MatchOn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Copied, PlanEntry, SourcePosition
@@ -158,6 +160,20 @@ def test_every_partition_there_gets_an_entry_with_every_position(spark):
         "1 of 3 source partitions have no commit: all of them counts as unconsumed (on_uncommitted: ignore)"
     }
     assert {(each.leader_epoch, each.evidence.matched_by) for each in found} == {(None, ("key", "value", "timestamp"))}
+
+
+def test_topics_that_only_spark_could_count_block_no_others(spark, monkeypatch):
+    def counting(_spark, its, *more):
+        if "eu" in its.topics:
+            raise InvalidInput("Spark cannot be used", kind=FailureKind.REQUIREMENT_MISSING)
+        return spark.counting(_spark, its, *more)
+
+    monkeypatch.setattr(use_case, "counting", counting)
+    found = entries(spark, draft(EU[0], 20), draft(US[0], 30, "h"))
+    told = {each.group: (each.verdict, each.reason, each.offset) for each in found}
+    assert told["g"] == ("blocked", "search_budget_spent", None)
+    assert told["h"] != told["g"]
+    assert "Spark cannot be used" in found[0].detail
 
 
 def test_one_reading_serves_all_groups_of_the_same_topics(spark):

@@ -236,6 +236,27 @@ def test_what_several_groups_share_is_read_once() -> None:
     assert set(clusters.reads.values()) == {1}
 
 
+def test_without_spark_as_much_is_read_at_a_time_as_this_process_can_and_the_rest_is_named() -> None:
+    clusters = world(names(range(3000), lambda at: at), names(range(3000), lambda at: at))
+    claims = [(at, at, 0) for at in (40, 1500, 2950)]
+    near = clusters.findings(*claims, limit=20)
+    with (
+        mock.patch.object(comparison, "absence", lambda _options: "no Spark"),
+        mock.patch.object(comparison, "FEW", 200),
+    ):
+        # More than that, all claims together; each of them is less.
+        assert clusters.findings(*claims, limit=20) == near
+        clusters.reads.clear()
+        found = clusters.findings(*claims, (1500, 1501, 0))
+    assert len(clusters.reads) < 2 * 200 * len(claims)
+    *right, wrong = found
+    assert [(each.complete, each.problems) for each in right] == [(False, ())] * 3
+    assert all(each.compared for each in right)
+    for each in found:
+        assert [(note.kind, "of both logs not read" in note.text) for note in each.notes] == [("not_counted", True)]
+    assert wrong.skipped == 1
+
+
 def test_an_offset_after_the_end_is_wrong() -> None:
     (found,) = world("", "").findings((0, 3, 0))
     assert found.problems == (("beyond_end", "offset 3 of orders-0 is after the destination's end 0"),)

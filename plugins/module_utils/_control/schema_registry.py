@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Which ids of schemas a schema registry knows, and which ids records carry.
+
+https://docs.confluent.io/platform/current/schema-registry/fundamentals/serdes-develop/index.html#wire-format, and the
+interface that Confluent's registry, Karapace and Apicurio (below /apis/ccompat/v7) share.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import time
+import typing as t
+import urllib.parse
+
+from .._http.http_json import Endpoint, HttpAnswer, ask, ask_patiently
+from .._model.addresses import check_url
+from .._model.errors import BrokerError, InvalidInput, MigrationError, NotAuthorized
+from .._model.option_names import option_name
+
+_SECONDS = 10.0  # for an answer
+_PATIENCE = 5.0  # seconds, for a registry that elects a leader
+_LIMIT = 1 << 24  # bytes of an answer: a schema
+_NO_SUCH_ID = 40403  # the registry's error_code
+_MAGIC, _HEAD = b"\0", 5  # a byte, and four of the id
+
+
+@dataclasses.dataclass(frozen=True, slots=True, repr=False)
+class SchemaRegistry:
+    """Where a registry is, and who asks. Neither str() nor repr() tells the password.
+
+    Raises InvalidInput for a url that is none, or that holds user information.
+    """
+
+    url: str
+    username: str | None = None
+    password: str | None = None
+    ca_path: str | None = None
+    validate_certs: bool = True
+
+    def __post_init__(self) -> None:
+        check_url(self.url, "url", "the schema registry", "username and password")
+
+    def __str__(self) -> str:
+        return f"schema registry at {urllib.parse.urlsplit(self.url).netloc}"
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
+
+class KnownIds(t.NamedTuple):
+    """unknown: the ids that the registry does not have. not_asked: those for which there was no time."""
+
+    unknown: frozenset[int]
+    not_asked: frozenset[int] = frozenset()
+
+
+def known_ids(registry: SchemaRegistry, ids: t.Collection[int], seconds: float) -> KnownIds:
+    """Ask for each id, for so many seconds at most.
+
+    Raises ConnectionFailed, NotAuthorized, BrokerError or InvalidInput at the first answer that is none of a registry.
+    """
+    unknown = set()
+    end = time.monotonic() + seconds
+    left = sorted(ids)
+    while left and time.monotonic() < end:
+        if not _is_known(registry, left[0]):
+            unknown.add(left[0])
+        left.pop(0)
+    return KnownIds(frozenset(unknown), frozenset(left))
+
+
+def schema_id(content: bytes | None) -> int | None:
+    """The id of a schema at the begin of a key or value; None where there is none."""
+    if content is None or len(content) <= _HEAD or content[:1] != _MAGIC:
+        return None
+    its = int.from_bytes(content[1:_HEAD], signed=True)
+    return its if its > 0 else None
+
+
+def schema_ids(contents: t.Iterable[bytes | None]) -> frozenset[int]:
+    """The ids in keys, or in values, of one topic. Binary data may begin like an id: none unless all of them do."""
+    found = [schema_id(content) for content in contents if content is not None]
+    return frozenset(its for its in found if its is not None) if all(found) else frozenset()
+
+
+def _is_known(registry: SchemaRegistry, number: int) -> bool:
+    login = None if registry.username is None else (registry.username, registry.password or "")
+    endpoint = Endpoint(str(registry), login, registry.ca_path, registry.validate_certs, _SECONDS, _LIMIT)
+    url = f"{registry.url.rstrip('/')}/schemas/ids/{number}"
+    answer = ask_patiently(functools.partial(ask, endpoint, "GET", url), _PATIENCE)
+    try:
+        found = answer.json()
+    except ValueError as exc:
+        raise _refused(registry, answer, endpoint.hidden(str(exc))) from exc
+    told = found if isinstance(found, dict) else {}
+    if answer.is_success and isinstance(told.get("schema"), str):
+        return True
+    if answer.status == 404 and told.get("error_code") == _NO_SUCH_ID:
+        return False
+    raise _refused(registry, answer, endpoint.hidden(str(told.get("message") or "its answer is not one of a registry")))
+
+
+def _refused(registry: SchemaRegistry, answer: HttpAnswer, why: str) -> MigrationError:
+    why = f"{answer.status} {why}"
+    option = option_name("schema_registry")
+    if answer.status in (401, 403):
+        remedy = f"correct username and password of {option}"
+        return NotAuthorized("the schema registry denies it", cluster=str(registry), why=why, remedy=remedy)
+    if answer.may_pass:
+        remedy = "see its log, and assess again"
+        return BrokerError("the schema registry cannot answer", cluster=str(registry), why=why, remedy=remedy)
+    remedy = f"correct the url of {option}"
+    return InvalidInput("this is not a schema registry", cluster=str(registry), why=why, remedy=remedy)

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Use case: what a cluster has, who reads it, and what would hurt if its groups were migrated."""
+
+from __future__ import annotations
+
+import collections
+import time
+import typing as t
+
+from .._control import groups as control
+from .._control import positions
+from .._control.acl_requests import missing_cluster_acls
+from .._control.schema_registry import SchemaRegistry, known_ids
+from .._control.topics import cluster_id
+from .._model.assessment import Assessment, Row
+from .._model.connection import Connection
+from .._model.documents import utc_text
+from .._model.errors import MigrationError
+from .._model.group_overview import GroupOverview
+from .._model.known_names import TOPICS, is_streams_topic, known
+from .._model.moves import moves, moves_text
+from .._model.progress import counted, first_of
+from .._model.records import TopicPartition
+from .._model.risks import Risk, RiskKind
+from .group_risks import ClusterView, assessed_group, group_risks
+from .list_groups import GroupOverviews
+from .source_topics import NAMED, ClusterTopics, next_times, read_topics, sampled_schema_ids
+
+_REGISTRY_SECONDS = 60.0
+
+
+class AssessOptions(t.NamedTuple):
+    """abandoned_after: days. watch: seconds between two readings of what groups have committed.
+
+    records: whether records are read, for the times of next records and for ids of schemas. every: whether all groups are
+    selected, so that topics are known that none of them reads.
+    """
+
+    abandoned_after: float
+    watch: float
+    records: bool
+    registry: SchemaRegistry | None
+    every: bool
+
+
+def assess_groups(
+    connection: Connection, listed: GroupOverviews, options: AssessOptions, now: t.Callable[[], float] = time.time
+) -> Assessment:
+    """The groups and topics of a cluster with their risks. listed: its groups, as they were just read.
+
+    Raises ConnectionFailed where the cluster does not answer; what the login may not see becomes a risk.
+    """
+    begun, clock, groups = time.monotonic(), now(), listed.groups
+    seen = read_topics(connection, options.records)
+    names = frozenset(group.reading.group for group in groups)
+    view = ClusterView(seen, int(clock * 1000), options.abandoned_after, names)
+    try:
+        view.times = positions.lookup_all_times(connection, view.wanted_times(groups), set())
+    except MigrationError as exc:
+        seen.risks.append(Risk(RiskKind.NOT_VISIBLE, f"Times could not be looked up in logs: {exc}"))
+    ids: dict[str, list[int]] = {}
+    if options.records:
+        view.stamps = next_times(connection, seen, _next_offsets(groups))
+        ids = sampled_schema_ids(connection, seen)
+    readers = _readers(connection, groups)
+    risks = [*_hidden(connection, listed, seen), *_moving(connection, groups, begun, options.watch)]
+    risks += [risk for group in groups for risk in group_risks(group, view)]
+    if options.every:
+        risks += _unread(seen, readers, groups)
+    risks += _schema_risks(ids, options.registry)
+    head = {
+        "source_id": cluster_id(connection),
+        "read": utc_text(clock),
+        "abandoned_after": options.abandoned_after,
+        "groups_denied": len(listed.denied),
+        "groups_left_out": len(listed.left_out),
+    }
+    rows = tuple(assessed_group(group, view) for group in groups)
+    return Assessment(head, rows, tuple(_topic_rows(seen, readers, ids)), (*risks, *seen.risks))
+
+
+def _next_offsets(groups: t.Iterable[GroupOverview]) -> dict[TopicPartition, dict[int, int]]:
+    """The offsets from which groups have not consumed, with their lag, by partition."""
+    wanted: dict[TopicPartition, dict[int, int]] = {}
+    for group in groups:
+        for where, offset in group.next_offsets.items():
+            wanted.setdefault(where, {})[offset] = group.partition_lag(where) or 0
+    return wanted
+
+
+def _moving(connection: Connection, groups: t.Sequence[GroupOverview], begun: float, watch: float) -> t.Iterator[Risk]:
+    """Groups without members whose committed offsets change within `watch` seconds."""
+    quiet = {
+        group.reading.group: group.reading
+        for group in groups
+        if group.reading.offsets and not group.reading.has_members
+    }
+    if not quiet or watch <= 0:
+        return
+    time.sleep(max(0.0, begun + watch - time.monotonic()))
+    later = control.read_groups(connection, list(quiet), stable=False, skip_denied=True)
+    for name, before in quiet.items():
+        after = later.get(name)
+        if after is None or not after.exists or after.has_members:  # deleted, or somebody has joined
+            continue
+        moved = moves(*({where: its.offset for where, its in reading.offsets.items()} for reading in (before, after)))
+        if moved:
+            yield Risk(RiskKind.ASSIGNED_CONSUMERS, f"Within {watch:g} s moved {moves_text(moved)}.", name)
+
+
+def _readers(connection: Connection, groups: t.Iterable[GroupOverview]) -> dict[str, set[str]]:
+    """The groups that have committed offsets on each topic, or whose members are subscribed to it."""
+    readers: dict[str, set[str]] = collections.defaultdict(set)
+    without = []
+    for group in groups:
+        for topic in group.topics:
+            readers[topic].add(group.reading.group)
+        if group.reading.has_members and not group.reading.offsets and group.reading.keeps_offsets:
+            without.append(group.reading.group)
+    for name, topics in control.subscriptions(connection, without).items():
+        for topic in topics or ():
+            readers[topic].add(name)
+    return readers
+
+
+def _topic_rows(
+    seen: ClusterTopics, readers: t.Mapping[str, t.Collection[str]], ids: t.Mapping[str, list[int]]
+) -> t.Iterator[Row]:
+    for topic, count in seen.partitions.items():
+        its, settings = known(topic, TOPICS), seen.settings.get(topic)
+        policy = None
+        if settings is not None:
+            policy = "compact" if settings.compacted else "delete"
+        yield {
+            "topic": topic,
+            "what": its and its.whose,
+            "partitions": count,
+            "offsets": seen.offsets(topic),
+            "retention_ms": settings and settings.retention_ms,
+            "cleanup_policy": policy,
+            "groups": sorted(readers.get(topic, ())),
+            "schema_ids": ids.get(topic, []),
+        }
+
+
+def _unread(seen: ClusterTopics, readers: t.Container[str], groups: t.Iterable[GroupOverview]) -> t.Iterator[Risk]:
+    """Topics of applications that nobody reads. Those that Kafka Streams or another tool makes are their own matter."""
+    streams = [group.reading.group for group in groups if group.is_streams]
+    for topic in seen.partitions:
+        if topic in readers or known(topic, TOPICS) or any(is_streams_topic(topic, name) for name in streams):
+            continue
+        yield Risk(RiskKind.TOPIC_UNREAD, f"{counted(seen.offsets(topic), 'offset')} are in its logs.", None, topic)
+
+
+def _schema_risks(ids: t.Mapping[str, list[int]], registry: SchemaRegistry | None) -> t.Iterator[Risk]:
+    """What the destination's registry does not know; without a usable one, the ids that are needed."""
+    every = {number for its in ids.values() for number in its}
+    if not every:
+        return
+    unanswered = every
+    if registry is not None:
+        try:
+            found = known_ids(registry, every, _REGISTRY_SECONDS)
+            unanswered = set(found.not_asked)
+            for topic, its in ids.items():
+                lacking = [number for number in its if number in found.unknown]
+                if lacking:
+                    detail = f"{registry} does not know {_ids_text(lacking)}."
+                    yield Risk(RiskKind.SCHEMA_ID_UNKNOWN, detail, None, topic)
+            if unanswered:
+                detail = (
+                    f"It answered within {_REGISTRY_SECONDS:g} s for {len(every - unanswered)} of {len(every)} ids."
+                )
+                yield Risk(RiskKind.SCHEMA_REGISTRY_UNUSABLE, detail)
+        except MigrationError as exc:
+            yield Risk(RiskKind.SCHEMA_REGISTRY_UNUSABLE, f"{exc}")
+    for topic, its in ids.items():
+        open_ids = [number for number in its if number in unanswered]
+        if open_ids:
+            yield Risk(RiskKind.SCHEMA_IDS, f"Its last records carry {_ids_text(open_ids)}.", None, topic)
+
+
+def _ids_text(ids: t.Sequence[int]) -> str:
+    return f"{'id' if len(ids) == 1 else 'ids'} {first_of([str(number) for number in ids], NAMED)}"
+
+
+def _hidden(connection: Connection, listed: GroupOverviews, seen: ClusterTopics) -> t.Iterator[Risk]:
+    """How much of the cluster the login sees: brokers leave out in silence what it may not describe."""
+    if listed.denied:
+        names = first_of(listed.denied, NAMED)
+        detail = f"{counted(len(listed.denied), 'group')} may not be described: grant ACL GROUP DESCRIBE on {names}."
+        yield Risk(RiskKind.NOT_VISIBLE, detail)
+    if missing_cluster_acls(connection, "DESCRIBE"):
+        detail = (
+            f"The login sees {counted(len(listed.groups), 'group')} and {counted(len(seen.partitions), 'topic')}. It lacks ACL "
+            "CLUSTER DESCRIBE, without which brokers do not say whether there are more groups."
+        )
+        yield Risk(RiskKind.NOT_VISIBLE, detail)

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What the topics of the destination mean for groups that are to come, as risks; the pre-migration checks say the rest."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._control import permissions
+from .._control.topics import TopicDescription, describe_topics
+from .._model.assessment import Assessment
+from .._model.connection import Connection
+from .._model.errors import MigrationError, NotAuthorized
+from .._model.mapping import Mapping
+from .._model.progress import counted, first_of
+from .._model.risks import Risk, RiskKind
+from .drafts import Draft
+from .setting_differences import SettingKind, setting_differences
+
+_NAMED = 5  # groups or topics that a sentence names
+_DENIED = "TOPIC_AUTHORIZATION_FAILED"
+_KINDS = {
+    SettingKind.COMPACTION: RiskKind.CLEANUP_POLICY_DIFFERS,
+    SettingKind.MESSAGE_SIZE: RiskKind.MESSAGE_LIMIT_SMALLER,
+}
+
+
+def assess_destination(
+    source: Connection,
+    destination: Connection,
+    drafts: t.Sequence[Draft],
+    mapping: Mapping,
+    problems: t.Iterable[MigrationError],
+    cluster_ids: t.Mapping[str, str],
+) -> Assessment:
+    """The part of an assessment that is about the destination.
+
+    drafts, problems and cluster_ids: what the pre-migration checks have found. Without drafts, the problems say why.
+    """
+    risks = _obstacles(problems)
+    head = {"destination_id": cluster_ids.get("destination")}
+    if not drafts or "destination" not in cluster_ids:
+        return Assessment(head, risks=tuple(risks))
+    readers: dict[tuple[str, str], set[str]] = {}
+    for draft in drafts:
+        readers.setdefault((draft.source_partition.topic, draft.partition.topic), set()).add(draft.source_group)
+    own = describe_topics(source, {topic for topic, _copy in readers})
+    copies = describe_topics(destination, {copy for _topic, copy in readers})
+    hidden = sorted(name for name, each in copies.items() if each.error == _DENIED)
+    if hidden:
+        names = first_of(hidden, _NAMED)
+        detail = (
+            f"{counted(len(hidden), 'topic')} may be hidden at the destination: grant ACL TOPIC DESCRIBE on {names}."
+        )
+        risks.append(Risk(RiskKind.NOT_VISIBLE, detail))
+    comparable = set()
+    for (topic, copy), groups in sorted(readers.items()):
+        if copy in hidden or own[topic].error is not None:
+            continue
+        risk = _topic_risk(topic, copy, own, copies, groups, mapping)
+        if risk is not None:
+            risks.append(risk)
+        if copies[copy].error is None:
+            comparable.add((topic, copy))
+    return Assessment(head, risks=(*risks, *_setting_risks(source, destination, drafts, own, copies, comparable)))
+
+
+def _obstacles(problems: t.Iterable[MigrationError]) -> list[Risk]:
+    """A risk for each problem, but one for all groups or topics on which an ACL is missing."""
+    risks: list[Risk] = []
+    lacking: dict[str, list[str]] = {}
+    for problem in problems:
+        acl, _on, name = problem.what.partition(" on ")
+        if isinstance(problem, NotAuthorized) and name:
+            lacking.setdefault(f"{problem.cluster}: {acl}", []).append(name)
+        else:
+            risks.append(Risk(RiskKind.OBSTACLE, f"{problem}", problem.group, problem.topic, problem.partition))
+    risks += [
+        Risk(RiskKind.ACL_MISSING, f"{acl} on {first_of(sorted(names), _NAMED)}.") for acl, names in lacking.items()
+    ]
+    return risks
+
+
+def _topic_risk(
+    topic: str,
+    copy: str,
+    own: t.Mapping[str, TopicDescription],
+    copies: t.Mapping[str, TopicDescription],
+    groups: t.Collection[str],
+    mapping: Mapping,
+) -> Risk | None:
+    """That the destination lacks the topic, or has it with other partitions."""
+    named = "" if topic == copy else f"It is called {copy} there. "
+    readers = f"{counted(len(groups), 'group')} read it: {first_of(sorted(groups), _NAMED)}."
+    if copies[copy].error is not None:
+        return Risk(RiskKind.TOPIC_MISSING, f"{named}{readers}", None, topic)
+    counts = own[topic].partitions, copies[copy].partitions
+    if counts[0] == counts[1] or mapping.is_repartitioned(topic):
+        return None
+    detail = f"{named}{counts[0]} partitions at the source, {counts[1]} at the destination. {readers}"
+    return Risk(RiskKind.PARTITIONS_DIFFER, detail, None, topic)
+
+
+def _setting_risks(
+    source: Connection,
+    destination: Connection,
+    drafts: t.Iterable[Draft],
+    own: t.Mapping[str, TopicDescription],
+    copies: t.Mapping[str, TopicDescription],
+    comparable: t.Collection[tuple[str, str]],
+) -> list[Risk]:
+    """Settings that differ, of the topics that exist on both clusters and whose settings the login may read."""
+    begin = "TOPIC DESCRIBE_CONFIGS on "
+    missing = (
+        permissions.missing_acls(source, reads_topics={topic for topic, _copy in comparable}),
+        permissions.missing_acls(destination, reads_topics={copy for _topic, copy in comparable}),
+    )
+    unset = [{each.removeprefix(begin) for each in acls if each.startswith(begin)} for acls in missing]
+    its = [
+        draft
+        for draft in drafts
+        if (draft.source_partition.topic, draft.partition.topic) in comparable
+        if draft.source_partition.topic not in unset[0] and draft.partition.topic not in unset[1]
+    ]
+    found = setting_differences(
+        source,
+        destination,
+        its,
+        {name: each.partitions for name, each in own.items() if each.error is None},
+        {name: each.partitions for name, each in copies.items() if each.error is None},
+    )
+    risks = [Risk(_KINDS.get(each.kind, RiskKind.SETTING_DIFFERS), each.message, None, each.topic) for each in found]
+    if unset[1]:
+        names = first_of(sorted(unset[1]), _NAMED)
+        count = counted(len(unset[1]), "topic")
+        detail = f"Settings of {count} are hidden at the destination: grant ACL TOPIC DESCRIBE_CONFIGS on {names}."
+        risks.append(Risk(RiskKind.NOT_VISIBLE, detail))
+    return risks

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What is to be said of one group that is assessed, from what was read of it and of its topics. Pure."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import typing as t
+
+from .._model.assessment import Row
+from .._model.documents import utc_text
+from .._model.group_overview import GroupOverview
+from .._model.known_names import is_streams_topic
+from .._model.progress import counted, first_of
+from .._model.records import TopicPartition
+from .._model.risks import Risk, RiskKind
+from .source_topics import NAMED, ClusterTopics
+
+_DAY = 86_400_000  # milliseconds
+_APPLICATIONS = ("application", "streams", "sink")
+Times = t.Mapping[tuple[TopicPartition, int], "int | None"]
+
+
+@dataclasses.dataclass(slots=True)
+class ClusterView:
+    """What was read of a cluster besides its groups. now: milliseconds since the epoch; abandoned_after: days.
+
+    group_names: of all groups. times: the first offset in the log from each time of wanted_times() on. stamps: the timestamp of
+    the first record from an offset on.
+    """
+
+    topics: ClusterTopics
+    now: int
+    abandoned_after: float
+    group_names: frozenset[str]
+    times: Times = dataclasses.field(default_factory=dict)
+    stamps: t.Mapping[tuple[TopicPartition, int], int] = dataclasses.field(default_factory=dict)
+
+    def wanted_times(self, groups: t.Iterable[GroupOverview]) -> set[tuple[TopicPartition, int]]:
+        """The times that matter in logs of which groups have not consumed all."""
+        wanted = {
+            (where, when)
+            for group in groups
+            for where in group.next_offsets
+            for when in (self.deleted_before(where.topic), self.old_before)
+        }
+        return {(where, when) for where, when in wanted if when is not None and when > 0}
+
+    def deleted_before(self, topic: str) -> int | None:
+        """The time before which records of the topic are about to be deleted; None if none are."""
+        settings = self.topics.settings.get(topic)
+        if settings is None or settings.retention_ms is None:
+            return None
+        return self.now - settings.retention_ms + min(_DAY, settings.retention_ms // 2)
+
+    @property
+    def old_before(self) -> int:
+        """The time before which the next record of a group makes it look abandoned."""
+        return int(self.now - self.abandoned_after * _DAY)
+
+    def older(self, group: GroupOverview, where: TopicPartition, when: int | None) -> int:
+        """How many unconsumed offsets of a partition are before the first record from this time on; 0 if nobody knows."""
+        if when is None or (where, when) not in self.times:
+            return 0
+        first = self.times[where, when]
+        return max(0, (group.logs[where][1] if first is None else first) - group.next_offsets[where])
+
+    def uncommitted(self, group: GroupOverview) -> dict[str, list[int]]:
+        """The number of offsets in each partition without a commit, by topic, of topics that the group has commits on."""
+        bounds = self.topics.bounds
+        found: dict[str, list[int]] = {}
+        for topic in group.topics:
+            for number in range(self.topics.partitions.get(topic, 0)):
+                where = TopicPartition(topic, number)
+                if where not in group.reading.offsets and where not in group.reading.open and where in bounds:
+                    found.setdefault(topic, []).append(bounds[where].high_watermark - bounds[where].log_start)
+        return found
+
+
+def assessed_group(group: GroupOverview, view: ClusterView) -> Row:
+    """The group as the assessment file has it."""
+    stamps = [view.stamps[place] for place in group.next_offsets.items() if place in view.stamps]
+    uncommitted = view.uncommitted(group)
+    return {
+        **group.row(),
+        "use": group.use,
+        "next_record": utc_text(min(stamps) / 1000) if stamps else None,
+        "expired": sum(group.expired.values()),
+        "uncommitted": sum(len(lengths) for lengths in uncommitted.values()),
+        "latest_skips": sum(sum(lengths) for lengths in uncommitted.values()),
+    }
+
+
+def group_risks(group: GroupOverview, view: ClusterView) -> t.Iterator[Risk]:
+    """What stands in the way of one group, or had better be known of it."""
+    name = group.reading.group
+    match group.use:
+        case "share":
+            yield Risk(RiskKind.SHARE_GROUP, f"Its state is {group.reading.state or 'not known'}.", name)
+        case "streams":
+            own = [topic for topic in view.topics.partitions if is_streams_topic(topic, name)]
+            told = first_of(own, NAMED) or "none that the login sees"
+            yield Risk(RiskKind.STREAMS_STATE, f"Its changelog and repartition topics: {told}.", name)
+        case "sink":
+            yield Risk(RiskKind.SINK_POSITIONS, _sink_text(name, view.group_names), name)
+        case "tool" | "connect workers" | "other":
+            what = group.reading.without_offsets or f"is called like {group.what}"
+            yield Risk(RiskKind.TOOL_GROUP, f"It {what}.", name)
+    if group.use not in _APPLICATIONS:
+        return
+    for where, (_start, end) in sorted(group.logs.items()):
+        offset = group.reading.offsets[where].offset
+        if offset > end:
+            yield Risk(RiskKind.AFTER_LOG_END, f"It has committed {offset}, and the log ends at {end}.", name, *where)
+    abandoned = _abandoned(group, view)
+    if abandoned:
+        yield Risk(RiskKind.GROUP_ABANDONED, abandoned, name)
+    yield from _lost_records(group, view)
+    for topic, lengths in view.uncommitted(group).items():
+        if sum(lengths):
+            detail = (
+                f"It has no committed offset on {counted(len(lengths), 'partition')}, with {counted(sum(lengths), 'offset')} "
+                "that auto.offset.reset=latest would skip."
+            )
+            yield Risk(RiskKind.PARTITIONS_UNCOMMITTED, detail, name, topic)
+
+
+def _lost_records(group: GroupOverview, view: ClusterView) -> t.Iterator[Risk]:
+    """What retention has taken from the group, and what it is about to take."""
+    expired: collections.Counter[str] = collections.Counter()
+    for where, count in group.expired.items():
+        expired[where.topic] += count
+    for topic, count in sorted(expired.items()):
+        yield Risk(
+            RiskKind.RECORDS_EXPIRED, f"{counted(count, 'unconsumed offset')} expired.", group.reading.group, topic
+        )
+    doomed: collections.Counter[str] = collections.Counter()
+    for where in group.next_offsets:
+        doomed[where.topic] += view.older(group, where, view.deleted_before(where.topic))
+    for topic, count in sorted(doomed.items()):
+        if count:
+            retention = view.topics.settings[topic].retention_ms
+            detail = f"{counted(count, 'unconsumed offset')} will be deleted soon: retention.ms is {retention}."
+            yield Risk(RiskKind.RETENTION_STRIKES, detail, group.reading.group, topic)
+
+
+def _abandoned(group: GroupOverview, view: ClusterView) -> str | None:
+    """Why nobody seems to use the group, in a sentence, or None."""
+    reading = group.reading
+    if reading.has_members or reading.open or group.members:
+        return None
+    if not reading.offsets:
+        return "It has no members, and no committed offsets on topics that the login sees."
+    if not group.logs:
+        return "It has no members, and all topics that it has committed are deleted."
+    lagging = group.next_offsets
+    if not lagging or not all(view.older(group, where, view.old_before) for where in lagging):
+        return None
+    waited = f"its next record has waited for {view.abandoned_after:g} days or more"
+    return f"It has no members, and {waited}, on every partition where it lags ({counted(len(lagging), 'partition')})."
+
+
+def _sink_text(name: str, names: t.Container[str]) -> str:
+    """What a sink may be, as far as names tell: Iceberg's has a group of its own for its control topic."""
+    if name.startswith("cg-control-"):
+        return "It is called like the control group of an Iceberg sink."
+    control_group = f"cg-control-{name.removeprefix('connect-')}"
+    if control_group in names:
+        return f"Its control group {control_group} shows that it is an Iceberg sink."
+    if name.startswith("connect-"):
+        return f"It is called like the group of the sink connector {name.removeprefix('connect-')}."
+    return "It is called like the group of a query or job that keeps positions in its checkpoint."

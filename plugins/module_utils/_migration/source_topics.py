@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What a login sees of all topics of a cluster, and a few records of them; what it may not see fails nothing."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from .._control import permissions, topics
+from .._control.positions import Bounds, bounds_as_far_as_known
+from .._control.schema_registry import schema_ids
+from .._control.topics import TopicSettings
+from .._model.connection import Connection
+from .._model.errors import MigrationError
+from .._model.known_names import TOPICS, known
+from .._model.progress import counted, first_of
+from .._model.records import NO_TIMESTAMP, TopicPartition
+from .._model.risks import Risk, RiskKind
+from .._records import range_reader, tables
+from .._records.scanning import Range
+
+NAMED = 5  # topics or groups that a sentence names
+_PATIENCE = 30.0  # seconds for partitions without leaders
+_SAMPLED_PARTITIONS = 3  # of each topic
+_SAMPLED_OFFSETS = 10  # before the end of each of them
+_AT_A_TIME = 500  # partitions that are assigned to a consumer
+_NEXT_OFFSETS = 10  # in which the next record is looked for: compaction and transactions leave offsets without one
+MOST_TIMES = 5000  # partitions of which the next record is read, those with the largest lag
+
+
+@dataclasses.dataclass(slots=True)
+class ClusterTopics:
+    """partitions: how many each topic has. bounds: of the partitions that have a leader. settings: as far as they are told.
+
+    unreadable: topics without ACL READ. risks: what is not visible.
+    """
+
+    partitions: dict[str, int]
+    bounds: dict[TopicPartition, Bounds]
+    settings: dict[str, TopicSettings]
+    unreadable: frozenset[str]
+    risks: list[Risk]
+
+    def offsets(self, topic: str) -> int:
+        """Offsets in the logs of a topic, from their starts to their ends."""
+        every = (TopicPartition(topic, number) for number in range(self.partitions[topic]))
+        return sum(
+            self.bounds[each].high_watermark - self.bounds[each].log_start for each in every if each in self.bounds
+        )
+
+
+def read_topics(connection: Connection, reads_records: bool) -> ClusterTopics:
+    """Look at all topics that the login may describe. reads_records: whether ACL READ is missed, too."""
+    described = topics.describe_topics(connection, topics.list_topics(connection))
+    partitions = {name: each.partitions for name, each in described.items() if each.error is None}
+    every = [TopicPartition(name, number) for name, count in partitions.items() for number in range(count)]
+    _cluster, bounds = bounds_as_far_as_known(connection, every, _PATIENCE) if every else ("", {})
+    missing = permissions.missing_acls(connection, reads_topics=partitions)
+    unset = _without("DESCRIBE_CONFIGS", missing)
+    unreadable = _without("READ", missing)
+    risks = []
+    if unset:
+        risks.append(_unseen(f"Settings of {_some(unset)} are hidden: grant ACL TOPIC DESCRIBE_CONFIGS."))
+    if unreadable and reads_records:
+        risks.append(_unseen(f"Records of {_some(unreadable)} are hidden: grant ACL TOPIC READ."))
+    if len(bounds) < len(every):
+        risks.append(
+            _unseen(
+                f"{counted(len(every) - len(bounds), 'partition')} had no leader, so that their logs are not known."
+            )
+        )
+    settings: dict[str, TopicSettings] = {}
+    try:
+        settings = topics.topic_settings(connection, partitions.keys() - unset)
+    except MigrationError as exc:
+        risks.append(_unseen(f"Settings of topics could not be read: {exc}"))
+    return ClusterTopics(partitions, bounds, settings, unreadable, risks)
+
+
+def next_times(
+    connection: Connection, seen: ClusterTopics, wanted: t.Mapping[TopicPartition, t.Mapping[int, int]]
+) -> dict[tuple[TopicPartition, int], int]:
+    """The timestamp (ms since the epoch) of the first record from each of these offsets on, where one follows closely.
+
+    wanted: offsets with the lag of their group, by partition. Of MOST_TIMES partitions at most.
+    """
+    readable = [each for each in wanted if each in seen.bounds and each.topic not in seen.unreadable]
+    readable.sort(key=lambda each: -max(wanted[each].values()))
+    spans = {
+        each: [(start, min(start + _NEXT_OFFSETS, seen.bounds[each].end)) for start in sorted(wanted[each])]
+        for each in readable[:MOST_TIMES]
+    }
+    if readable[MOST_TIMES:]:
+        seen.risks.append(
+            _unseen(f"The next record was read on the {MOST_TIMES} partitions with the largest lag only.")
+        )
+    try:
+        found = range_reader.read_ranges(connection, spans) if spans else {}
+    except MigrationError as exc:
+        seen.risks.append(_unseen(f"Next records could not be read: {exc}"))
+        return {}
+    return {
+        (where, read.start): read.records[0].timestamp
+        for where, reads in found.items()
+        for read in reads
+        if read.records and read.records[0].timestamp != NO_TIMESTAMP
+    }
+
+
+def sampled_schema_ids(connection: Connection, seen: ClusterTopics) -> dict[str, list[int]]:
+    """The ids of schemas in the last records of each topic that is no tool's, by topic; topics without any are left out."""
+    ranges = []
+    for topic, count in seen.partitions.items():
+        if topic in seen.unreadable or known(topic, TOPICS) is not None:
+            continue
+        every = [TopicPartition(topic, number) for number in range(count)]
+        full = [each for each in every if each in seen.bounds and seen.bounds[each].log_start < seen.bounds[each].end]
+        for each in full[:_SAMPLED_PARTITIONS]:
+            start, end, _high = seen.bounds[each]
+            ranges.append(Range(each, max(start, end - _SAMPLED_OFFSETS), end))
+    records = []
+    try:
+        for begin in range(0, len(ranges), _AT_A_TIME):
+            records += tables.read_records(connection, ranges[begin : begin + _AT_A_TIME], True, tables.SAMPLING)
+    except MigrationError as exc:
+        seen.risks.append(_unseen(f"Records could not be sampled for ids of schemas: {exc}"))
+    contents: dict[str, list[tables.StoredRecord]] = {}
+    for record in records:
+        contents.setdefault(record.partition.topic, []).append(record)
+    ids = {
+        topic: schema_ids(its.key for its in rows) | schema_ids(its.value for its in rows)
+        for topic, rows in contents.items()
+    }
+    return {topic: sorted(its) for topic, its in ids.items() if its}
+
+
+def _without(operation: str, missing: t.Iterable[str]) -> frozenset[str]:
+    """The topics for which this ACL is missing. missing: as missing_acls() says it."""
+    begin = f"TOPIC {operation} on "
+    return frozenset(each.removeprefix(begin) for each in missing if each.startswith(begin))
+
+
+def _some(names: t.Collection[str]) -> str:
+    return f"{counted(len(names), 'topic')} ({first_of(sorted(names), NAMED)})"
+
+
+def _unseen(detail: str) -> Risk:
+    return Risk(RiskKind.NOT_VISIBLE, detail)

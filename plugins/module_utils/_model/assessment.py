@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""The assessment file: groups, topics and risks of clusters, each module's part of it, and the whole as JSON and CSV. Pure."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import typing as t
+
+from . import documents
+from .group_overview import spreadsheet
+from .plan import PlanEntry
+from .progress import counted
+from .risks import Risk, RiskKind, Severity
+from .verdicts import Verdict
+
+KIND = "assessment"
+OTHER_USES = ("tool", "share", "connect workers", "other")  # of groups that share topics with others by design
+GROUP_COLUMNS = (
+    "group", "use", "what", "type", "state", "members", "topics", "partitions", "lag", "next_record", "expired", "uncommitted",
+    "latest_skips", "exact", "safe", "blocked", "shares", "risks", "movable", "why_not",
+)  # fmt: skip
+TOPIC_COLUMNS = (
+    "topic", "what", "partitions", "offsets", "retention_ms", "cleanup_policy", "groups", "schema_ids", "risks"
+)  # fmt: skip
+Row = documents.Json
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Assessment:
+    """head: facts of the clusters, by name. groups, topics: rows of the file. risks: in the order of Risk.order."""
+
+    head: Row
+    groups: tuple[Row, ...] = ()
+    topics: tuple[Row, ...] = ()
+    risks: tuple[Risk, ...] = ()
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many risks there are of each severity."""
+        found = collections.Counter(risk.severity for risk in self.risks)
+        return {severity.value: found[severity] for severity in Severity}
+
+
+def to_json(assessment: Assessment) -> str:
+    """The text of an assessment file: its groups, its topics, its risks, sorted."""
+    rows = [
+        *({"entry": "group", **row} for row in sorted(assessment.groups, key=lambda row: row["group"])),
+        *({"entry": "topic", **row} for row in sorted(assessment.topics, key=lambda row: row["topic"])),
+        *({"entry": "risk", **risk.row()} for risk in sorted(assessment.risks, key=lambda risk: risk.order)),
+    ]
+    return documents.dumps(KIND, assessment.head, rows)
+
+
+def from_json(text: str, path: str) -> Assessment:
+    """Read an assessment file or a part of one. Raises InvalidFile."""
+    head, entries = documents.loads(KIND, text, path)
+    rows = documents.parse_entries(KIND, path, entries, _read)
+    facts = {name: value for name, value in head.items() if name not in ("format", "version", "entries")}
+    groups, topics = (tuple(its for kind, its in rows if kind == wanted) for wanted in ("group", "topic"))
+    return Assessment(facts, groups, topics, tuple(its for _kind, its in rows if isinstance(its, Risk)))
+
+
+def _read(row: Row) -> tuple[str, t.Any]:
+    """A row of the file, with its kind; raises KeyError or ValueError for what is none."""
+    kind = row.pop("entry")
+    if kind == "risk":
+        return kind, Risk(RiskKind(row["kind"]), row["detail"], row["group"], row["topic"], row["partition"])
+    if kind not in ("group", "topic"):
+        raise ValueError(f"{kind!r} is no kind of entry")
+    documents.name_of(row[kind])
+    return kind, row
+
+
+def merged(parts: t.Iterable[Assessment], plan: t.Iterable[PlanEntry] = ()) -> Assessment:
+    """The parts of several modules as one, with what a plan says of each group."""
+    head: Row = {}
+    risks: set[Risk] = set()
+    groups: list[Row] = []
+    topics: list[Row] = []
+    for part in parts:
+        head |= part.head
+        groups += part.groups
+        topics += part.topics
+        risks |= set(part.risks)
+    verdicts, blocked = _planned(plan)
+    risks |= {
+        Risk(RiskKind.PLAN_BLOCKED, _blocked_text(count, blocked[group]), group)
+        for group, counts in verdicts.items()
+        if (count := counts[Verdict.BLOCKED])
+    }
+    sets = sharing(groups)
+    numbers = {group: number for number, names in enumerate(sets, 1) for group in names}
+    of_groups = collections.Counter(risk.group for risk in risks)
+    of_topics = collections.Counter(risk.topic for risk in risks if risk.group is None)
+    shown = (Verdict.EXACT, Verdict.SAFE, Verdict.BLOCKED)
+    groups = [
+        row
+        | {verdict.value: verdicts[row["group"]][verdict] if row["group"] in verdicts else None for verdict in shown}
+        | {"shares": numbers.get(row["group"]), "risks": of_groups[row["group"]]}
+        for row in groups
+    ]
+    topics = [row | {"risks": of_topics[row["topic"]]} for row in topics]
+    ordered = sorted(risks, key=lambda risk: risk.order)
+    return Assessment(head, tuple(groups), tuple(topics), tuple(ordered))
+
+
+def _planned(
+    plan: t.Iterable[PlanEntry],
+) -> tuple[dict[str, collections.Counter[Verdict]], dict[str, set[str]]]:
+    """How often each verdict was given to each group of the source, and the reasons of what is blocked."""
+    verdicts: dict[str, collections.Counter[Verdict]] = {}
+    reasons: dict[str, set[str]] = collections.defaultdict(set)
+    for entry in plan:
+        for group in {at.group for at in entry.source}:
+            verdicts.setdefault(group, collections.Counter())[entry.verdict] += 1
+            if entry.verdict is Verdict.BLOCKED and entry.reason is not None:
+                reasons[group].add(entry.reason.value)
+    return verdicts, reasons
+
+
+def _blocked_text(count: int, reasons: t.Iterable[str]) -> str:
+    return f"{counted(count, 'partition')} {'is' if count == 1 else 'are'} blocked ({', '.join(sorted(reasons))})."
+
+
+def sharing(groups: t.Iterable[Row]) -> list[list[str]]:
+    """Sets of two or more groups that are joined by topics, directly or by way of others; the largest first.
+
+    Groups of tools do not join others: a console that has read every topic would make one set of all.
+    """
+    first: dict[str, str] = {}  # topic: a group that consumes it
+    root: dict[str, str] = {}
+
+    def found(group: str) -> str:
+        while root[group] != group:
+            root[group] = root[root[group]]
+            group = root[group]
+        return group
+
+    for row in sorted(groups, key=lambda row: row["group"]):
+        if row["use"] in OTHER_USES:
+            continue
+        root[row["group"]] = row["group"]
+        for topic in row["topics"]:
+            root[found(row["group"])] = found(first.setdefault(topic, row["group"]))
+    sets: dict[str, list[str]] = collections.defaultdict(list)
+    for group in root:
+        sets[found(group)].append(group)
+    return sorted((sorted(names) for names in sets.values() if len(names) > 1), key=lambda names: (-len(names), names))
+
+
+def groups_csv(assessment: Assessment) -> str:
+    """A row for each group, those with most risks first."""
+    rows = sorted(assessment.groups, key=lambda row: (-row["risks"], row["group"]))
+    return spreadsheet(GROUP_COLUMNS, rows)
+
+
+def topics_csv(assessment: Assessment) -> str:
+    """A row for each topic, those with most risks first."""
+    rows = sorted(assessment.topics, key=lambda row: (-row["risks"], row["topic"]))
+    return spreadsheet(TOPIC_COLUMNS, rows)

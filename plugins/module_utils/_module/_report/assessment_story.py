@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What an assessment tells, for a page and for a ticket. Pure."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import typing as t
+
+from ..._model.assessment import OTHER_USES, Assessment, Row, sharing
+from ..._model.progress import counted
+from ..._model.risks import PAGE, RISKS, Risk, RiskKind, Severity
+
+_EXAMPLES = 20  # of each kind of risk
+_MOST_SETS = 20
+_MOST_GROUPS = 200  # a page takes more, and nobody reads more: groups.csv has all
+_MEANINGS = {
+    Severity.BLOCKER: "The groups cannot be migrated, or their consumers would fail, until something is done.",
+    Severity.WARNING: "The groups can be migrated, and may lose, repeat or miss something unless something is done.",
+    Severity.INFO: "Something to know, or to decide.",
+}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Section:
+    """A heading with sentences and a table. level: of the heading, 2 or 3. names: the columns that hold names."""
+
+    title: str
+    level: int = 2
+    sentences: tuple[str, ...] = ()
+    header: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    names: int = 1
+    rest: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class AssessmentStory:
+    """title and headline: of the whole. level: of the page's result. facts and figures: names and values."""
+
+    title: str
+    headline: str
+    level: str
+    facts: tuple[tuple[str, str], ...]
+    figures: tuple[tuple[str, str], ...]
+    sections: tuple[Section, ...]
+
+
+def assessment_story(assessment: Assessment) -> AssessmentStory:
+    """The story of a whole assessment."""
+    head, counts = assessment.head, assessment.counts
+    names = {side: head[side] or f"the {side}" for side in ("source", "destination")}
+    has_destination = "destination_id" in head
+    facts = [(side, f"{names[side]} (id {head[f'{side}_id']})") for side in names if f"{side}_id" in head]
+    facts.append(("read", head["read"]))
+    applications = [row for row in assessment.groups if row["use"] not in OTHER_USES]
+    figures = [
+        (len(assessment.groups), "groups"),
+        (len(applications), "groups of applications and sinks"),
+        (len(applications) - len(_concerned(applications, assessment.risks)), "of these without blockers and warnings"),
+        (len(assessment.topics), "topics"),
+        (sum(row["partitions"] for row in assessment.topics), "partitions"),
+        (sum(row["lag"] or 0 for row in applications), "offsets of lag"),
+        (counts["blocker"], "blockers"),
+        (counts["warning"], "warnings"),
+        (counts["info"], "to know"),
+    ]
+    sections = (
+        _decisions(assessment.risks),
+        _verdicts(assessment.groups),
+        _sets(assessment.groups),
+        *_risks(assessment.risks),
+        _groups(applications),
+    )
+    return AssessmentStory(
+        f"Assessment of {names['source']}" + (f" for {names['destination']}" if has_destination else ""),
+        headline(assessment),
+        "bad" if counts["blocker"] else "warning" if counts["warning"] else "good",
+        tuple(facts),
+        tuple((f"{number:,}", name) for number, name in figures),
+        tuple(section for section in sections if section is not None),
+    )
+
+
+def _concerned(groups: t.Iterable[Row], risks: t.Iterable[Risk]) -> set[str]:
+    """Those of these groups that a blocker or a warning is about, or about a topic of theirs."""
+    matter = [risk for risk in risks if risk.severity is not Severity.INFO]
+    names = {risk.group for risk in matter}
+    topics = {risk.topic for risk in matter if risk.group is None}
+    return {row["group"] for row in groups if row["group"] in names or topics.intersection(row["topics"])}
+
+
+def headline(assessment: Assessment) -> str:
+    """The assessment in one sentence."""
+    counts = assessment.counts
+    found = (
+        f"{counted(counts['blocker'], 'blocker')}, {counted(counts['warning'], 'warning')}, {counts['info']} to know"
+    )
+    return f"{counted(len(assessment.groups), 'group')} and {counted(len(assessment.topics), 'topic')}: {found}."
+
+
+def _by_kind(risks: t.Sequence[Risk]) -> t.Iterator[tuple[RiskKind, list[Risk]]]:
+    for kind, its in itertools.groupby(risks, key=lambda risk: risk.kind):
+        yield kind, list(its)
+
+
+def _risks(risks: t.Sequence[Risk]) -> t.Iterator[Section]:
+    by_kind = list(_by_kind(risks))
+    for severity in Severity:
+        kinds = [(kind, its) for kind, its in by_kind if RISKS[kind].severity is severity]
+        if not kinds:
+            continue
+        number = sum(len(its) for _kind, its in kinds)
+        yield Section(f"{severity.value.capitalize()}: {number:,}", sentences=(_MEANINGS[severity],))
+        for kind, its in kinds:
+            more = len(its) - _EXAMPLES
+            yield Section(
+                f"{kind.value}: {len(its):,}",
+                3,
+                (RISKS[kind].meaning, f"Remedy: {RISKS[kind].remedy} See {PAGE}#{kind.value}."),
+                ("Group or topic", "What is seen"),
+                tuple((risk.place or "-", risk.detail) for risk in its[:_EXAMPLES]),
+                rest=f"... and {more:,} more in assessment.json." if more > 0 else "",
+            )
+
+
+def _verdicts(groups: t.Iterable[Row]) -> Section | None:
+    planned = [row for row in groups if row["exact"] is not None]
+    if not planned:
+        return None
+    exact = [row for row in planned if not row["safe"] and not row["blocked"]]
+    blocked = [row for row in planned if row["blocked"]]
+    safe = len(planned) - len(exact) - len(blocked)
+    sentence = (
+        f"{counted(len(planned), 'group')} planned: {len(exact):,} with exact offsets only, {safe:,} with safe offsets, which "
+        f"may repeat records, and {len(blocked):,} with blocked partitions."
+    )
+    return Section("How exact it will be", sentences=(sentence,))
+
+
+def _decisions(risks: t.Sequence[Risk]) -> Section:
+    rows = []
+    for kind, its in _by_kind(risks):
+        groups, topics = {risk.group for risk in its} - {None}, {risk.topic for risk in its if not risk.group} - {None}
+        about = [counted(len(names), noun) for names, noun in ((groups, "group"), (topics, "topic")) if names]
+        rows.append((kind.value, RISKS[kind].severity.value, " and ".join(about) or "the clusters", RISKS[kind].remedy))
+    if not rows:
+        return Section("What to decide", sentences=("Nothing stands in the way that this assessment sees.",))
+    return Section("What to decide", header=("Kind", "Severity", "About", "What to do"), rows=tuple(rows))
+
+
+def _sets(groups: t.Iterable[Row]) -> Section:
+    sets = sharing(groups)
+    if not sets:
+        return Section("Groups that share topics", sentences=("No two groups consume the same topic.",))
+    sentence = (
+        "Move the groups of a set in one wave. Otherwise their topics must go on being replicated until the last of them has "
+        "moved."
+    )
+    more = len(sets) - _MOST_SETS
+    return Section(
+        "Groups that share topics",
+        sentences=(sentence,),
+        header=("Set", "Groups", "Names"),
+        rows=tuple(
+            (str(number), f"{len(names):,}", _list_text(names)) for number, names in enumerate(sets[:_MOST_SETS], 1)
+        ),
+        names=0,
+        rest=f"... and {more:,} more sets: see the column shares of groups.csv." if more > 0 else "",
+    )
+
+
+def _list_text(names: t.Sequence[str]) -> str:
+    shown = ", ".join(names[:_EXAMPLES])
+    return shown + (f" and {len(names) - _EXAMPLES:,} more" if names[_EXAMPLES:] else "")
+
+
+def _groups(groups: t.Sequence[Row]) -> Section:
+    rows = sorted(groups, key=lambda row: (-row["risks"], row["group"]))
+    more = len(rows) - _MOST_GROUPS
+    header = ("Group", "Use", "State", "Topics", "Partitions", "Lag", "Next record", "Risks", "Can be migrated now")
+    return Section(
+        "Groups of applications and sinks",
+        header=header,
+        rows=tuple(
+            (
+                row["group"],
+                row["use"],
+                row["state"],
+                f"{len(row['topics']):,}",
+                f"{row['partitions']:,}",
+                "-" if row["lag"] is None else f"{row['lag']:,}",
+                row["next_record"] or "-",
+                f"{row['risks']:,}",
+                "yes" if row["movable"] else f"no: {row['why_not']}",
+            )
+            for row in rows[:_MOST_GROUPS]
+        ),
+        rest=f"... and {more:,} more groups in groups.csv." if more > 0 else "",
+    )

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""The assessment of an estate: what modules find becomes parts, and the parts become files for people and programs."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import typing as t
+
+from .._control.schema_registry import SchemaRegistry
+from .._migration.assess_groups import AssessOptions, assess_groups
+from .._migration.list_groups import GroupOverviews
+from .._model import assessment, plan
+from .._model.assessment import Assessment
+from .._model.connection import Connection
+from .._model.errors import InvalidInput
+from .._model.option_names import option_name
+from .._model.risks import Risk, RiskKind
+from .._model.selection import Selection
+from . import files, options
+from ._report.assessment_pages import assessment_markdown, assessment_page
+from ._report.assessment_story import assessment_story, headline
+from .masking import Module
+
+_NAMES = ("assessment.json", "groups.csv", "topics.csv", "assessment.md", "assessment.html")
+
+
+def check_assessment(params: dict[str, t.Any]) -> None:
+    """Raise InvalidInput, before a cluster is asked, for options of an assessment that cannot be meant."""
+    options.check_not_negative(params, "watch_seconds")
+    options.check_positive(params, "abandoned_after")
+    registry(params)
+
+
+def registry(params: dict[str, t.Any]) -> SchemaRegistry | None:
+    """The registry that the option describes, None for none. Raises InvalidInput for a URL that is none."""
+    given = params["schema_registry"]
+    return given and SchemaRegistry(**given)
+
+
+def write_part(path: str, part: Assessment) -> None:
+    """Write what one module has found, for the step that writes the assessment."""
+    files.write_document(path, assessment.to_json(part), assessment.from_json)
+
+
+def group_part(
+    params: dict[str, t.Any], connection: Connection, listed: GroupOverviews, asked: Selection
+) -> Assessment:
+    """What kafka_group_info finds of a cluster."""
+    every = not asked.groups and asked.group_patterns == (".*",) and not listed.left_out
+    its = AssessOptions(
+        params["abandoned_after"],
+        params["watch_seconds"],
+        params["read_records"] or params["schema_registry"] is not None,
+        registry(params),
+        every,
+    )
+    return assess_groups(connection, listed, its)
+
+
+def write_assessment(module: Module) -> dict[str, t.Any]:
+    """-> the result of kafka_migration_run with state=assessed. Raises InvalidFile for a part that is missing or damaged."""
+    params = module.params
+    if not params["parts"]:
+        raise InvalidInput(
+            f"{option_name('parts')} is empty", remedy="name the files of kafka_group_info and kafka_migration_info"
+        )
+    parts = [assessment.from_json(files.read_required(path, "assessment", None), path) for path in params["parts"]]
+    unseen = [Risk(RiskKind.NOT_VISIBLE, text) for text in params["not_visible"]]
+    entries: tuple[plan.PlanEntry, ...] = ()
+    if params["plan"]:
+        entries = plan.from_json(files.read_required(params["plan"], "plan", None), params["plan"]).entries
+    names = {name: params[name] for name in ("source", "destination")}
+    whole = assessment.merged([Assessment(names), *parts, Assessment({}, risks=tuple(unseen))], entries)
+    folder = os.path.abspath(params["directory"])
+    paths = {name: os.path.join(folder, name) for name in _NAMES}
+    files.make_directory(folder, check=module.check_mode)
+    found = files.read(paths["assessment.json"]) if os.path.isdir(folder) else None
+    if found is not None:
+        whole = _same_time(whole, assessment.from_json(found, paths["assessment.json"]))
+    story = assessment_story(whole)
+    texts = {
+        "assessment.json": assessment.to_json(whole),
+        "groups.csv": assessment.groups_csv(whole),
+        "topics.csv": assessment.topics_csv(whole),
+        "assessment.md": assessment_markdown(story),
+        "assessment.html": assessment_page(story),
+    }
+    changed = [name for name in _NAMES if not os.path.isdir(folder) or files.read(paths[name]) != texts[name]]
+    for name in changed:
+        if name == "assessment.json":
+            files.write_document(paths[name], texts[name], assessment.from_json, check=module.check_mode)
+        elif not module.check_mode:
+            files.write(paths[name], texts[name])
+    return {
+        "changed": bool(changed),
+        "directory": folder,
+        "headline": headline(whole),
+        "risks": whole.counts,
+        "html": paths["assessment.html"],
+        "markdown": paths["assessment.md"],
+        "changed_files": changed,
+    }
+
+
+def _same_time(now: Assessment, before: Assessment) -> Assessment:
+    """The assessment with the time of the one before, if nothing else differs: what says the same stays as it is."""
+    earlier = dataclasses.replace(now, head=now.head | {"read": before.head.get("read")})
+    return earlier if assessment.to_json(earlier) == assessment.to_json(before) else now

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What a commit or a rollback of offsets returns."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._migration._committing.outcome import CommitOutcome
+from .._model.connection import Connection
+from .._model.policies import ReturnEntries
+from . import results, summaries
+
+
+def commit_result(
+    outcome: CommitOutcome, cluster: Connection, return_entries: ReturnEntries, head: list[str], lost: str
+) -> dict[str, t.Any]:
+    """The result, but for notes and what is known of the plan alone.
+
+    head: the first lines of the summary. lost: what groups have lost, empty if nothing.
+    """
+    chosen = results.returned(outcome.before.items(), return_entries, lambda row: row[0] in outcome.set)
+    left_out = [*outcome.blocked, *outcome.left_out]
+    return {
+        "changed": bool(outcome.set),
+        "entries": [
+            {
+                "group": group,
+                "topic": partition.topic,
+                "partition": partition.partition,
+                "before": before and before.offset,
+                "after": (after := outcome.after[group, partition]) and after.offset,
+            }
+            for (group, partition), before in chosen
+        ],
+        "written": len(outcome.set),
+        "blocked": outcome.blocked,
+        "left_out": outcome.left_out,
+        "kept_groups": outcome.kept_groups,
+        "active_groups": outcome.active_groups,
+        "still_written": [topic.row() for topic in outcome.still_written],
+        "summary": head + summaries.commit_summary(outcome.before, outcome.set, left_out, outcome.going_on, lost),
+        "diff": results.commit_diff(outcome.before, outcome.after, cluster),
+    }

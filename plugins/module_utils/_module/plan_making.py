@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What kafka_offset_translate is asked for: which options go together, and what makes the plan of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import time
+import typing as t
+
+from .._matching.evidence import Policy
+from .._migration._planning import checkpoints, resets
+from .._migration._planning import translate as use_case
+from .._migration._planning.strategy import TranslateOptions
+from .._model import offset_formats, plan, receipt, topic_plan
+from .._model.errors import InvalidInput
+from .._model.notes import Note, NoteKind
+from .._model.offset_formats import OffsetFormat
+from .._model.option_names import option_name
+from .._model.policies import OnConflict, OnExpired, OnNewRecords, OnNoAnchor, OnOutOfRange, OnUncommitted, Strategy
+from .._model.records import TopicPartition
+from .._model.replication_policy import ReplicationPolicy
+from .._model.reset_rules import reset_rules_from
+from .._model.snapshot import Snapshot
+from .._model.verdicts import Reason
+from . import files, options, streaming_checkpoint
+from .progress_file import reporter
+
+
+def check_options(params: dict[str, t.Any]) -> None:
+    """Raise InvalidInput for options that do not go together. Ansible's own rules for arguments would say it less plainly."""
+    options.check_not_negative(params, "wait_for_replication", "search_limit", "spark_limit")
+    if params["strategy"] == Strategy.RESET:
+        _check_reset(params)
+        return
+    if params["resets"]:
+        raise InvalidInput(
+            f"{option_name('resets')} is for {option_name('strategy')} reset, "
+            f"and {option_name('strategy')} is {params['strategy']}",
+            remedy=f"set {option_name('strategy')} to reset",
+        )
+    if params["strategy"] != "mirror_maker":
+        options.check_named_once(params)
+    if params["strategy"] == "mirror_maker" and not params["replication_policy"]:
+        raise InvalidInput(
+            f"{option_name('strategy')} mirror_maker needs to know how MirrorMaker 2 calls its topics",
+            remedy=f"set {option_name('replication_policy')}",
+        )
+    selected = [name for name in options.selection_spec() if params[name]]
+    if params["source"] is None and params["strategy"] != "mirror_maker":
+        raise InvalidInput(
+            f"{option_name('strategy')} {params['strategy']} reads the source, and there is none",
+            remedy="set source and snapshot, or, where the source is lost and MirrorMaker 2 was at work, "
+            f"{option_name('strategy')} mirror_maker",
+        )
+    if params["source"] is None and params["promotion"]:
+        raise InvalidInput(
+            "promotion is about topics that follow the source, and there is no source",
+            remedy="set source and snapshot, or leave promotion out",
+        )
+    if params["source"] is not None and params["snapshot"] is None:
+        raise InvalidInput("there is no snapshot", remedy="take one with kafka_group_offsets, and set snapshot")
+    if params["source"] is not None and selected:
+        raise InvalidInput(
+            f"{selected[0]} is for checkpoints, without source; the snapshot tells which groups and topics are meant",
+            remedy="give it to kafka_group_offsets",
+        )
+    if params["source"] is None and params["snapshot"] is not None:
+        raise InvalidInput(
+            "a snapshot tells where groups stood at the source, and there is no source to find that in",
+            remedy=f"set source, or {option_name('groups')} or {option_name('group_patterns')} in place of snapshot "
+            "to take MirrorMaker 2's checkpoints",
+        )
+
+
+def _check_reset(params: dict[str, t.Any]) -> None:
+    for option in ("source", "snapshot", "topic_map", "group_map", "replication_policy", "repartitioned", "promotion"):
+        if params[option]:
+            raise InvalidInput(
+                f"{option_name(option)} has no meaning for {option_name('strategy')} reset, "
+                "which moves groups inside one cluster",
+                remedy=f"leave {option_name(option)} out; destination, groups and topics say what is reset",
+            )
+
+
+def plan_as_asked(params: dict[str, t.Any], previous: plan.Plan | None) -> use_case.Translation:
+    """The plan that the options ask for, made of the records, of MirrorMaker 2's checkpoints, or of resets.
+
+    previous: the plan that is there, if any. Raises what the use cases and reading files raise.
+    """
+    if params["strategy"] == Strategy.RESET:
+        return _from_resets(params, previous)
+    return (_from_records if params["source"] else _from_checkpoints)(params, previous)
+
+
+def _from_records(params: dict[str, t.Any], previous: plan.Plan | None) -> use_case.Translation:
+    taken, lines, notes = _snapshot(params)
+    mapping = options.mapping(params)
+    notes += [
+        Note(NoteKind.RULE_UNUSED, f"repartitioned: {pattern} matches no topic of these groups")
+        for pattern in mapping.idle_patterns({entry.partition.topic for entry in taken.entries})
+    ]
+    made = use_case.translate(
+        taken,
+        options.connection(params, "source"),
+        options.connection(params, "destination"),
+        mapping,
+        _options(params),
+        previous,
+        files.parsed(params["receipt"], receipt.from_json),
+        reporter(params["progress_file"]),
+    )
+    made = dataclasses.replace(made, notes=(*notes, *made.notes), not_taken=taken.left_out)
+    if not any(entry.reason is Reason.TOPIC_MISSING for entry in made.plan.entries):
+        return made
+    numbers = lines()
+    entries = tuple(_with_line(entry, params["snapshot"], numbers) for entry in made.plan.entries)
+    return dataclasses.replace(made, plan=dataclasses.replace(made.plan, entries=entries))
+
+
+_Lines = dict[tuple[str, TopicPartition], int]
+
+
+def _with_line(entry: plan.PlanEntry, path: str, lines: _Lines) -> plan.PlanEntry:
+    """The same; one of a topic or partition that is not there names the line of the CSV file, which may be mistyped."""
+    numbers = [lines[at[:2]] for at in entry.source if at[:2] in lines]
+    if entry.reason is not Reason.TOPIC_MISSING or not numbers:
+        return entry
+    return dataclasses.replace(entry, detail=f"{entry.detail} (line {numbers[0]} of {path})")
+
+
+def _snapshot(params: dict[str, t.Any]) -> tuple[Snapshot, t.Callable[[], _Lines], list[Note]]:
+    """The snapshot, what tells the lines of its entries if it is CSV, and what the user should know of it."""
+    path, group, form = (params[name] for name in ("snapshot", "snapshot_group", "snapshot_format"))
+    if form != OffsetFormat.STRUCTURED_STREAMING:
+        text = files.read_required(path, "snapshot", "kafka_group_offsets")
+        taken = offset_formats.read_snapshot(text, path, group, form)
+        return taken, functools.partial(offset_formats.line_numbers, text, path, group, form), []
+    found = streaming_checkpoint.offsets_file(path)
+    return offset_formats.read_snapshot(found.text, found.path, group, form), dict, found.notes
+
+
+def _from_checkpoints(params: dict[str, t.Any], previous: plan.Plan | None) -> use_case.Translation:
+    made, count, notes, not_taken = checkpoints.plan_from_checkpoints(
+        options.connection(params, "destination"),
+        options.replication_policy(params, "source_alias"),
+        options.selection(params),
+        options.mapping(params),
+        OnUncommitted(params["on_uncommitted"]),
+        previous,
+        files.parsed(params["receipt"], receipt.from_json),
+    )
+    return use_case.Translation(made, index={"checkpoints": count, "syncs": 0}, notes=tuple(notes), not_taken=not_taken)
+
+
+def _from_resets(params: dict[str, t.Any], previous: plan.Plan | None) -> use_case.Translation:
+    planned = resets.plan_resets(
+        options.connection(params, "destination"),
+        options.selection(params),
+        reset_rules_from(params["resets"] or (), time.time_ns() // 1_000_000),
+        OnOutOfRange(params["on_out_of_range"]),
+        previous,
+        files.parsed(params["receipt"], receipt.from_json),
+    )
+    form = OffsetFormat(params["export_format"])
+    if planned.unruled and params["export"] and form.is_complete:
+        group, partition = planned.unruled[0]
+        raise InvalidInput(
+            f"no entry of resets fits the partition, and a file of the form {form} must have all of them",
+            group=group,
+            topic=partition.topic,
+            partition=partition.partition,
+            remedy="end resets with the entry {to: current}, or leave the topic out",
+        )
+    return use_case.Translation(planned.plan, notes=tuple(planned.notes), not_taken=planned.not_taken)
+
+
+def _mirror(params: dict[str, t.Any]) -> ReplicationPolicy | None:
+    """How MirrorMaker 2 calls its topics; those on the source are named after the target, and the other way round."""
+    if params["strategy"] != "mirror_maker":
+        return None
+    at_source = params["replication_policy"]["offset_syncs_location"] == "source"
+    return options.replication_policy(params, "source_alias", *(["target_alias"] if at_source else []))
+
+
+def _options(params: dict[str, t.Any]) -> TranslateOptions:
+    match_on = options.match_on(params)
+    policy = Policy(
+        on_expired=OnExpired(params["on_expired"]),
+        on_no_anchor=OnNoAnchor(params["on_no_anchor"]),
+        with_timestamp=match_on.timestamp,
+        budget=params["search_limit"],
+        now=time.time_ns() // 1_000_000,
+    )
+    return TranslateOptions(
+        Strategy(params["strategy"]),
+        params["wait_for_replication"],
+        OnUncommitted(params["on_uncommitted"]),
+        match_on,
+        policy,
+        options.spark_options(params),
+        params["spark_limit"],
+        _mirror(params),
+        OnConflict(params["on_conflict"]),
+        _promotion(params["promotion"]),
+        OnNewRecords(params["on_new_records"]) if params["on_new_records"] else None,
+    )
+
+
+def _promotion(path: str | None) -> topic_plan.TopicPlan | None:
+    if path is None:
+        return None
+    return topic_plan.from_json(files.read_required(path, "topics", "kafka_topic_promotion"), path)

@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What kafka_offset_verify is asked for: the files to verify, how, and the reports and notes that it writes."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from .._migration._backlog import copy_steps
+from .._migration._committing import pending
+from .._migration._committing.outcome import CommitOptions
+from .._migration._verification import claimed_offsets, incremental
+from .._migration._verification import verify as use_case
+from .._migration.file_clusters import check_plan_clusters
+from .._model import backlog, plan, receipt, report
+from .._model.connection import Connection
+from .._model.errors import InvalidFile, InvalidInput
+from .._model.failure_kinds import FailureKind
+from .._model.option_names import option_name
+from .._model.policies import OnAbsent, OnActiveGroup, OnAdvance, OnBlocked, OnRewind
+from .._model.problems import of_copy
+from . import files, options
+from .masking import Module
+from .note_results import warned
+from .progress_file import reporter
+
+_Compared = tuple[use_case.Verified, list[report.Report]]
+
+
+class _Planned(t.NamedTuple):
+    """A plan file.
+
+    written: the receipt of its commit, None where the whole plan is verified. chosen: the entries to verify, None for
+    all.
+    """
+
+    made: plan.Plan
+    digest: str
+    written: receipt.Receipt | None
+    chosen: list[plan.PlanEntry] | None
+
+
+def verify_as_asked(module: Module, source: Connection, destination: Connection) -> tuple[use_case.Verified, list[str]]:
+    """Verify what the module's options say, and write the reports, but not in check mode.
+
+    -> what was found, and the digests of the plans as they are now. Raises InvalidInput before anything is read if the options
+    do not go together, and what the use case and reading files raise.
+    """
+    params = module.params
+    options.check_not_negative(params, "limit")
+    if not (params["plan"] or params["groups"] or params["group_patterns"]):
+        raise InvalidInput(
+            "nothing is to be verified",
+            remedy=f"set plan, or {option_name('groups')} or {option_name('group_patterns')}",
+            kind=FailureKind.NOTHING_SELECTED,
+        )
+    _check_paths(params)
+    options.check_named_once(params)
+    for path in () if module.check_mode else params["report"] or ():
+        with files.locked(path):  # refused before the work, and not after it
+            pass
+    planned = _planned(params, source, destination)
+    found, reports = (_incrementally if params["incremental"] else _compared)(module, planned, source, destination)
+    if not module.check_mode:
+        for path, made in zip(params["report"] or (), reports, strict=False):
+            if not (params["scope"] == "to_commit" and _is_settled(made, path)):
+                with files.locked(path):
+                    files.write_document(path, report.to_json(made), report.from_json)
+    return found, [made.plan for made in reports if made.plan is not None]
+
+
+def scope(params: dict[str, t.Any]) -> str | None:
+    """Which offsets of the plans are verified: the option, or its default; None without a plan."""
+    if not params["plan"]:
+        return None
+    return params["scope"] or ("committed" if params["receipt"] else "plan")
+
+
+def _check_paths(params: dict[str, t.Any]) -> None:
+    plans = len(params["plan"] or ())
+    if params["incremental"] and (params["copy"] or scope(params) in (None, "committed")):
+        raise InvalidInput(
+            "incremental verifies a plan before it is committed",
+            remedy="set plan, and scope to plan or to_commit, and leave out copy; or leave out incremental",
+        )
+    if len(params["receipt"] or ()) not in (0, 1, plans):
+        raise InvalidInput(f"there are {plans} plans", remedy="name one receipt, or one for each plan, in receipt")
+    reports = params["report"] or []
+    if len(reports) not in (0, plans or 1) or len(set(reports)) < len(reports):
+        raise InvalidInput(f"there are {plans} plans", remedy="name another report for each of them in report")
+    for path in reports:
+        files.check_writable(path)
+
+
+def _planned(params: dict[str, t.Any], source: Connection, destination: Connection) -> list[_Planned]:
+    paths, receipts = params["plan"] or [], params["receipt"] or [None]
+    if len(receipts) == 1:
+        receipts = receipts * len(paths)
+    wanted = scope(params)
+    policies = CommitOptions(
+        OnBlocked(params["on_blocked"]),
+        OnRewind(params["on_rewind"]),
+        OnAdvance(params["on_advance"]),
+        OnActiveGroup(params["on_active_group"]),
+    )
+    planned = []
+    for path, receipt_path in zip(paths, receipts, strict=True):
+        made = plan.from_json(files.read_required(path, "plan", "kafka_offset_translate"), path)
+        written = _receipt(made, receipt_path)
+        chosen = None
+        if wanted == "to_commit":
+            check_plan_clusters(made, source, destination)
+            chosen = pending.entries_to_commit(made, written, destination, policies)
+        planned.append(_Planned(made, files.file_digest(path), written if wanted == "committed" else None, chosen))
+    return planned
+
+
+def _receipt(made: plan.Plan, path: str | None) -> receipt.Receipt | None:
+    """The receipt of a plan's commit: empty where nothing had to be written, None where no file is named."""
+    if path is None:
+        return None
+    text = files.read(path)
+    return receipt.Receipt(made.destination_id) if text is None else receipt.from_json(text, path)
+
+
+def _compared(module: Module, planned: list[_Planned], source: Connection, destination: Connection) -> _Compared:
+    compare = _anchors if module.params["method"] == "anchors" else _records
+    return compare(module, planned, source, destination)
+
+
+def _incrementally(module: Module, planned: list[_Planned], source: Connection, destination: Connection) -> _Compared:
+    """Verify what the plans do not say to be verified so, look at the rest by its anchors, and note both in the plans."""
+    params = module.params
+    limit = params["limit"] or None if params["method"] == "records" else None
+    wanted = plan.Verification(params["method"], limit)
+    parted = [incremental.part(each.made.entries if each.chosen is None else each.chosen, wanted) for each in planned]
+    if params["method"] == "anchors":  # then those of all entries are read at once
+        every = [each._replace(chosen=its.unverified + its.verified) for each, its in zip(planned, parted, strict=True)]
+        found, made = _anchors(module, every, source, destination)
+        halves = [incremental.split(each, its.verified) for each, its in zip(made, parted, strict=True)]
+        by_method, by_anchors = [new for new, _old in halves], [old for _new, old in halves]
+    else:
+        rest = [each._replace(chosen=its.verified) for each, its in zip(planned, parted, strict=True)]
+        todo = [each._replace(chosen=its.unverified) for each, its in zip(planned, parted, strict=True)]
+        anchored, by_anchors = _anchors(module, rest, source, destination)
+        compared, by_method = _records(module, todo, source, destination)
+        found = use_case.together([compared, anchored])
+    reports = []
+    for path, each, its, looked_at in zip(params["plan"], planned, by_method, by_anchors, strict=True):
+        digest = _note(module, path, each, incremental.noted(each.made, its, looked_at, wanted))
+        reports.append(dataclasses.replace(incremental.joined(its, looked_at), plan=digest))
+    return found, reports
+
+
+def _note(module: Module, path: str, before: _Planned, after: plan.Plan) -> str:
+    """Write a plan with its notes in place of the one that was read; the digest of what is there now."""
+    if after == before.made or module.check_mode:
+        return before.digest
+    with files.locked(path):
+        if files.file_digest(path) != before.digest:
+            raise InvalidInput(
+                f"{path} was changed while it was verified",
+                remedy="run one migration at a time in its directory",
+                kind=FailureKind.LOCKED,
+            )
+        files.write_document(path, plan.to_json(after), plan.from_json)
+        return files.file_digest(path)
+
+
+def _records(module: Module, planned: list[_Planned], source: Connection, destination: Connection) -> _Compared:
+    params = module.params
+    spark = options.spark_options(params)
+    if planned:
+        claimed = [
+            claimed_offsets.of_plan(each.made, each.written, source, destination, each.chosen) for each in planned
+        ]
+    else:
+        match_on = options.match_on(params)
+        claimed = [
+            claimed_offsets.of_commits(
+                source, destination, options.selection(params), options.mapping(params), match_on
+            )
+        ]
+    notes = [note for each in claimed for note in each.notes]
+    warned(module, notes)
+    say = reporter(params["progress_file"])
+    found, reports = use_case.records(
+        claimed, source, destination, params["limit"] or None, spark, say, OnAbsent(params["on_absent"])
+    )
+    if params["copy"]:
+        copied = backlog.from_json(files.read_required(params["copy"], "copy", "kafka_backlog_copy"), params["copy"])
+        found.problems[:0] = of_copy(copy_steps.copy_differences(copied, source, destination, spark, say))
+    digests = [each.digest for each in planned] if planned else [None]
+    return found._replace(notes=[*notes, *found.notes]), [
+        dataclasses.replace(each, plan=digest) for each, digest in zip(reports, digests, strict=True)
+    ]
+
+
+def _anchors(module: Module, planned: list[_Planned], source: Connection, destination: Connection) -> _Compared:
+    found, reports = [], []
+    on_absent = OnAbsent(module.params["on_absent"])
+    for each in planned:
+        verified, written = use_case.anchors(each.made, each.written, source, destination, each.chosen, on_absent)
+        found.append(verified)
+        reports.append(dataclasses.replace(written, plan=each.digest))
+    return use_case.together(found), reports
+
+
+def _is_settled(made: report.Report, path: str) -> bool:
+    """Is there nothing new to report of a plan whose report is there?"""
+    text = None if made.findings else files.read(path)
+    try:
+        return text is not None and report.objections(text, path).plan == made.plan
+    except InvalidFile:  # it is replaced
+        return False

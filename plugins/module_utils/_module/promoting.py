@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What kafka_topic_promotion is asked for, state by state: promotes, fences, and takes back what a receipt says."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from .._migration._promotion import fence, promote, undo
+from .._model import promotion, snapshot, topic_plan, topic_receipt
+from .._model.connection import Connection
+from .._model.known_names import is_repartition_topic
+from .._model.mapping import rules_from
+from .._model.policies import OnStillWritten
+from .._model.selection import Selection
+from . import files, options, promotion_results
+from .masking import Module
+from .note_results import note_results
+
+
+def promote_topics(module: Module) -> dict[str, t.Any]:
+    """Decide what becomes of the topics, or take it from the plan, and do it. -> the module's result."""
+    params, path = module.params, module.params["plan"]
+    files.check_writable(path)
+    files.check_writable(params["receipt"])
+    options.check_named_once(params)
+    source, destination = options.connection(params, "source"), options.connection(params, "destination")
+    decides, applies = params["state"] != "applied", params["state"] != "planned"
+    with files.locked(params["receipt"]):
+        receipt = promote.promotion_receipt(destination, files.parsed(params["receipt"], topic_receipt.from_json))
+        before = files.read(path)
+        if decides:
+            if before is not None:
+                topic_plan.from_json(before, path)  # what is no plan, such as the receipt, is not overwritten
+            mapping = options.mapping({**params, "group_map": []})
+            plan, notes = promote.plan_promotion(source, destination, _selection(params), mapping, _options(params))
+        else:
+            text = files.read_required(path, "topics", "kafka_topic_promotion with state: planned")
+            plan, notes = promote.check_expected(source, destination, topic_plan.from_json(text, path), receipt), ()
+        after = topic_plan.to_json(plan)
+        # A round without news keeps the file: it says what the last round with news has decided.
+        is_new = decides and after != before and (not applies or plan.changes or before is None)
+        if is_new:
+            files.write_document(path, after, topic_plan.from_json, check=module.check_mode)
+        if applies and not module.check_mode:
+            promote.apply_plan(destination, plan, receipt, _saving(params["receipt"]))
+    return {
+        "changed": is_new or (applies and plan.changes),
+        "plan": path,
+        "receipt": params["receipt"],
+        **note_results(notes),
+        **promotion_results.promotion_result(plan),
+    }
+
+
+def fence_topics(module: Module) -> dict[str, t.Any]:
+    """Let nobody write to the topics, or nobody read them either, and look who still does. -> the module's result."""
+    params, path = module.params, module.params["receipt"]
+    files.check_writable(path)
+    options.check_not_negative(params, "idle_wait")
+    cluster = _fenced(params)
+    asked = fence.FenceOptions(
+        tuple(params["principals"]), tuple(params["read_principals"]), promotion.OnLockout(params["on_lockout"])
+    )
+    with files.locked(path):
+        receipt = promote.promotion_receipt(cluster, files.parsed(path, topic_receipt.from_json))
+        plan, names, notes = fence.plan_fence(cluster, options.selection(params), asked, receipt)
+        if not module.check_mode:
+            promote.apply_plan(cluster, plan, receipt, _saving(path))
+    passing = (
+        [] if module.check_mode or not asked.principals else fence.look_beyond(cluster, names, params["idle_wait"])
+    )
+    notes += fence.told(cluster, passing, OnStillWritten(params["on_still_written"]))
+    return {
+        "changed": plan.changes,
+        "receipt": path,
+        "fenced": names,
+        "still_written": [each.row() for each in passing],
+        **note_results(notes),
+        **promotion_results.promotion_result(plan),
+    }
+
+
+def _fenced(params: dict[str, t.Any]) -> Connection:
+    """The cluster of a fence: messages do not call it a destination, because it is the source of a migration."""
+    return dataclasses.replace(options.connection(params, "destination"), name="cluster")
+
+
+def roll_back_topics(module: Module) -> dict[str, t.Any]:
+    """Take back what the receipt of a promotion or of a fence says. -> the module's result."""
+    path, lifts = module.params["receipt"], module.params["state"] == "lifted"
+    files.check_exists(path, "receipt")
+    files.check_writable(path)
+    destination = _fenced(module.params) if lifts else options.connection(module.params, "destination")
+    with files.locked(path):
+        receipt = promote.promotion_receipt(destination, files.parsed(path, topic_receipt.from_json))
+        others = fence.left_standing(destination, module.params["topics"], receipt) if lifts else []
+        undone = undo.plan_undo(destination, receipt, module.params["remove_created"])
+        if not module.check_mode and (undone.changes or undone.receipt != receipt):
+            undone = undo.undo_whole(destination, undone, module.params["remove_created"], _saving(path))
+    return {
+        "changed": undone.changes or undone.receipt != receipt,
+        "receipt": path,
+        **note_results([*others, *undone.notes]),
+        **promotion_results.undo_result(undone),
+    }
+
+
+def _selection(params: dict[str, t.Any]) -> Selection | promotion.CommittedTopics:
+    path = params["snapshot"]
+    if path is None:
+        return options.selection(params)
+    taken = snapshot.from_json(files.read_required(path, "snapshot", "kafka_group_offsets"), path)
+    topics = frozenset(
+        entry.partition.topic
+        for entry in taken.entries
+        if not is_repartition_topic(entry.partition.topic, entry.group)  # Kafka Streams makes them itself
+    )
+    return promotion.CommittedTopics(topics, tuple(params["exclude_topic_patterns"] or ()))
+
+
+def _saving(path: str) -> t.Callable[[topic_receipt.PromotionReceipt], None]:
+    return lambda receipt: files.write_document(path, topic_receipt.to_json(receipt), topic_receipt.from_json)
+
+
+def _options(params: dict[str, t.Any]) -> promotion.PromotionOptions:
+    excluded = params["exclude_settings"]
+    return promotion.PromotionOptions(
+        promotion.OnMissing(params["on_missing"]),
+        promotion.replication_factor_from(params["replication_factor"]),
+        promotion.OnFewerPartitions(params["on_fewer_partitions"]),
+        promotion.Settings(params["settings"]),
+        tuple(params["keep_settings"]),
+        promotion.EXCLUDED_SETTINGS if excluded is None else tuple(excluded),
+        promotion.overrides_from(params["overrides"]),
+        promotion.OnUnknownSetting(params["on_unknown_setting"]),
+        promotion.Acls(params["acls"]),
+        tuple(params["acl_groups"]),
+        tuple(params["acl_transactional_ids"]),
+        params["acl_wildcards"],
+        rules_from("principal_map", params["principal_map"]),
+        params["remove_acls"],
+        promotion.OnLockout(params["on_lockout"]),
+    )
