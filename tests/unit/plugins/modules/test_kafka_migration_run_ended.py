@@ -192,7 +192,9 @@ def test_a_run_that_has_written_before_it_failed_is_one_of_the_others(keep, home
 
 def test_the_files_of_every_role_are_kept(keep, home):
     roles = Path(__file__).parents[4] / "roles"
-    texts = "".join(file.read_text() for file in sorted(roles.glob("*/tasks/*.yml")))
+    # An assessment is about clusters, and works in the directory of no migration.
+    tasks = [file for file in sorted(roles.glob("*/tasks/*.yml")) if "migration_assessment" not in file.parts]
+    texts = "".join(file.read_text() for file in tasks)
     named = set(re.findall(r"[a-z-]+\.json\b", texts)) - {"lease.json"}
     assert {"connect-receipt.json", "topics.json", "copy.json"} < named
     for name in named:
