@@ -152,3 +152,10 @@ def java_processes(word: str) -> list[int]:
             if word.encode() in said and program.startswith(("java", "python")) and int(process.name) != os.getpid():
                 found.append(int(process.name))
     return sorted(found)
+
+
+def runs(pid: int, program: str) -> bool:
+    """Whether a process has this word in its command line."""
+    with contextlib.suppress(OSError):
+        return program.encode() in Path(f"/proc/{pid}/cmdline").read_bytes()
+    return False

@@ -14,13 +14,13 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import SparkFailed
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, SparkFailed
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Piece, Range, RecordRun, Rows
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import session
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import CORES, scan_frame
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept, obstacle
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept, obstacle, open_session
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_reading import TYPES, ReadOptions, _batch
 
 NOWHERE = connection_from({"bootstrap_servers": "127.0.0.1:1"})
@@ -89,6 +89,17 @@ def test_nothing_to_read_needs_no_cluster(spark):
 )
 def test_what_no_session_could_begin_with_is_known_before(options, named):
     assert named in str(obstacle(SparkOptions(**options)))
+
+
+@pytest.mark.parametrize(("directory", "named"), [("", "is not set"), ("/nowhere", "is /nowhere, which is no directory")])
+def test_yarn_needs_its_configuration(monkeypatch, tmp_path, directory, named):
+    monkeypatch.delenv("YARN_CONF_DIR", raising=False)
+    monkeypatch.setenv("HADOOP_CONF_DIR", directory)
+    assert f"Spark yarn: HADOOP_CONF_DIR {named}" in str(obstacle(SparkOptions(master="yarn")))
+    with pytest.raises(InvalidInput, match="directory that has yarn-site.xml"), open_session(SparkOptions(master="yarn")):
+        raise AssertionError
+    monkeypatch.setenv("YARN_CONF_DIR", str(tmp_path))
+    assert obstacle(SparkOptions(master="yarn")) is None
 
 
 def test_archives_may_lie_elsewhere():
