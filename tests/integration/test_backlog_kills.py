@@ -29,8 +29,9 @@ from tests.support.copies import Copy, messages
 from tests.support.killing import dies_copying, gone, python_workers
 from tests.support.modules import kill, outcome
 from tests.support.scanning import MARK
-from tests.support.spark import java_processes, standalone
+from tests.support.spark import java_processes, runs, standalone
 from tests.support.sparkless import sparkless
+from tests.support.yarn import yarn
 
 RECORDS = 15_000  # of each partition
 COMMITS = ((100, 7000, 0, 3), (20, 14_990, 9000, 12_000))
@@ -160,21 +161,29 @@ def test_brokers_are_killed(source, own_cluster, orders, topic, tmp_path):
     copy.check(result["entries"])
 
 
-def test_an_executor_is_killed(source, destination, orders, copy, tmp_path):
-    with standalone(tmp_path / "spark") as cluster:
-        spark = {"master": cluster.url, "conf": QUICK}
+@pytest.mark.parametrize("kind", [standalone, yarn])
+def test_an_executor_is_killed(source, destination, orders, copy, tmp_path, monkeypatch, kind):
+    with kind(tmp_path / "spark") as cluster:
+        for name, value in cluster.variables.items():
+            monkeypatch.setenv(name, value)
+        spark = {"master": cluster.url, "conf": QUICK | cluster.conf}
         running = copy.begun(seconds=15, spark=spark)
         copy.comes_to(1, running)
-        executors = [pid for worker in cluster.workers for pid in children(worker.pid)]
-        busy = {
-            pid: its for pid in executors if (its := [each for daemon in children(pid) for each in children(daemon)])
-        }
-        victim, workers = busy.popitem()
-        os.kill(victim, signal.SIGKILL)
+        victims = [pid for pid in java_processes(str(cluster.folder)) if runs(pid, "ExecutorLauncher")]  # of YARN
+        assert len(victims) == (kind is yarn)
+        busy = [pid for pid in java_processes(str(cluster.folder)) if runs(pid, "ExecutorBackend") and workers(pid)]
+        left = workers(busy[0])
+        for pid in [*victims, busy[0]]:
+            os.kill(pid, signal.SIGKILL)
         result = outcome(running)
         assert not result.get("failed"), result["msg"]
-        assert not [pid for pid in workers if os.path.exists(f"/proc/{pid}")]
+        assert not [pid for pid in left if os.path.exists(f"/proc/{pid}")]
         copy.check(result["entries"])
+
+
+def workers(executor):
+    """The Python processes that have a task of it."""
+    return [worker for daemon in children(executor) for worker in children(daemon)]
 
 
 def children(pid):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A Spark cluster plans and proves as this machine does alone, also with workers to whom Python's packages are sent.
+"""A Spark cluster, standalone or YARN, does what this machine does alone, also with workers to whom Python's packages are sent.
 
 One migration that needs Spark for every topic: a wide search, a tail that is counted, a repartitioned topic.
 """
@@ -22,6 +22,7 @@ from testbed.clients import Message, commit, create_topic, produce
 from tests.support.modules import Migration
 from tests.support.replication_tool import copy, repartition
 from tests.support.spark import standalone
+from tests.support.yarn import yarn
 
 RECORDS = 6000  # more than the client counts after an offset
 COMMITS = (1, 2500)
@@ -42,17 +43,20 @@ def bare_python(tmp_path_factory):
     return str(folder / "bin/python")
 
 
-@pytest.fixture(scope="module")
-def cluster(shared_clusters, bare_python):
-    """A standalone cluster with two workers, whose own Python is bare."""
-    with standalone(shared_clusters / "spark-cluster", python=bare_python) as running:
+@pytest.fixture(scope="module", params=[standalone, yarn], ids=lambda kind: kind.__name__)
+def cluster(request, shared_clusters, bare_python):
+    """A cluster with two machines, whose own Python is bare."""
+    folder = shared_clusters / f"spark-{request.param.__name__}"
+    with request.param(folder, python=bare_python) as running, pytest.MonkeyPatch.context() as patch:
+        for name, value in running.variables.items():
+            patch.setenv(name, value)
         yield running
 
 
 @pytest.fixture
 def applications(cluster):
-    """How many applications the cluster has run so far, on all of its workers."""
-    return lambda: len(list(cluster.folder.glob("work*/app-*")))
+    """How many applications the cluster has run so far, on all of its machines."""
+    return lambda: len(list(cluster.folder.glob("work*/app-*")) + list(cluster.folder.glob("node*/logs/application_*")))
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +110,7 @@ def elsewhere(source, destination, local, tmp_path):
 
 def test_a_plan_is_the_same_to_the_byte(local, elsewhere, topics, plan, cluster, applications):
     before = applications()
-    entries = plan(elsewhere, {"master": cluster.url, "conf": QUICK})["entries"]
+    entries = plan(elsewhere, {"master": cluster.url, "conf": QUICK | cluster.conf})["entries"]
     assert applications() > before
     assert elsewhere.plan_file.read_bytes() == local.plan_file.read_bytes()
     # Without Spark, none of these could have been said.
@@ -150,7 +154,7 @@ def test_a_proof_is_the_same_to_the_byte_where_an_archive_brings_what_workers_la
 
     prove("here", LOCAL)
     monkeypatch.setattr(sys, "executable", bare_python)  # what workers would run without the archive
-    prove("there", {"master": cluster.url, "conf": QUICK, "archives": [archive]})
+    prove("there", {"master": cluster.url, "conf": QUICK | cluster.conf, "archives": [archive]})
     assert (said[0]["problems"], said[0]["verified"]) == ([], len(COMMITS) * 4)
     assert said[0] == said[1]
     assert reports[0] == reports[1]

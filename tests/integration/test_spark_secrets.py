@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.scanning import JOBS, Program
+from tests.support.spark import SparkCluster, java_processes, runs
+from tests.support.yarn import yarn
 
 RANGES = 5_000  # with such names the function for the workers would be larger than 1 MiB, and pyspark would write it to a file
 SECRET = b"s3cret-of-kafka"
@@ -35,9 +37,9 @@ def tellers(folder):
     return [path for path, content in contents.items() if SECRET in content], len(contents)
 
 
-def processes_that_tell(program):
+def processes_that_tell(pids):
     found = []
-    for pid in [program.process.pid, *program.processes()]:
+    for pid in pids:
         for file in ("cmdline", "environ"):
             with contextlib.suppress(OSError):
                 if SECRET in Path(f"/proc/{pid}/{file}").read_bytes():
@@ -45,8 +47,14 @@ def processes_that_tell(program):
     return found
 
 
-@pytest.mark.parametrize("job", JOBS)
-def test_no_file_and_no_process_tells_a_password(silent_broker, tmp_path, monkeypatch, job):
+@contextlib.contextmanager
+def no_cluster(folder):
+    """This machine alone does the work."""
+    yield SparkCluster("local[2,1]", [], folder)
+
+
+@pytest.mark.parametrize(("job", "where"), [*((job, no_cluster) for job in JOBS), ("scan", yarn)])
+def test_no_file_and_no_process_tells_a_password(silent_broker, tmp_path, monkeypatch, job, where):
     work, events, temporary = (tmp_path / name for name in ("work", "events", "temporary"))
     for folder in (work, events, temporary):
         folder.mkdir()
@@ -59,19 +67,23 @@ def test_no_file_and_no_process_tells_a_password(silent_broker, tmp_path, monkey
         "sasl_password": SECRET.decode(),
     }
     ranges = {(f"{number:0240}", 0): (0, 100) for number in range(RANGES)}
-    conf = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": events.as_uri()}
-    program = Program(connection, ranges, job, conf=conf, work_directory=str(work), master="local[2,1]")
-    try:
-        program.opened()
-        reader, _address = silent_broker.accept()  # a worker has the password, and uses it
-        with reader:
-            time.sleep(0.5)
-            telling, count = tellers(tmp_path)
-            assert telling == [] and count > 5
-            assert list(events.iterdir()) and program.processes("pyspark.daemon")
-            assert processes_that_tell(program) == []
-    finally:
-        program.kill()
-    telling, count = tellers(tmp_path)
-    assert telling == [] and count > 5
-    program.gone(SECONDS)
+    with where(tmp_path / "cluster") as cluster:
+        for name, value in cluster.variables.items():
+            monkeypatch.setenv(name, value)
+        conf = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": events.as_uri(), **cluster.conf}
+        program = Program(connection, ranges, job, conf=conf, work_directory=str(work), master=cluster.url)
+        try:
+            program.opened()
+            reader, _address = silent_broker.accept()  # a worker has the password, and uses it
+            with reader:
+                time.sleep(0.5)
+                telling, count = tellers(tmp_path)
+                assert telling == [] and count > 5
+                running = java_processes(str(tmp_path))
+                assert list(events.iterdir()) and any(runs(pid, "pyspark.daemon") for pid in running)
+                assert processes_that_tell(running) == []
+        finally:
+            program.kill()
+        telling, count = tellers(tmp_path)
+        assert telling == [] and count > 5
+        program.gone(SECONDS)

@@ -31,7 +31,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._records.claimin
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.confluent_library import Producer
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.jobs import Job
 from tests.support.forks import context
-from tests.support.spark import java_processes
+from tests.support.spark import java_processes, runs
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 60.0
@@ -137,14 +137,8 @@ def gone(word: str, seconds: float = 60.0) -> None:
 
 def python_workers(word: str) -> list[int]:
     """Spark's Python workers with this word in their environment, each of which has one task."""
-    return [pid for pid in java_processes(word) if _is_daemon(pid) and _is_daemon(_parent(pid))]
-
-
-def _is_daemon(pid: int) -> bool:
-    """So are the workers called too, which the first daemon begets."""
-    with contextlib.suppress(OSError):
-        return b"pyspark.daemon" in Path(f"/proc/{pid}/cmdline").read_bytes()
-    return False
+    # So are the workers called too, which the first daemon begets.
+    return [pid for pid in java_processes(word) if runs(pid, "pyspark.daemon") and runs(_parent(pid), "pyspark.daemon")]
 
 
 def _parent(pid: int) -> int:

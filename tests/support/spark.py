@@ -28,13 +28,14 @@ HOME = Path(pyspark.__file__).parent
 SECONDS = 90.0
 
 
-class Standalone(t.NamedTuple):
-    """A master and its workers; executors are processes of the workers."""
+class SparkCluster(t.NamedTuple):
+    """Its workers, whose children are executors. conf and variables: Spark properties and environment that sessions need."""
 
     url: str
-    master: Process
     workers: list[Process]
     folder: Path
+    conf: t.Mapping[str, str] = {}
+    variables: t.Mapping[str, str] = {}
 
 
 @contextlib.contextmanager
@@ -61,21 +62,21 @@ def one_session() -> t.Iterator[None]:
 
 
 @contextlib.contextmanager
-def standalone(folder: Path, workers: int = 2, python: str = sys.executable) -> t.Iterator[Standalone]:
+def standalone(folder: Path, workers: int = 2, python: str = sys.executable) -> t.Iterator[SparkCluster]:
     """A standalone cluster of workers with one core and 1 GB each, whose Python is the given one."""
     begun: list[Process] = []
     try:
         master = _spawn(folder, "master", "org.apache.spark.deploy.master.Master", "--port", "0", "--webui-port", "0")
         begun.append(master)
-        url = _said(master, folder / "master.log", r"Starting Spark master at (spark://\S+)")
+        url = said(master, folder / "master.log", r"Starting Spark master at (spark://\S+)")
         for number in range(1, workers + 1):
             words = ("--webui-port", "0", "--cores", "1", "--memory", "1g", "--work-dir", str(folder / f"work{number}"))
             begun.append(
                 _spawn(folder, f"worker{number}", "org.apache.spark.deploy.worker.Worker", *words, url, python=python)
             )
         for number, worker in enumerate(begun[1:], 1):
-            _said(worker, folder / f"worker{number}.log", "Successfully registered with master")
-        yield Standalone(url, master, begun[1:], folder)
+            said(worker, folder / f"worker{number}.log", "Successfully registered with master")
+        yield SparkCluster(url, begun[1:], folder)
     finally:
         end(begun)
 
@@ -104,7 +105,7 @@ def connect_server(folder: Path, token: str | None = None, python: str = sys.exe
     command = ["env", *_variables(folder, python, "1g"), str(HOME / "bin/spark-submit"), *words]
     server = spawn(command, str(settings), folder / "connect.log")
     try:
-        _said(server, folder / "connect.log", "Spark Connect server started")
+        said(server, folder / "connect.log", "Spark Connect server started")
         yield f"sc://127.0.0.1:{port}"
     finally:
         end([server])
@@ -132,7 +133,7 @@ def _variables(folder: Path, python: str, memory: str) -> list[str]:
     ]
 
 
-def _said(process: Process, log: Path, pattern: str) -> str:
+def said(process: Process, log: Path, pattern: str) -> str:
     """Wait for a line of a log; its first group, if there is one."""
     deadline = time.monotonic() + SECONDS
     while not (found := re.search(pattern, log.read_text(errors="replace"))):
@@ -151,3 +152,10 @@ def java_processes(word: str) -> list[int]:
             if word.encode() in said and program.startswith(("java", "python")) and int(process.name) != os.getpid():
                 found.append(int(process.name))
     return sorted(found)
+
+
+def runs(pid: int, program: str) -> bool:
+    """Whether a process has this word in its command line."""
+    with contextlib.suppress(OSError):
+        return program.encode() in Path(f"/proc/{pid}/cmdline").read_bytes()
+    return False

@@ -17,6 +17,7 @@ import typing as t
 from pathlib import Path
 
 from .._model.errors import InvalidInput, SparkFailed
+from .._model.failure_kinds import FailureKind
 from .._model.option_names import option_name
 from .._model.progress import Say, silent
 from .._model.spark import SparkOptions
@@ -54,6 +55,7 @@ _ALWAYS = {
 }
 # pyspark would write a larger function for the workers to a file, and such functions hold passwords.
 _NO_FUNCTION_IN_A_FILE = {"spark.broadcast.UDFCompressionThreshold": str((1 << 31) - 1)}
+_YARN_FOUND_BY = ("HADOOP_CONF_DIR", "YARN_CONF_DIR")
 # Variables by which the user's other work with Spark would change this one.
 _USERS_OWN = ("MASTER", "PYSPARK_GATEWAY_PORT", "PYSPARK_SUBMIT_ARGS", "SPARK_API_MODE", "SPARK_REMOTE")
 
@@ -68,6 +70,7 @@ def open_session(options: SparkOptions, say: Say = silent) -> t.Iterator[SparkSe
     """
     spark_library.check_packages()
     java = find_java(options) if options.remote is None else None
+    _check_yarn(options)
     say("Spark is starting" if java else f"connecting to {options}")
     with (
         work_folder(options.work_directory, say) as folder,
@@ -89,6 +92,7 @@ def obstacle(options: SparkOptions) -> str | None:
         spark_library.check_packages()
         if options.remote is None:
             find_java(options)
+            _check_yarn(options)
             check_archives(options.archives)
             check_work_directory(options.work_directory)
     except InvalidInput as exc:
@@ -105,6 +109,19 @@ def absence(options: SparkOptions) -> str | None:
     What is only counted does without it then. Whoever describes a Spark wants it, and is told what is wrong with it.
     """
     return obstacle(options) if options == SparkOptions() else None
+
+
+def _check_yarn(options: SparkOptions) -> None:
+    """Raise InvalidInput where YARN cannot be found: Spark's launcher ends then, and only its log says why."""
+    directories = [os.environ[name] for name in _YARN_FOUND_BY if os.environ.get(name)]
+    if options.master == "yarn" and not any(map(os.path.isdir, directories)):
+        raise InvalidInput(
+            f"HADOOP_CONF_DIR is {directories[0] + ', which is no directory' if directories else 'not set'}",
+            cluster=str(options),
+            why="it has to name the directory of YARN's configuration",
+            remedy="set it in environment of the play or task, to the directory that has yarn-site.xml",
+            kind=FailureKind.REQUIREMENT_MISSING,
+        )
 
 
 def _is_silent(addresses: t.Sequence[tuple[str, int]]) -> bool:

@@ -60,8 +60,8 @@ def alive(process: Process) -> bool:
 
 
 def configured_below(folder: Path) -> list[Process]:
-    """Whatever runs with a configuration from there: a broker whose folder is gone, MirrorMaker, Connect."""
-    found = [(pid, word) for pid in _pids() for word in _arguments(pid) if word.endswith(".properties")]
+    """Whatever runs with a configuration from there: a broker whose folder is gone, MirrorMaker, Connect, YARN."""
+    found = [(pid, word) for pid in _pids() for word in _arguments(pid) if word.endswith((".properties", ".xml"))]
     return [Process(pid, word) for pid, word in found if word.startswith(f"{folder}/")]
 
 

@@ -26,7 +26,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model import (
 )
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_migration_run
 
-EXAMPLES = re.findall(r"```json\n(.*?)```", (Path(__file__).parents[4] / "docs/files.md").read_text(), re.DOTALL)
+WRITTEN = re.findall(r"```json\n(.*?)```", (Path(__file__).parents[4] / "docs/files.md").read_text(), re.DOTALL)
 # What the examples of all files are about, and what is planted beside it.
 NAMES = [
     "billing",
@@ -63,12 +63,12 @@ def home(tmp_path):
     (folder / "return").mkdir(parents=True)
     kept = folder / "history/2026-11-24T225301Z-migrate"
     kept.mkdir(parents=True)
-    for text in EXAMPLES:
+    for text in WRITTEN:
         name = json.loads(text)["format"].removeprefix("streamshift.kafka/")
         (folder / f"{name}.json").write_text(text)
         (folder / f"return/{name}.json").write_text(text)
     (kept / "run.json").write_text((folder / "run.json").read_text())
-    (kept / "plan.json").write_text(EXAMPLES[1])
+    (kept / "plan.json").write_text(WRITTEN[1])
     taken = (folder / "snapshot.json").read_text().replace('"host-7"', '"s3cret of Zoë\'s group"')
     left_out = ', "left_out": ["payments: orders is left out"], "groups"'
     (folder / "snapshot.json").write_text(taken.replace(', "groups"', left_out))

@@ -14,13 +14,18 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import SparkFailed
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, SparkFailed
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Piece, Range, RecordRun, Rows
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import session
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import CORES, scan_frame
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import absence, kept, obstacle
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import (
+    absence,
+    kept,
+    obstacle,
+    open_session,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_reading import TYPES, ReadOptions, _batch
 
 NOWHERE = connection_from({"bootstrap_servers": "127.0.0.1:1"})
@@ -95,6 +100,22 @@ def test_a_spark_that_the_user_has_described_is_not_called_absent(monkeypatch):
     monkeypatch.setattr(session, "obstacle", lambda _options: "no Java")
     assert absence(SparkOptions()) == "no Java"
     assert absence(SparkOptions(java_home="/nowhere")) is None
+
+
+@pytest.mark.parametrize(
+    ("directory", "named"), [("", "is not set"), ("/nowhere", "is /nowhere, which is no directory")]
+)
+def test_yarn_needs_its_configuration(monkeypatch, tmp_path, directory, named):
+    monkeypatch.delenv("YARN_CONF_DIR", raising=False)
+    monkeypatch.setenv("HADOOP_CONF_DIR", directory)
+    assert f"Spark yarn: HADOOP_CONF_DIR {named}" in str(obstacle(SparkOptions(master="yarn")))
+    with (
+        pytest.raises(InvalidInput, match="directory that has yarn-site.xml"),
+        open_session(SparkOptions(master="yarn")),
+    ):
+        raise AssertionError
+    monkeypatch.setenv("YARN_CONF_DIR", str(tmp_path))
+    assert obstacle(SparkOptions(master="yarn")) is None
 
 
 def test_archives_may_lie_elsewhere():
