@@ -335,16 +335,11 @@ notes:
   elements: str
   sample:
     - "orders-1: 40 offsets expired at the source after the copy was planned, before they were copied."
-note_kinds:
-  description: Kinds of the RV(notes), in the same order. C(docs/troubleshooting.md) has an entry for each.
-  returned: success
-  type: list
-  elements: str
+note_kinds: {description: "Kinds of the RV(notes), in the same order.", returned: success, type: list, elements: str}
 failure:
-  description: What C(msg) says in words. C(docs/troubleshooting.md) has an entry for each C(kind), with cause and remedy.
+  description: What C(msg) says, as data. The page C(docs/troubleshooting.md) explains it, and the kinds of RV(notes).
   returned: failure
   type: dict
-  sample: {kind: acl_missing, cluster: "source cluster broker1:9092", group: null, topic: null, partition: null}
 """
 
 import os

@@ -231,10 +231,9 @@ csv:
     group,type,what,state,members,topics,partitions,lag,movable,why_not
     billing,classic,,Empty,0,orders,12,1204,yes,
 failure:
-  description: What C(msg) says in words. C(docs/troubleshooting.md) has an entry for each C(kind), with cause and remedy.
+  description: What C(msg) says, as data. The page C(docs/troubleshooting.md) explains it.
   returned: failure
   type: dict
-  sample: {kind: acl_missing, cluster: "source cluster broker1:9092", group: null, topic: null, partition: null}
 """
 
 import dataclasses

@@ -307,16 +307,11 @@ notes:
   elements: str
   sample:
     - "The clock of this machine has gone back since the last round: durations and ready_since may be wrong."
-note_kinds:
-  description: Kinds of the RV(notes), in the same order. C(docs/troubleshooting.md) has an entry for each.
-  returned: always
-  type: list
-  elements: str
+note_kinds: {description: "Kinds of the RV(notes), in the same order.", returned: always, type: list, elements: str}
 failure:
-  description: What C(msg) says in words. C(docs/troubleshooting.md) has an entry for each C(kind), with cause and remedy.
+  description: What C(msg) says, as data. The page C(docs/troubleshooting.md) explains it, and the kinds of RV(notes).
   returned: failure
   type: dict
-  sample: {kind: acl_missing, cluster: "source cluster broker1:9092", group: null, topic: null, partition: null}
 """
 
 import dataclasses

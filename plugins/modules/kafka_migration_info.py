@@ -172,11 +172,7 @@ notes:
   elements: str
   sample:
     - "topic orders does not exist at the destination: fill it, map it, or exclude it."
-note_kinds:
-  description: Kinds of the RV(notes), in the same order. C(docs/troubleshooting.md) has an entry for each.
-  returned: success
-  type: list
-  elements: str
+note_kinds: {description: "Kinds of the RV(notes), in the same order.", returned: success, type: list, elements: str}
 settings:
   description:
     - Settings of topics that differ between the clusters, and because of which the destination may lose or refuse records,
@@ -249,10 +245,9 @@ return_names:
       type: dict
       sample: null
 failure:
-  description: What C(msg) says in words. C(docs/troubleshooting.md) has an entry for each C(kind), with cause and remedy.
+  description: What C(msg) says, as data. The page C(docs/troubleshooting.md) explains it, and the kinds of RV(notes).
   returned: failure
   type: dict
-  sample: {kind: acl_missing, cluster: "source cluster broker1:9092", group: null, topic: null, partition: null}
 """
 
 import glob

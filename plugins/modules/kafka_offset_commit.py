@@ -352,11 +352,7 @@ notes:
   type: list
   elements: str
   sample: []
-note_kinds:
-  description: Kinds of the RV(notes), in the same order. C(docs/troubleshooting.md) has an entry for each.
-  returned: success
-  type: list
-  elements: str
+note_kinds: {description: "Kinds of the RV(notes), in the same order.", returned: success, type: list, elements: str}
 summary:
   description: A human-readable table, as lines, with the totals last. After a rollback, the first line is the number of
     groups that were rolled back.
@@ -368,10 +364,9 @@ summary:
     - "billing          12       12"
     - "Total: 1 group, 12 group-partitions: 12 changed, 0 left out."
 failure:
-  description: What C(msg) says in words. C(docs/troubleshooting.md) has an entry for each C(kind), with cause and remedy.
+  description: What C(msg) says, as data. The page C(docs/troubleshooting.md) explains it, and the kinds of RV(notes).
   returned: failure
   type: dict
-  sample: {kind: acl_missing, cluster: "source cluster broker1:9092", group: null, topic: null, partition: null}
 """
 
 import functools

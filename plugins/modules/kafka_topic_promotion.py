@@ -378,11 +378,7 @@ notes:
   type: list
   elements: str
   sample: ["orders gets 1 replica instead of the source's 3, because the destination has 1 broker."]
-note_kinds:
-  description: Kinds of the RV(notes), in the same order. C(docs/troubleshooting.md) has an entry for each.
-  returned: success
-  type: list
-  elements: str
+note_kinds: {description: "Kinds of the RV(notes), in the same order.", returned: success, type: list, elements: str}
 summary:
   description: The changes for people, a line each.
   returned: success
@@ -390,10 +386,9 @@ summary:
   elements: str
   sample: ["orders: created with 12 partitions"]
 failure:
-  description: What C(msg) says in words. C(docs/troubleshooting.md) has an entry for each C(kind), with cause and remedy.
+  description: What C(msg) says, as data. The page C(docs/troubleshooting.md) explains it, and the kinds of RV(notes).
   returned: failure
   type: dict
-  sample: {kind: acl_missing, cluster: "source cluster broker1:9092", group: null, topic: null, partition: null}
 """
 
 import typing as t

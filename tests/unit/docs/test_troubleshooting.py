@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import ProblemKind
@@ -22,6 +24,11 @@ def entries(heading: str) -> list[tuple[str, str]]:
     """The name and the text of each entry of a section, in the order of the page."""
     (section,) = re.findall(rf"^## {heading}\n(.*?)(?=^## |\Z)", PAGE, re.DOTALL | re.MULTILINE)
     return re.findall(r"^### `(\w+)`\n(.*?)(?=^### |\Z)", section, re.DOTALL | re.MULTILINE)
+
+
+def test_a_failure_is_documented_as_modules_return_it():
+    (sample,) = re.findall(r"^\{\"kind\".*\}$", PAGE, re.MULTILINE)
+    assert json.loads(sample) == NotAuthorized("", topic="orders", cluster="source cluster broker1:9092").place()
 
 
 SECTIONS = {

@@ -35,8 +35,8 @@ NEVER_SHOWN = {
         _model.offset_formats.from_text _model.offset_formats.read_snapshot _model.promotion.PromotionOptions.check
         _model.promotion.overrides_from _model.promotion.replication_factor_from _model.reset_rules.reset_rules_from
         _model.stock_csv._numbered _module.digests.check_digest _module.options.check_named_once _module.options.match_on
-        _module.options.replication_policy _module.status_files.check_status_paths kafka_offset_translate._check_combination
-        kafka_offset_translate._check_reset _model.selection.Selection.check""",
+        _module.options.replication_policy _module.status_files.check_status_paths _module.plan_making.check_options
+        _module.plan_making._check_reset _model.selection.Selection.check""",
     "its tasks choose another value than the one that refuses": """
         _migration._committing.write_watch.WriteWatch.before _migration._committing.source_watch.SourceWatch.before
         _migration._promotion.topic_decisions._grows _migration._promotion.topic_decisions._missing
@@ -46,6 +46,10 @@ NEVER_SHOWN = {
         _migration._promotion.naming.check_topic_names""",
     "it fences no topics": """
         _migration._promotion.fence.FenceOptions.check _migration._promotion.fence.told""",
+    "it makes no support bundle and assesses no cluster, or does nothing else": """
+        _migration._committing.returning._topics _migration.selected_groups.select_topics_of
+        _module.assessment_results.write_assessment _module.run_end._kept _module.run_end.end_run
+        _module.support_bundle.write_bundle""",
     "it looks at no waves, nor at several directories": """
         _model.waves._refuse _module.status_results._read""",
     "it removes no old groups": """

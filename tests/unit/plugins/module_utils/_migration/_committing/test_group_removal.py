@@ -6,12 +6,10 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import types
 import typing as t
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import group_removal as use_case
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.group_removal import (
     RemovalOptions,
@@ -23,7 +21,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
     Commits,
     CommittedOffset,
-    GroupReading,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
     Evidence,
@@ -37,6 +34,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.removed i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import CertificateName, Verdict
 from tests.support.identities import known_by_id
+from tests.support.memory_groups import Killed, MemoryGroups
 
 HERE = connection_from({"bootstrap_servers": ["127.0.0.1:9092"]}, "cluster")
 NOW = RemovalOptions(idle_wait=0)
@@ -47,85 +45,11 @@ OLD: dict[str, Commits] = {
 }
 
 
-class Killed(BaseException):
-    """The process is gone."""
-
-
-class Cluster:
-    """Groups and their commits, the file of removed groups, and everything that was done, in order."""
-
-    BUSY_FOR_REMOVAL = ("NON_EMPTY_GROUP",)
-
-    def __init__(self) -> None:
-        self.groups: dict[str, Commits] = {name: dict(commits) for name, commits in OLD.items()}
-        self.groups |= {f"new-{name}": dict(commits) for name, commits in OLD.items()}
-        self.states: dict[str, str] = {}
-        self.protocols: dict[str, str] = {}
-        self.lacking: list[str] = []
-        self.done: list[str] = []
-        self.steps_to_live: int | None = None
-        self.removed: Removed | None = None
-        self.metadata_limit = 4096
-
-    def step(self, name: str) -> None:
-        if self.steps_to_live is not None:
-            self.steps_to_live -= 1
-            if self.steps_to_live < 0:
-                raise Killed
-        self.done.append(name)
-
-    def save(self, removed: Removed) -> None:
-        self.step("file")
-        self.removed = removed
-
-    def read_groups(self, _connection: object, names: t.Sequence[str]) -> dict[str, GroupReading]:
-        return {
-            name: GroupReading(
-                name,
-                name in self.groups,
-                self.states.get(name, "Empty") if name in self.groups else "",
-                "classic" if name in self.groups else "",
-                self.protocols.get(name, ""),
-                dict(self.groups.get(name, {})),
-            )
-            for name in names
-        }
-
-    def not_offered(self, _connection: object, *_abilities: object) -> list[object]:
-        return []
-
-    def missing_acls(self, _connection: object, **_needs: t.Collection[str]) -> list[str]:
-        return self.lacking
-
-    def delete_groups(self, _connection: object, names: t.Sequence[str]) -> dict[str, str]:
-        errors = {}
-        for name in names:
-            self.step(f"{name} removed")
-            if name in self.states:
-                errors[name] = "NON_EMPTY_GROUP: the group has members"
-            else:
-                del self.groups[name]
-        return errors
-
-    def commit_offsets(self, _connection: object, wanted: t.Mapping[str, Commits]) -> dict[str, dict[t.Any, str]]:
-        for group, commits in wanted.items():
-            for partition, committed in commits.items():
-                self.step(f"{group} {partition}")
-                self.groups.setdefault(group, {})[partition] = committed
-        return {}
-
-
 @pytest.fixture
 def cluster(monkeypatch):
-    its = Cluster()
-    for room in ("groups", "commits", "permissions"):
-        monkeypatch.setattr(use_case.writing, room, its)
-    monkeypatch.setattr(use_case.limits, "broker_number", lambda _connection, _name: its.metadata_limit)
+    its = MemoryGroups({**OLD, **{f"new-{name}": commits for name, commits in OLD.items()}})
+    its.install(monkeypatch, use_case)
     known_by_id(monkeypatch, lambda _connection: "id")
-    bounds = types.SimpleNamespace(
-        partition_bounds=lambda _connection, all_of: dict.fromkeys(all_of, Bounds(0, 99, 99))
-    )
-    monkeypatch.setattr(use_case, "positions", bounds)
     return its
 
 
@@ -149,9 +73,9 @@ def test_the_file_is_on_disk_before_the_first_group_is_removed(cluster):
     assert outcome == predicted and outcome.groups == ["billing", "shipping"]
     assert cluster.done == ["file", "billing removed", "shipping removed"]
     assert set(cluster.groups) == {"new-billing", "new-shipping"}
-    assert cluster.removed.gone() == OLD
-    again = remove_old_groups(PLAN, None, cluster.removed, HERE, NOW, cluster.save)
-    assert (again.groups, again.left_out, again.removed) == ([], [], cluster.removed)
+    assert cluster.saved.gone() == OLD
+    again = remove_old_groups(PLAN, None, cluster.saved, HERE, NOW, cluster.save)
+    assert (again.groups, again.left_out, again.removed) == ([], [], cluster.saved)
 
 
 def test_new_groups_that_have_consumed_since_are_known_by_the_receipt(cluster):
@@ -163,7 +87,7 @@ def test_new_groups_that_have_consumed_since_are_known_by_the_receipt(cluster):
     assert remove_old_groups(PLAN, receipt, None, HERE, NOW, cluster.save).groups == ["billing", "shipping"]
 
 
-def change(cluster: Cluster, **groups: Commits) -> None:
+def change(cluster: MemoryGroups, **groups: Commits) -> None:
     for name, commits in groups.items():
         cluster.groups[name] |= commits
 
@@ -232,7 +156,7 @@ def test_groups_in_use_and_missing_rights_are_refused_before_anything_is_removed
             remove_old_groups(PLAN, None, None, HERE, NOW, cluster.save)
     skip = dataclasses.replace(NOW, on_active_group="skip_group")
     assert remove_old_groups(PLAN, None, None, HERE, skip, None).groups == ["shipping"]
-    cluster.states, cluster.protocols, cluster.lacking = {}, {}, ["GROUP DELETE on billing"]
+    cluster.states, cluster.protocols, cluster.rights = {}, {}, {"READ"}
     with pytest.raises(NotAuthorized, match="GROUP DELETE on billing"):
         remove_old_groups(PLAN, None, None, HERE, NOW, cluster.save)
     assert cluster.done == []
@@ -257,7 +181,7 @@ def test_a_group_that_is_joined_in_the_last_moment_is_not_in_the_file(cluster):
     with pytest.raises(GroupBusy, match="group billing: the group cannot be removed"):
         remove_old_groups(PLAN, None, None, HERE, NOW, save)
     assert set(cluster.groups) == {"billing", "new-billing", "new-shipping"}
-    assert set(cluster.removed.gone()) == {"shipping"}
+    assert set(cluster.saved.gone()) == {"shipping"}
 
 
 @pytest.mark.parametrize("steps", range(4))
@@ -266,28 +190,28 @@ def test_a_removal_that_was_killed_is_completed_or_taken_back(cluster, steps):
     with contextlib.suppress(Killed):
         remove_old_groups(PLAN, None, None, HERE, NOW, cluster.save)
     cluster.steps_to_live = None
-    remove_old_groups(PLAN, None, cluster.removed, HERE, NOW, cluster.save)
+    remove_old_groups(PLAN, None, cluster.saved, HERE, NOW, cluster.save)
     assert set(cluster.groups) == {"new-billing", "new-shipping"}
     for lives in range(5):
         cluster.steps_to_live = lives
         with contextlib.suppress(Killed):
-            restore_old_groups(cluster.removed, None, HERE, NOW, cluster.save)
+            restore_old_groups(cluster.saved, None, HERE, NOW, cluster.save)
     cluster.steps_to_live = None
-    restore_old_groups(cluster.removed, None, HERE, NOW, cluster.save)
+    restore_old_groups(cluster.saved, None, HERE, NOW, cluster.save)
     assert {name: cluster.groups[name] for name in OLD} == OLD
-    assert cluster.removed.gone() == {}
+    assert cluster.saved.gone() == {}
 
 
 def test_only_selected_groups_come_back_and_a_second_time_nothing_is_done(cluster):
     remove_old_groups(PLAN, None, None, HERE, NOW, cluster.save)
     chosen = Selection(groups=("billing", "never-removed"))
-    predicted = restore_old_groups(cluster.removed, chosen, HERE, NOW, None)
-    outcome = restore_old_groups(cluster.removed, chosen, HERE, NOW, cluster.save)
+    predicted = restore_old_groups(cluster.saved, chosen, HERE, NOW, None)
+    outcome = restore_old_groups(cluster.saved, chosen, HERE, NOW, cluster.save)
     assert outcome == predicted and outcome.groups == ["billing"]
     assert cluster.groups["billing"] == OLD["billing"] and "shipping" not in cluster.groups
     cluster.done.clear()
-    again = restore_old_groups(cluster.removed, chosen, HERE, NOW, cluster.save)
-    assert (again.groups, again.removed, cluster.done) == ([], cluster.removed, [])
+    again = restore_old_groups(cluster.saved, chosen, HERE, NOW, cluster.save)
+    assert (again.groups, again.removed, cluster.done) == ([], cluster.saved, [])
 
 
 def test_what_the_brokers_would_not_take_any_more_is_refused_before_any_group_is_made_again(cluster):
@@ -296,7 +220,7 @@ def test_what_the_brokers_would_not_take_any_more_is_refused_before_any_group_is
     with pytest.raises(
         Refused, match="group billing, topic orders, partition 0: the metadata of 4 characters is too long"
     ):
-        restore_old_groups(cluster.removed, None, HERE, NOW, cluster.save)
+        restore_old_groups(cluster.saved, None, HERE, NOW, cluster.save)
     assert cluster.done == []
 
 
@@ -304,11 +228,11 @@ def test_a_group_that_exists_again_is_moved_only_when_that_is_allowed(cluster):
     remove_old_groups(PLAN, None, None, HERE, NOW, cluster.save)
     cluster.groups["billing"] = {P0: CommittedOffset(50)}
     with pytest.raises(Refused, match="group billing, topic orders, partition 0: .* on_rewind"):
-        restore_old_groups(cluster.removed, None, HERE, NOW, cluster.save)
-    kept = restore_old_groups(cluster.removed, None, HERE, dataclasses.replace(NOW, on_rewind="keep"), cluster.save)
+        restore_old_groups(cluster.saved, None, HERE, NOW, cluster.save)
+    kept = restore_old_groups(cluster.saved, None, HERE, dataclasses.replace(NOW, on_rewind="keep"), cluster.save)
     assert kept.groups == ["shipping"] and cluster.groups["billing"] == {P0: CommittedOffset(50)}
-    assert set(cluster.removed.gone()) == {"billing"}
-    restore_old_groups(cluster.removed, None, HERE, dataclasses.replace(NOW, on_rewind="rewind"), cluster.save)
+    assert set(cluster.saved.gone()) == {"billing"}
+    restore_old_groups(cluster.saved, None, HERE, dataclasses.replace(NOW, on_rewind="rewind"), cluster.save)
     assert cluster.groups["billing"] == OLD["billing"]
 
 
@@ -324,10 +248,10 @@ def test_an_old_group_comes_back_only_if_its_new_one_goes(cluster):
         with pytest.raises(
             Refused, match=r"beside new groups that stay: new-shipping orders-0 has committed 30\b.*on_rewind to rewind"
         ):
-            restore_old_groups(cluster.removed, None, HERE, options, cluster.save, receipt)
+            restore_old_groups(cluster.saved, None, HERE, options, cluster.save, receipt)
     assert cluster.done == [] and "shipping" not in cluster.groups
     options = dataclasses.replace(NOW, on_rewind="rewind")
-    assert "shipping" in restore_old_groups(cluster.removed, None, HERE, options, cluster.save, receipt).groups
+    assert "shipping" in restore_old_groups(cluster.saved, None, HERE, options, cluster.save, receipt).groups
 
 
 def test_of_two_renames_in_a_row_the_later_one_is_rolled_back_first(cluster):
@@ -339,15 +263,15 @@ def test_of_two_renames_in_a_row_the_later_one_is_rolled_back_first(cluster):
     source = (SourcePosition("new-shipping", P0, 9),)
     plan = dataclasses.replace(PLAN, entries=(dataclasses.replace(PLAN.entries[2], group="newer", source=source),))
     cluster.groups["newer"] = dict(OLD["shipping"])
-    remove_old_groups(plan, None, cluster.removed, HERE, NOW, cluster.save)
+    remove_old_groups(plan, None, cluster.saved, HERE, NOW, cluster.save)
     for selection in (Selection(groups=("shipping",)), None):
         with pytest.raises(
             Refused, match="group shipping: the group became new-shipping, .* Roll back new-shipping first"
         ):
-            restore_old_groups(cluster.removed, selection, HERE, NOW, cluster.save, receipt)
+            restore_old_groups(cluster.saved, selection, HERE, NOW, cluster.save, receipt)
     assert set(cluster.groups) == {"newer", "new-billing"}
     for name in ("new-shipping", "shipping"):
-        restored = restore_old_groups(cluster.removed, Selection(groups=(name,)), HERE, NOW, cluster.save, receipt)
+        restored = restore_old_groups(cluster.saved, Selection(groups=(name,)), HERE, NOW, cluster.save, receipt)
         assert restored.groups == [name]
 
 

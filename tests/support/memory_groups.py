@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Groups of a cluster in memory, for what commits, rolls back and removes them."""
+
+from __future__ import annotations
+
+import types
+import typing as t
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import limits, writing
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import Commits, GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+
+_Errors = dict[str, dict[TopicPartition, str]]
+
+
+class Killed(BaseException):
+    """The process is gone."""
+
+
+class MemoryGroups:
+    """Groups and their commits, the file that is saved, and everything that was done, in order.
+
+    states: of groups that are not empty. refused: partitions that the broker does not commit, and its error. rights: on groups
+    and topics. steps_to_live: how many steps the process takes before it is killed. metadata_limit: the broker's.
+    """
+
+    BUSY_FOR_REMOVAL = ("NON_EMPTY_GROUP",)
+
+    def __init__(self, groups: t.Mapping[str, Commits]) -> None:
+        self.groups = {name: dict(commits) for name, commits in groups.items()}
+        self.states: dict[str, str] = {}
+        self.protocols: dict[str, str] = {}
+        self.refused: dict[TopicPartition, str] = {}
+        self.rights = {"READ", "DELETE"}
+        self.done: list[str] = []
+        self.saved: t.Any = None
+        self.steps_to_live: int | None = None
+        self.metadata_limit = 4096
+        self.after_reading: t.Callable[[], None] = lambda: None
+        self.after_commit: t.Callable[[], None] = lambda: None
+
+    def install(self, monkeypatch: pytest.MonkeyPatch, *asking: types.ModuleType) -> None:
+        """Be what is written to, and for these modules a cluster whose logs have the offsets 0 to 98."""
+        for name in ("groups", "commits", "permissions"):
+            monkeypatch.setattr(writing, name, self)
+        monkeypatch.setattr(limits, "broker_number", lambda _connection, _name: self.metadata_limit)
+        bounds = types.SimpleNamespace(partition_bounds=lambda _connection, its: dict.fromkeys(its, Bounds(0, 99, 99)))
+        for module in asking:
+            monkeypatch.setattr(module, "positions", bounds)
+
+    def step(self, name: str) -> None:
+        if self.steps_to_live is not None:
+            self.steps_to_live -= 1
+            if self.steps_to_live < 0:
+                raise Killed
+        self.done.append(name)
+
+    def save(self, document: object) -> None:
+        self.step("file")
+        self.saved = document
+
+    def read_groups(self, _connection: object, names: t.Sequence[str], **_how: object) -> dict[str, GroupReading]:
+        found = {name: self._reading(name) for name in names}
+        self.after_reading()
+        return found
+
+    def _reading(self, name: str) -> GroupReading:
+        if name not in self.groups:
+            return GroupReading(name, False, "", "", self.protocols.get(name, ""), {})
+        state = self.states.get(name, "Empty")
+        return GroupReading(name, True, state, "classic", self.protocols.get(name, ""), dict(self.groups[name]))
+
+    def not_offered(self, _connection: object, *_abilities: object) -> list[object]:
+        return []
+
+    def missing_acls(self, _connection: object, **needs: t.Collection[str]) -> list[str]:
+        of = {"commits_groups": "GROUP READ", "deletes_groups": "GROUP DELETE", "commits_topics": "TOPIC READ"}
+        wanted = [f"{of[kind]} on {name}" for kind, names in needs.items() if kind in of for name in sorted(names)]
+        return [acl for acl in wanted if acl.split()[1] not in self.rights]
+
+    def commit_offsets(self, _connection: object, wanted: t.Mapping[str, Commits]) -> _Errors:
+        errors: _Errors = {}
+        for group, commits in wanted.items():
+            for partition, committed in commits.items():
+                self.step(f"{group} {partition}")
+                if partition in self.refused:
+                    errors.setdefault(group, {})[partition] = self.refused[partition]
+                else:
+                    self.groups.setdefault(group, {})[partition] = committed
+        self.after_commit()
+        return errors
+
+    def delete_offsets(self, _connection: object, wanted: t.Mapping[str, t.Sequence[TopicPartition]]) -> _Errors:
+        for group, partitions in wanted.items():
+            for partition in partitions:
+                self.step(f"{group} {partition} removed")
+                self.groups[group].pop(partition, None)  # one that is not there is what was wanted
+        return {}
+
+    def delete_groups(self, _connection: object, names: t.Sequence[str]) -> dict[str, str]:
+        errors = {}
+        for name in names:
+            self.step(f"{name} removed")
+            if self.states.get(name, "Empty") != "Empty":
+                errors[name] = "NON_EMPTY_GROUP: the group has members"
+            else:
+                self.groups.pop(name)
+                self.protocols.pop(name, None)
+        return errors
