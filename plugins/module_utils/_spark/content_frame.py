@@ -53,6 +53,11 @@ class LogPair(t.NamedTuple):
     destinations: tuple[Extent, ...]
 
     @property
+    def partitions(self) -> tuple[tuple[TopicPartition, ...], ...]:
+        """Those of the source, and those of the destination."""
+        return tuple(tuple(its.partition for its in side) for side in self)
+
+    @property
     def size(self) -> int:
         """How many offsets are read."""
         return size_of((*self.sources, *self.destinations))
