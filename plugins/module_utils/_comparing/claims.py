@@ -143,7 +143,7 @@ def pair_runs(pairs: t.Iterable[SingleContent]) -> list[PairRun]:
     return runs
 
 
-def joined(runs: t.Sequence[PairRun], pairs: t.Collection[SingleContent]) -> list[PairRun]:
+def with_pairs(runs: t.Sequence[PairRun], pairs: t.Collection[SingleContent]) -> list[PairRun]:
     """The runs of all of these, as pair_runs() finds them. runs: as it has found them. Fast where few pairs are added."""
     if not (runs and pairs):
         return pair_runs(pairs) if pairs else list(runs)

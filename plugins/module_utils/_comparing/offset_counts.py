@@ -17,7 +17,7 @@ import typing as t
 
 from .._matching.certificates import DISTINCT
 from .._matching.content import Content, separable
-from .claims import PairRun, SingleContent, Windows, joined
+from .claims import PairRun, SingleContent, Windows, with_pairs
 from .content_counts import Offsets, of_destination_only, of_lonely, of_mixed, of_offsets, of_run, offsets_by_partition
 from .counted_records import CountedRecord, OneContent
 from .sums import Counts, ToolProgress, total
@@ -72,13 +72,13 @@ class Contents:
                     self._plain.append((offsets_by_partition(originals), offsets_by_partition(part_copies)))
                     self._arrive(originals, part_copies)
         self._lonely, self._destination_only = offsets_by_partition(lonely), offsets_by_partition(lonely_copies)
-        timed, by_content = joined(timed, self._pairs), joined(by_content, self._others)
+        timed, by_content = with_pairs(timed, self._pairs), with_pairs(by_content, self._others)
         self.runs = timed + by_content
         # They say where windows are cut, also where all records are equal and not all of their copies can be told apart.
         further = (
             [*itertools.chain.from_iterable(run.pairs for run in by_content), *once_by_time] if timed else once_by_time
         )
-        self.landmark_runs = joined(timed or by_content, further)
+        self.landmark_runs = with_pairs(timed or by_content, further)
         for run in timed:
             self._arrive([CountedRecord(run.source_place, run.sources[-1], 0)], [CountedRecord(run.place, 0, 0)])
         for run in self.runs:

@@ -18,7 +18,7 @@ from ..._model.progress import Say, counted, repeating, silent
 from ..._model.records import TopicPartition
 from ..._model.report import Finding, Flaw, PartitionOffset, ProblemKind
 from ..._model.spark import SparkOptions
-from ..._spark.content_frame import Extent, LogPair
+from ..._spark.content_frame import Extent, LogPair, shared
 from ..._spark.session import session_on_demand
 from ..cluster_logs import ClusterLogs
 from .partition_units import ClaimCounts, InProcess, PartitionUnit, UnitReader, on_spark
@@ -105,7 +105,7 @@ def _look(
         numbers = [number for number, case in enumerate(cases) if case.match_on.covered == parts]
         units = _units(cases, numbers, source_logs, destination_logs, limit, existed)
         with contextlib.ExitStack() as stack:
-            size = sum(unit.pair.size for unit in units)
+            size = sum(pair.size for pair in shared([unit.pair for unit in units])[0])
             if size:
                 partitions = {extent.partition for unit in units for extent in unit.pair.destinations}
                 tell(f"comparing up to {counted(size, 'record')} of {counted(len(partitions), 'partition')}")

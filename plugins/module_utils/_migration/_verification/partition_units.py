@@ -84,8 +84,10 @@ class InProcess:
         for unit in self._units:
             partitions = unit.pair.partitions
             if (partitions, unit.match_on) not in shared:
-                logs = [[its.get(each, []) for each in side] for its, side in zip(self._logs, partitions, strict=True)]
-                shared[partitions, unit.match_on] = SharedRecords(*logs, unit.match_on)
+                source, copies = (
+                    [its.get(each, []) for each in side] for its, side in zip(self._logs, partitions, strict=True)
+                )
+                shared[partitions, unit.match_on] = SharedRecords(source, copies, unit.match_on)
             spans = ([(its.start, its.open_end or its.end) for its in side] for side in unit.pair)
             contents = shared[partitions, unit.match_on].contents(*spans, is_lossy=unit.is_lossy)
             for claim, windows in unit.windows.items():
@@ -129,13 +131,14 @@ def on_spark(
 ) -> t.Iterator[UnitReader]:
     """Reads and counts on Spark. reach: how far the windows go; None for whole logs. Raises what scan_frame() does."""
     pairs = [unit.pair for unit in units]
-    layout = dealing.layout_of(pairs, timestamps=True)
+    read, layout = dealing.shared(pairs)
     lossy = [number for number, unit in enumerate(units) if unit.is_lossy and unit.match_on.timestamp]
     places = verify_job.Places(
         tuple(place for pair in pairs for place, _extent in enumerate(pair.sources)),
         tuple(place for pair in pairs for place, _extent in enumerate(pair.destinations)),
     )
-    with kept(dealing.read_contents(spark, source, destination, pairs, layout, parts)) as frame:
+    of_read = dealing.layout_of(read, timestamps=True)
+    with kept(dealing.read_contents(spark, source, destination, read, of_read, parts)) as frame:
         edges = seen_edges(frame, layout, lossy)
 
         def count(
