@@ -79,21 +79,25 @@ class InProcess:
 
     def count(self) -> dict[int, ClaimCounts]:
         """See UnitReader."""
-        found = {}
-        shared: dict[t.Any, SharedRecords] = {}
+        together: dict[t.Any, list[PartitionUnit]] = collections.defaultdict(list)
         for unit in self._units:
-            partitions = unit.pair.partitions
-            if (partitions, unit.match_on) not in shared:
-                source, copies = (
-                    [its.get(each, []) for each in side] for its, side in zip(self._logs, partitions, strict=True)
-                )
-                shared[partitions, unit.match_on] = SharedRecords(source, copies, unit.match_on)
-            spans = ([(its.start, its.open_end or its.end) for its in side] for side in unit.pair)
-            contents = shared[partitions, unit.match_on].contents(*spans, is_lossy=unit.is_lossy)
-            for claim, windows in unit.windows.items():
-                read = aligned(windows, contents.landmark_runs)
-                found[claim] = ClaimCounts(contents.counts(read, contents.progress), read, not contents.headers_changed)
+            together[unit.pair.partitions, unit.match_on].append(unit)
+        found: dict[int, ClaimCounts] = {}
+        for (partitions, match_on), units in together.items():
+            logs = zip(self._logs, partitions, strict=True)
+            source, copies = ([its.get(each, []) for each in side] for its, side in logs)
+            shared = SharedRecords(source, copies, match_on)
+            for unit in units:
+                found |= _counted(shared, unit)
         return found
+
+
+def _counted(shared: SharedRecords, unit: PartitionUnit) -> t.Iterator[tuple[int, ClaimCounts]]:
+    spans = ([(its.start, its.open_end or its.end) for its in side] for side in unit.pair)
+    contents = shared.contents(*spans, is_lossy=unit.is_lossy)
+    for claim, windows in unit.windows.items():
+        read = aligned(windows, contents.landmark_runs)
+        yield claim, ClaimCounts(contents.counts(read, contents.progress), read, not contents.headers_changed)
 
 
 _Spans = dict[TopicPartition, list[Span]]
