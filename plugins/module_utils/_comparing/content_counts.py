@@ -242,7 +242,7 @@ def _last(places: list[PlaceInClaim], number: int) -> list[PlaceInClaim]:
 
 def _fate(missing: list[PlaceInClaim], windows: Windows, progress: ToolProgress) -> dict[str, t.Any]:
     """What became of unconsumed records without a copy. The copies of the first ones may be before the window."""
-    arrived = progress.arrived(windows.is_complete)
+    arrived = progress.arrived(windows.is_complete and not windows.is_lossy)
     absent = [
         (place, offset) for place, offset in missing if windows.source[place].seen <= offset < arrived.get(place, 0)
     ]
