@@ -113,6 +113,17 @@ class PairRun(t.NamedTuple):
     place: int
     offsets: list[int]
 
+    @property
+    def places(self) -> tuple[int, int]:
+        """The numbers of the two partitions."""
+        return self.source_place, self.place
+
+    @property
+    def pairs(self) -> t.Iterator[SingleContent]:
+        """One by one."""
+        for source, offset in zip(self.sources, self.offsets, strict=True):
+            yield SingleContent(self.source_place, source, self.place, offset)
+
 
 def run_order(pair: SingleContent) -> tuple[int, int, int]:
     """By source partition, by destination partition, and by the offset at the source."""
@@ -130,6 +141,19 @@ def pair_runs(pairs: t.Iterable[SingleContent]) -> list[PairRun]:
         run.sources.append(source)
         run.offsets.append(offset)
     return runs
+
+
+def with_pairs(runs: t.Sequence[PairRun], pairs: t.Collection[SingleContent]) -> list[PairRun]:
+    """The runs of all of these, as pair_runs() finds them. runs: as it has found them. Fast where few pairs are added."""
+    if not (runs and pairs):
+        return pair_runs(pairs) if pairs else list(runs)
+    if len(runs) == 1 and {(its.source_place, its.place) for its in pairs} == {runs[0].places}:
+        sources = sorted([*runs[0].sources, *(its.source for its in pairs)])
+        offsets = sorted([*runs[0].offsets, *(its.offset for its in pairs)])
+        find = bisect.bisect_left
+        if all(find(sources, its.source) == find(offsets, its.offset) for its in pairs):  # all in the same order
+            return [runs[0]._replace(sources=sources, offsets=offsets)]
+    return pair_runs([*itertools.chain.from_iterable(run.pairs for run in runs), *pairs])
 
 
 def aligned(windows: Windows, runs: t.Iterable[PairRun]) -> Windows:

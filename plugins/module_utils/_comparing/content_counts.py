@@ -179,7 +179,8 @@ def of_mixed(
     needed = tallies(_times(consumed), _times(near), older)
     followed = tallies(_times(consumed), _times(unconsumed), counted_copies)
     skipped, absent = sum(each.skipped(0) for each in needed), sum(each.absent for each in needed)
-    perhaps_skipped = sum(each.skipped(0) for each in tallies(_times(consumed), _times(near), perhaps_older))
+    perhaps = needed if perhaps_older is older else tallies(_times(consumed), _times(near), perhaps_older)
+    perhaps_skipped = sum(each.skipped(0) for each in perhaps)
     repeated = sum(each.surely_repeated(0) for each in followed)
     follow = sum(distance >= 0 for distance, _time in counted_copies)
     near.sort()
@@ -241,7 +242,7 @@ def _last(places: list[PlaceInClaim], number: int) -> list[PlaceInClaim]:
 
 def _fate(missing: list[PlaceInClaim], windows: Windows, progress: ToolProgress) -> dict[str, t.Any]:
     """What became of unconsumed records without a copy. The copies of the first ones may be before the window."""
-    arrived = progress.arrived(windows.is_complete)
+    arrived = progress.arrived(windows.is_complete and not windows.is_lossy)
     absent = [
         (place, offset) for place, offset in missing if windows.source[place].seen <= offset < arrived.get(place, 0)
     ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from .._matching.contents import Named, told_apart
-from .._matching.lost import Sighting, copies_of_lost
+from .._matching.lost import KeptTimes, Sighting, copies_of_lost
 from .._matching.tallies import Time
 from .sums import PlaceInClaim
 
@@ -65,11 +65,15 @@ def _named(records: t.Iterable[CountedRecord], names: t.Mapping[PlaceInClaim, by
     return [Named(record[:2], names.get(record[:2], b""), record.time) for record in records]
 
 
-def without_lost(records: t.Mapping[bytes, AlikeRecords]) -> dict[bytes, AlikeRecords]:
-    """The same but for copies of records that the source has lost, if it has lost any. By what records are without headers."""
+def without_lost(records: t.Mapping[bytes, AlikeRecords], others: t.Iterable[KeptTimes]) -> dict[bytes, AlikeRecords]:
+    """The same but for copies of records that the source has lost, if it has lost any. By what records are without headers.
+
+    others: what further contents say, none of whose copies have other times.
+    """
     lost = copies_of_lost(
         (_sighting(name, record) for name, alike in records.items() for record in alike.source),
         (_sighting(name, record) for name, alike in records.items() for record in alike.copies),
+        others,
     )
     return {
         name: alike._replace(copies=[copy for copy in alike.copies if copy[:2] not in lost])

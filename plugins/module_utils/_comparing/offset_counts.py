@@ -17,7 +17,7 @@ import typing as t
 
 from .._matching.certificates import DISTINCT
 from .._matching.content import Content, separable
-from .claims import SingleContent, Windows, pair_runs, run_order
+from .claims import PairRun, SingleContent, Windows, with_pairs
 from .content_counts import Offsets, of_destination_only, of_lonely, of_mixed, of_offsets, of_run, offsets_by_partition
 from .counted_records import CountedRecord, OneContent
 from .sums import Counts, ToolProgress, total
@@ -33,15 +33,15 @@ class Contents:
     def __init__(
         self,
         contents: t.Iterable[OneContent],
-        pairs: t.Iterable[SingleContent] = (),
-        others: t.Iterable[SingleContent] = (),
+        timed: t.Sequence[PairRun] = (),
+        by_content: t.Sequence[PairRun] = (),
     ) -> None:
-        """contents: the source records and the copies of each content, each once. pairs, others: further contents, as they are.
+        """contents: the source records and the copies of each content, each once. timed, by_content: further single ones.
 
-        pairs: copies have the times of their records; others: they do not.
+        timed: copies have the times of their records; by_content: they do not.
         """
-        self.pairs: list[SingleContent] = list(pairs)
-        self._others: list[SingleContent] = list(others)
+        self._pairs: list[SingleContent] = []
+        self._others: list[SingleContent] = []
         self._plain: list[tuple[Offsets, Offsets]] = []
         self._mixed: list[tuple[t.Sequence[CountedRecord], t.Sequence[CountedRecord]]] = []
         once_by_time: list[SingleContent] = []
@@ -72,13 +72,13 @@ class Contents:
                     self._plain.append((offsets_by_partition(originals), offsets_by_partition(part_copies)))
                     self._arrive(originals, part_copies)
         self._lonely, self._destination_only = offsets_by_partition(lonely), offsets_by_partition(lonely_copies)
-        self.pairs.sort(key=run_order)
-        timed, by_content = pair_runs(self.pairs), pair_runs(self._others)
+        timed, by_content = with_pairs(timed, self._pairs), with_pairs(by_content, self._others)
         self.runs = timed + by_content
         # They say where windows are cut, also where all records are equal and not all of their copies can be told apart.
-        further = self._others + once_by_time
-        self.landmarks = sorted(self.pairs + further, key=run_order) if further else self.pairs
-        self.landmark_runs = pair_runs(self.landmarks) if further else self.runs
+        further = (
+            [*itertools.chain.from_iterable(run.pairs for run in by_content), *once_by_time] if timed else once_by_time
+        )
+        self.landmark_runs = with_pairs(timed or by_content, further)
         for run in timed:
             self._arrive([CountedRecord(run.source_place, run.sources[-1], 0)], [CountedRecord(run.place, 0, 0)])
         for run in self.runs:
@@ -88,7 +88,7 @@ class Contents:
 
     def _add_pair(self, original: CountedRecord, copy: CountedRecord) -> None:
         is_own = original.time == copy.time != -1
-        (self.pairs if is_own else self._others).append(_pair(original, copy))
+        (self._pairs if is_own else self._others).append(_pair(original, copy))
 
     def _arrive(self, source: t.Sequence[CountedRecord], copies: t.Sequence[CountedRecord]) -> None:
         """Only a copy with a record's own time is surely that record's: others may be second copies, or of lost records."""
@@ -97,6 +97,11 @@ class Contents:
             self.progress.timed[place] = max(offset, self.progress.timed.get(place, -1))
         for place, offset, _time in itertools.chain(in_order[: len(copies)], surely):
             self.progress.reached[place] = max(offset, self.progress.reached.get(place, -1))
+
+    @property
+    def landmarks(self) -> list[SingleContent]:
+        """Single contents that say where windows are cut, by run_order()."""
+        return [*itertools.chain.from_iterable(run.pairs for run in self.landmark_runs)]
 
     def counts(self, windows: Windows, progress: ToolProgress) -> Counts:
         """What the offsets of a claim do, as far as these contents are concerned.

@@ -64,9 +64,13 @@ class ToolProgress(t.NamedTuple):
         """Nothing is known."""
         return cls({}, {}, {}, {})
 
-    def arrived(self, whole_logs: bool) -> dict[int, int]:
-        """Before these offsets, records without a copy are absent. If times are not kept, a limit makes contents single."""
-        return self.timed or (self.once if whole_logs else self.in_a_row)
+    def arrived(self, everything: bool) -> dict[int, int]:
+        """Before these offsets, records without a copy are absent.
+
+        everything: whether all that was ever at the source was counted. If not, contents may occur once because others like
+        them were not, and if times are not kept, the copy may be that of one of these.
+        """
+        return self.timed or (self.once if everything else self.in_a_row)
 
 
 def furthest(progress: t.Iterable[ToolProgress]) -> ToolProgress:

@@ -75,10 +75,15 @@ def of_all_contents(parts: t.Iterable[KeptTimes]) -> KeptTimes:
     return result
 
 
-def copies_of_lost(source: t.Iterable[Sighting], copies: t.Iterable[Sighting]) -> set[NumberedOffset]:
-    """The copies that stand for no record of the source. Takes time linear in the records, but for sorting."""
+def copies_of_lost(
+    source: t.Iterable[Sighting], copies: t.Iterable[Sighting], others: t.Iterable[KeptTimes] = ()
+) -> set[NumberedOffset]:
+    """The copies that stand for no record of the source. Takes time linear in the records, but for sorting.
+
+    others: what further contents say, none of whose copies are such.
+    """
     contents = [_TimedContent(*sides) for sides in _by_content(source, copies)]
-    kept = of_all_contents(content.kept for content in contents)
+    kept = of_all_contents([*(content.kept for content in contents), *others])
     if not kept.are_kept:
         return set()
     return {spot for content in contents for spot in content.older if kept.is_lost(spot)}

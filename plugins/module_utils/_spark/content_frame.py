@@ -13,17 +13,19 @@ It costs one shuffle of 48 bytes a record. A task holds some 400,000 records in 
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import typing as t
 
 from .._matching.axis import Axis
+from .._matching.evidence import Span, united
 from .._model.connection import Connection
 from .._model.match_on import FINGERPRINTED
 from .._model.records import TopicPartition
 from . import spark_library, worker_packing
 from .scan_job import Range, parallel_tasks, scan_into
 from .shipping import apart
-from .worker_packing import Layout
+from .worker_packing import Layout, Part, Shares
 
 if t.TYPE_CHECKING:
     import pyarrow
@@ -53,6 +55,11 @@ class LogPair(t.NamedTuple):
     destinations: tuple[Extent, ...]
 
     @property
+    def partitions(self) -> tuple[tuple[TopicPartition, ...], ...]:
+        """Those of the source, and those of the destination."""
+        return tuple(tuple(its.partition for its in side) for side in self)
+
+    @property
     def size(self) -> int:
         """How many offsets are read."""
         return size_of((*self.sources, *self.destinations))
@@ -72,6 +79,48 @@ def layout_of(pairs: t.Sequence[LogPair], *, timestamps: bool) -> Layout:
         tuple(number for number, pair in enumerate(pairs) for _its in pair.destinations),
         timestamps,
     )
+
+
+def shared(pairs: t.Sequence[LogPair]) -> tuple[list[LogPair], Layout]:
+    """What is read of pairs that may overlap, and the layout of these pairs: the same partitions are read once for all of them.
+
+    A frame is read with the pairs that are returned and their layout_of(), and unpacked with this layout. Times are compared.
+    """
+    together: dict[tuple[tuple[TopicPartition, ...], ...], list[LogPair]] = {}
+    for pair in pairs:
+        together.setdefault(pair.partitions, []).append(pair)
+    read = [LogPair(*(_united(itertools.chain(*side)) for side in zip(*its, strict=True))) for its in together.values()]
+    axes = layout_of(read, timestamps=True)
+    parts: list[tuple[Part, ...]] = []
+    for side in (0, 1):
+        numbers = itertools.count()
+        found = {key: [(next(numbers), its) for its in pair[side]] for key, pair in zip(together, read, strict=True)}
+        parts.append(tuple(_part(its, found[pair.partitions]) for pair in pairs for its in pair[side]))
+    return read, layout_of(pairs, timestamps=True)._replace(shares=Shares(axes.source, axes.destination, *parts))
+
+
+def _united(extents: t.Iterable[Extent]) -> tuple[Extent, ...]:
+    """The same offsets, each once. Where transactions are open, each extent of a partition says from which offset on."""
+    spans: dict[TopicPartition, list[Span]] = {}
+    opens: dict[TopicPartition, int] = {}
+    for its in extents:
+        end = its.open_end or its.end
+        spans[its.partition] = united(spans.get(its.partition, []), (its.start, end))
+        if its.end < end:
+            opens[its.partition] = min(its.end, opens.get(its.partition, its.end))
+    return tuple(
+        Extent(partition, start, min(end, max(start, opens.get(partition, end))), end)
+        for partition, several in spans.items()
+        for start, end in several or [(0, 0)]
+    )
+
+
+def _part(its: Extent, read: t.Iterable[tuple[int, Extent]]) -> Part:
+    """Where an extent is in what is read, given with its numbers."""
+    for number, extent in read:
+        if extent.partition == its.partition and extent.start <= its.start < (extent.open_end or extent.end):
+            return number, its.start, its.open_end or its.end
+    return 0, 0, 0  # it is empty
 
 
 def read_contents(

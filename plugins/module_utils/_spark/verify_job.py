@@ -9,7 +9,7 @@ import itertools
 import json
 import typing as t
 
-from .._comparing.claims import SingleContent, Windows
+from .._comparing.claims import SingleContent, Windows, pair_runs
 from .._comparing.counted_records import AlikeRecords, CountedRecord, HeaderNames
 from .._comparing.offset_counts import Contents
 from .._comparing.sums import NUMBERS, Counts, Spot, ToolProgress, furthest, total
@@ -187,7 +187,9 @@ def _contents(
 
         several = (alike(content) for content in selected[~single[selected]].tolist())
         contents = Contents(
-            itertools.chain.from_iterable(each.contents(names, timestamps) for each in several), pairs, others
+            itertools.chain.from_iterable(each.contents(names, timestamps) for each in several),
+            pair_runs(pairs),
+            pair_runs(others),
         )
         contents.headers_changed |= bool(may_differ and _differ(records, source_rows, copy_rows))
         yield pair, contents

@@ -27,12 +27,24 @@ _FLUSHED = 200_000  # records, some 10 MB, before they are dealt out to the buck
 _MIX = 0x9E3779B97F4A7C15  # an odd number whose multiples are far apart: 2^64 divided by the golden ratio
 
 
+Part = tuple[int, int, int]  # a number on the axis of what is read, and offsets [start, end) of it
+
+
+class Shares(t.NamedTuple):
+    """What is read once for several pairs: the axes of what is read, and for each number of a layout its part of that."""
+
+    source: Axis
+    destination: Axis
+    source_parts: tuple[Part, ...]
+    destination_parts: tuple[Part, ...]
+
+
 class Layout(t.NamedTuple):
     """What is compared with what. Travels to the workers.
 
     A pair is a set of source partitions and the set of destination partitions that hold their copies. Every number of an axis
     belongs to one pair: source_pairs and destination_pairs say to which. A partition that is in two pairs has two numbers.
-    timestamps: whether times are compared at all.
+    timestamps: whether times are compared at all. shares: where the pairs overlap, and were read together.
     """
 
     source: Axis
@@ -40,6 +52,7 @@ class Layout(t.NamedTuple):
     source_pairs: tuple[int, ...]
     destination_pairs: tuple[int, ...]
     timestamps: bool = True
+    shares: Shares | None = None
 
 
 class Records(t.NamedTuple):
@@ -143,8 +156,12 @@ def unpack(batches: t.Iterable[pyarrow.RecordBatch], layout: Layout) -> Records:
         for copies, content in zip(batch.column(1).to_pylist(), batch.column(2).to_pylist(), strict=True):
             chunks[copies].append(np.frombuffer(content, np.int64).reshape(_COLUMNS, -1))
     empty = np.empty((_COLUMNS, 0), np.int64)
-    columns = np.concatenate([empty, *chunks[False], *chunks[True]], axis=1)
-    sources = sum(part.shape[1] for part in chunks[False])
+    sides = [np.concatenate([empty, *its], axis=1) for its in chunks]
+    if layout.shares is not None:
+        read = layout.shares
+        sides[0] = _shared_out(sides[0], read.source, read.source_parts, layout.source)
+        sides[1] = _shared_out(sides[1], read.destination, read.destination_parts, layout.destination)
+    columns, sources = np.concatenate(sides, axis=1), sides[0].shape[1]
     pairs = np.empty(columns.shape[1], np.int64)
     for begin, end, axis, of in (
         (0, sources, layout.source, layout.source_pairs),
@@ -152,6 +169,20 @@ def unpack(batches: t.Iterable[pyarrow.RecordBatch], layout: Layout) -> Records:
     ):
         pairs[begin:end] = np.array(of, np.int64)[columns[4, begin:end] // axis.step]
     return Records(columns, sources, pairs)
+
+
+def _shared_out(columns: Column, read: Axis, parts: t.Sequence[Part], axis: Axis) -> Column:
+    """The records of one side, each for every number of an axis whose part it is in."""
+    import numpy as np
+
+    columns = columns[:, np.argsort(columns[4], kind="stable")]
+    lows, highs = (np.array([read.place(part[0], part[at]) for part in parts], np.int64) for at in (1, 2))
+    firsts = np.searchsorted(columns[4], lows)
+    sizes = np.searchsorted(columns[4], highs) - firsts
+    rows = np.repeat(firsts - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
+    found = columns[:, rows]
+    found[4] += np.repeat(np.arange(len(parts)) * axis.step - lows, sizes)
+    return found
 
 
 def grouped(records: Records, headers: Flags) -> Grouped:

@@ -18,7 +18,7 @@ from ..._model.progress import Say, counted, repeating, silent
 from ..._model.records import TopicPartition
 from ..._model.report import Finding, Flaw, PartitionOffset, ProblemKind
 from ..._model.spark import SparkOptions
-from ..._spark.content_frame import Extent, LogPair
+from ..._spark.content_frame import Extent, LogPair, shared
 from ..._spark.session import absence, session_on_demand
 from ..cluster_logs import ClusterLogs, learn_both
 from .partition_units import ClaimCounts, InProcess, PartitionUnit, on_spark
@@ -128,7 +128,7 @@ def _look(
             with on_spark(means.session(), source, destination, units, parts, limit) as reader:
                 found |= reader.count()
         else:
-            for some in _in_turn(units):
+            for some in _in_turn(units) if size > FEW else [units]:
                 found |= InProcess(source, destination, some, parts).count()
     every = [_finding(case, found[number], source_logs, destination_logs) for number, case in enumerate(cases)]
     for number, offsets in left_out.items():
@@ -137,7 +137,8 @@ def _look(
 
 
 def _size(units: t.Iterable[PartitionUnit]) -> int:
-    return sum(unit.pair.size for unit in units)
+    """How many offsets are read for them, each once."""
+    return sum(pair.size for pair in shared([unit.pair for unit in units])[0])
 
 
 def _sizes(units: t.Iterable[PartitionUnit]) -> dict[int, int]:
@@ -146,13 +147,15 @@ def _sizes(units: t.Iterable[PartitionUnit]) -> dict[int, int]:
 
 
 def _in_turn(units: t.Iterable[PartitionUnit]) -> t.Iterator[list[PartitionUnit]]:
-    """The units, as many at a time as this process reads at once."""
+    """The units, as many at a time as this process reads at once. What several of them need may be read more than once."""
     some: list[PartitionUnit] = []
+    size = 0
     for unit in units:
-        if some and _size(some) + unit.pair.size > FEW:
+        if some and size + unit.pair.size > FEW:
             yield some
-            some = []
+            some, size = [], 0
         some.append(unit)
+        size += unit.pair.size
     if some:
         yield some
 

@@ -4,17 +4,14 @@
 
 from __future__ import annotations
 
-import bisect
 import collections
 import contextlib
 import dataclasses
 import itertools
-import operator
 import typing as t
 
 from ..._comparing.claims import Windows, aligned, pair_runs
-from ..._comparing.counted_records import AlikeRecords, CountedRecord, HeaderNames, without_lost
-from ..._comparing.offset_counts import Contents
+from ..._comparing.shared_records import SharedRecords
 from ..._comparing.sums import Counts, ToolProgress
 from ..._matching.evidence import Span, united
 from ..._model.connection import Connection
@@ -24,7 +21,7 @@ from ..._model.records import TopicPartition
 from ..._records.scanning import Piece, scan
 from ..._spark import content_frame as dealing
 from ..._spark import verify_job
-from ..._spark.content_frame import Extent, LogPair
+from ..._spark.content_frame import LogPair
 from ..._spark.count_job import seen_edges
 from ..._spark.session import kept
 
@@ -75,57 +72,32 @@ class InProcess:
         stable = _spans((each.partition, each.start, each.end) for each in sources)
         held = _spans((each.partition, each.end, each.open_end or each.end) for each in sources)
         copies = _spans((each.partition, each.start, each.end) for unit in units for each in unit.pair.destinations)
-        self._source = _read(source, stable, parts, committed=True)
+        originals = _read(source, stable, parts, committed=True)
         for partition, records in _read(source, held, parts, committed=False).items():
-            self._source[partition] = self._source.get(partition, []) + records
-        self._copies = _read(destination, copies, parts, committed=True)
+            originals[partition] = originals.get(partition, []) + records
+        self._logs = originals, _read(destination, copies, parts, committed=True)
 
     def count(self) -> dict[int, ClaimCounts]:
         """See UnitReader."""
-        found = {}
+        together: dict[t.Any, list[PartitionUnit]] = collections.defaultdict(list)
         for unit in self._units:
-            contents = self._contents(unit)
-            for claim, windows in unit.windows.items():
-                read = aligned(windows, contents.landmark_runs)
-                found[claim] = ClaimCounts(contents.counts(read, contents.progress), read, not contents.headers_changed)
+            together[unit.pair.partitions, unit.match_on].append(unit)
+        found: dict[int, ClaimCounts] = {}
+        for (partitions, match_on), units in together.items():
+            logs = zip(self._logs, partitions, strict=True)
+            source, copies = ([its.get(each, []) for each in side] for its, side in logs)
+            shared = SharedRecords(source, copies, match_on)
+            for unit in units:
+                found |= _counted(shared, unit)
         return found
 
-    def _contents(self, unit: PartitionUnit) -> Contents:
-        how = unit.match_on
-        records: dict[bytes, AlikeRecords] = collections.defaultdict(AlikeRecords.none)
-        names = HeaderNames({}, {})
-        for is_copy, extents, logs in (
-            (False, unit.pair.sources, self._source),
-            (True, unit.pair.destinations, self._copies),
-        ):
-            for place, extent in enumerate(extents):
-                for record in _within(logs.get(extent.partition, []), extent):
-                    name = record.fingerprint if how.compares_headers else record.bare
-                    family = record.bare if how.headers_may_differ else name
-                    time = _time(record, how.timestamp, is_copy)
-                    records[family][is_copy].append(CountedRecord(place, record.offset, time))
-                    if name != family:
-                        names[is_copy][place, record.offset] = name
-        if unit.is_lossy and how.timestamp:
-            records = without_lost(records)
-        return Contents(
-            itertools.chain.from_iterable(alike.contents(names, how.timestamp) for alike in records.values())
-        )
 
-
-def _within(records: list[Seen], extent: Extent) -> list[Seen]:
-    """Those of an extent, of all that were read of its partition."""
-    low = bisect.bisect_left(records, extent.start, key=_offset)
-    return records[low : bisect.bisect_left(records, extent.open_end or extent.end, low, key=_offset)]
-
-
-_offset = operator.attrgetter("offset")
-
-
-def _time(record: Seen, timestamp: bool, may_be_stamped: bool) -> int | None:
-    if may_be_stamped and (record.log_append_time or not timestamp):
-        return None
-    return record.timestamp if timestamp else 0
+def _counted(shared: SharedRecords, unit: PartitionUnit) -> t.Iterator[tuple[int, ClaimCounts]]:
+    spans = ([(its.start, its.open_end or its.end) for its in side] for side in unit.pair)
+    contents = shared.contents(*spans, is_lossy=unit.is_lossy)
+    for claim, windows in unit.windows.items():
+        read = aligned(windows, contents.landmark_runs)
+        yield claim, ClaimCounts(contents.counts(read, contents.progress), read, not contents.headers_changed)
 
 
 _Spans = dict[TopicPartition, list[Span]]
@@ -163,13 +135,14 @@ def on_spark(
 ) -> t.Iterator[UnitReader]:
     """Reads and counts on Spark. reach: how far the windows go; None for whole logs. Raises what scan_frame() does."""
     pairs = [unit.pair for unit in units]
-    layout = dealing.layout_of(pairs, timestamps=True)
+    read, layout = dealing.shared(pairs)
     lossy = [number for number, unit in enumerate(units) if unit.is_lossy and unit.match_on.timestamp]
     places = verify_job.Places(
         tuple(place for pair in pairs for place, _extent in enumerate(pair.sources)),
         tuple(place for pair in pairs for place, _extent in enumerate(pair.destinations)),
     )
-    with kept(dealing.read_contents(spark, source, destination, pairs, layout, parts)) as frame:
+    of_read = dealing.layout_of(read, timestamps=True)
+    with kept(dealing.read_contents(spark, source, destination, read, of_read, parts)) as frame:
         edges = seen_edges(frame, layout, lossy)
 
         def count(

@@ -188,6 +188,15 @@ def test_two_records_that_end_a_long_log_may_be_earlier_equal_ones():
 
 
 @pytest.mark.parametrize("way", [rule.near, rule.whole])
+def test_what_is_around_its_copy_shows_that_the_last_consumed_record_has_come(way):
+    """The broker stamps copies. The copy of a record that the source has lost equals the last one, and holds the offset low."""
+    source = "0:c@1(gone) 1:a@2(gone) 2:a@3 3:p@4 4:q@5 5:a@6 6:r@7 7:s@8 8:t@9 9:c@10"
+    copies = "0:c@21(L)<0 1:a@22(L)<1 2:a@23(L)<2 3:p@24(L)<3 4:q@25(L)<4 5:a@26(L)<5 6:r@27(L)<6 7:s@28(L)<7"
+    decision = way(parse(f"S {source} T {copies} C=7")).decision
+    assert (decision.verdict, decision.offset, decision.repeats) == ("safe", 0, 6)  # not the five once more, as to come
+
+
+@pytest.mark.parametrize("way", [rule.near, rule.whole])
 def test_a_single_younger_record_may_be_the_copy_of_one_that_compaction_has_taken(way):
     case = parse("S 0:a@0 1:b@5(gone) 2:c@10 3:d@30 T 0:a@0<0 1:x@20 2:c@10<2 3:d@30<3 C=2 compacted=True scaled=1")
     with rule.thresholds(case.scaled):

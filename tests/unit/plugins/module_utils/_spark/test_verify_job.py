@@ -24,15 +24,21 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.count
 from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.offset_counts import Contents
 from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.sums import NUMBERS, ToolProgress
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import worker_packing
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_frame import Extent, LogPair, layout_of
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_frame import (
+    Extent,
+    LogPair,
+    layout_of,
+    shared,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.verify_job import (
     PairClaims,
     Places,
     answers,
     summed_claims,
 )
+from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._spark import by_hand
 
 Log: t.TypeAlias = "list[tuple[int, str, int | None]]"  # offset, content, time; None: stamped
 END = 40
@@ -123,3 +129,46 @@ def test_tasks_together_count_what_one_process_counts(
             assert counts is not None or not any(expected)
             if counts is not None:
                 assert [bool(spot) for spot in counts[NUMBERS:]] == [bool(spot) for spot in expected[NUMBERS:]]
+
+
+STABLE = 15  # from here on, a transaction is open at the source
+spans = st.tuples(st.integers(0, END // 2), st.integers(0, END // 2)).map(sorted)
+overlapping = st.lists(st.tuples(st.sampled_from("ab"), spans, spans), min_size=1, max_size=5)
+
+
+@given(overlapping)
+def test_pairs_that_overlap_are_read_once_and_counted_each_by_itself(
+    its: list[tuple[str, list[int], list[int]]],
+) -> None:
+    pairs = [
+        LogPair(
+            (Extent(TopicPartition(name, 0), start, min(end, max(start, STABLE)), end),),
+            (Extent(TopicPartition(name, 1), *copies),),
+        )
+        for name, (start, end), copies in its
+    ]
+
+    def unpacked(of: t.Sequence[LogPair], layout: worker_packing.Layout) -> list[tuple[int, ...]]:
+        sides = [[extent for pair in of for extent in pair[side]] for side in (0, 1)]
+        logs = [[list(map(_record, range(each.start, each.open_end or each.end))) for each in side] for side in sides]
+        tasks = by_hand.chunks(layout_of(of, timestamps=True), *logs, 4)
+        records = worker_packing.unpack([batch for task in tasks for batch in task], layout)
+        return sorted(
+            (pair, *row) for row, pair in zip(records.columns.T.tolist(), records.pairs.tolist(), strict=True)
+        )
+
+    read, layout = shared(pairs)
+    assert unpacked(read, layout) == unpacked(pairs, layout_of(pairs, timestamps=True))
+    offsets = [(each.partition, at) for pair in read for side in pair for each in side for at in _offsets(each)]
+    assert len(offsets) == len({*offsets})
+    visible = [(each.partition, at) for pair in read for each in pair.sources for at in range(each.start, each.end)]
+    assert all(at < STABLE for _partition, at in visible)
+
+
+def _record(offset: int) -> Record:
+    name = offset.to_bytes(16, "big")
+    return Record(offset, offset, name, name, False)
+
+
+def _offsets(extent: Extent) -> range:
+    return range(extent.start, extent.open_end or extent.end)

@@ -376,3 +376,9 @@ def test_what_is_found_of_an_offset_does_not_depend_on_other_offsets(
     )
     asked = [(min(at, len(copies)), min(max(0, at + by), len(copies)), 0) for at, by in claims]
     assert clusters.findings(*asked, limit=limit) == [clusters.findings(claim, limit=limit)[0] for claim in asked]
+
+
+def test_a_single_stamped_copy_may_be_that_of_a_record_that_the_source_has_lost() -> None:
+    """So it does not show that the replication tool has passed the records before the one that is left."""
+    (found,) = world("_ p q r b", "b@- p@- q@-", start=1).findings((1, 0, None))
+    assert (found.problems, found.absent, found.to_come) == ((), 0, 1)
