@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from testbed.clients import Message, commit, committed, create_topic, delete_groups, delete_topic, produce
@@ -28,15 +30,8 @@ def controller(source, destination, tmp_path):
 
 
 def back_up(controller, topic):
-    done(
-        controller.run(
-            "streamshift.kafka.back_up_offsets",
-            "--limit",
-            "onprem",
-            "-e",
-            f"back_up_offsets_group_patterns=['{topic}.*']",
-        )
-    )
+    wanted = json.dumps({"back_up_offsets_group_patterns": [f"{topic}.*"]})
+    done(controller.run("streamshift.kafka.back_up_offsets", "--limit", "onprem", "-e", wanted))
     (file,) = (controller.directory / "kafka-backups/onprem").glob("*.json")
     return str(file.relative_to(controller.directory))
 
