@@ -42,7 +42,7 @@ Options = dict[str, t.Any]
 # Options that are something else than the role's variable of that name.
 OTHERS = {"cluster", "source", "destination", "csv"}
 # Variables that the roles use for more than one thing: their descriptions are written by hand.
-BY_HAND = {"idle_wait", "on_absent", "mirror_maker_group_sync_wait_for_replication"}
+BY_HAND = {"idle_wait", "on_absent", "backup", "mirror_maker_group_sync_wait_for_replication"}
 BY_HAND |= {"migration_assessment_exclude_group_patterns"}
 BY_HAND |= {"topic_fence_principals", "topic_fence_read_principals", "topic_fence_on_still_written"}
 # {variable, with or without its role: its default}, where the role decides otherwise. None: the default depends on the phase.

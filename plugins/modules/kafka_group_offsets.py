@@ -30,6 +30,13 @@ options:
       - The module leaves a file that already has the same content untouched.
     type: path
     required: true
+  backup:
+    description:
+      - Path of an earlier snapshot file of this cluster, or of a CSV file of the stock tool. The module takes from it what the
+        selected groups had committed then, in place of what they have committed now. The groups need not exist any more.
+      - The module fails if the file is from another cluster, or if a selected topic was deleted and created again since.
+      - O(removed), O(on_active_group), O(on_blocked), O(idle_wait) and O(stop_timeout) have no meaning then.
+    type: path
   removed:
     description:
       - Path of the file of M(streamshift.kafka.kafka_group_removal). The snapshot has the groups that it has removed as
@@ -206,6 +213,7 @@ failure:
 import collections
 import typing as t
 
+from ..module_utils._migration import from_backup as backups
 from ..module_utils._migration import take_snapshot as use_case
 from ..module_utils._model import offset_formats, removed
 from ..module_utils._model import snapshot as file
@@ -213,6 +221,7 @@ from ..module_utils._model.connection import Connection
 from ..module_utils._model.left_out import left_out
 from ..module_utils._model.offset_formats import OffsetFormat
 from ..module_utils._model.policies import OnActiveGroup, OnBlocked
+from ..module_utils._model.selection import Selection
 from ..module_utils._module import files, options, results
 from ..module_utils._module.frame import run
 from ..module_utils._module.masking import Module
@@ -227,16 +236,7 @@ def take(module: Module) -> dict[str, t.Any]:
     options.check_not_negative(params, "idle_wait", "stop_timeout")
     connection, selection = options.connection(params, "cluster"), options.selection(params)
     with files.locked(path):
-        taken = use_case.take(
-            connection,
-            selection,
-            OnActiveGroup(params["on_active_group"]),
-            on_blocked=OnBlocked(params["on_blocked"]),
-            idle_wait=params["idle_wait"],
-            stop_timeout=params["stop_timeout"],
-            say=reporter(params["progress_file"]),
-            removed=files.parsed(params["removed"], removed.from_json),
-        )
+        taken = _taken(params, connection, selection)
         text = _text(taken.snapshot, connection, params["format"])
         before = files.read(path)
         if text != before and params["format"] == "json":
@@ -268,6 +268,23 @@ def take(module: Module) -> dict[str, t.Any]:
     }
 
 
+def _taken(params: dict[str, t.Any], connection: Connection, selection: Selection) -> use_case.TakenSnapshot:
+    if params["backup"] is not None:
+        text = files.read_required(params["backup"], "backup", "kafka_group_offsets")
+        backup = offset_formats.read_snapshot(text, params["backup"])
+        return backups.from_backup(backup, params["backup"], connection, selection)
+    return use_case.take(
+        connection,
+        selection,
+        OnActiveGroup(params["on_active_group"]),
+        on_blocked=OnBlocked(params["on_blocked"]),
+        idle_wait=params["idle_wait"],
+        stop_timeout=params["stop_timeout"],
+        say=reporter(params["progress_file"]),
+        removed=files.parsed(params["removed"], removed.from_json),
+    )
+
+
 def _text(snapshot: file.Snapshot, connection: Connection, form: str) -> str:
     if form == "json":
         return file.to_json(snapshot)
@@ -284,6 +301,7 @@ def main() -> None:
             **options.selection_spec(),
             **progress_spec(),
             "snapshot": {"type": "path", "required": True},
+            "backup": {"type": "path"},
             "removed": {"type": "path"},
             "format": {"type": "str", "choices": ["json", *OffsetFormat], "default": "json"},
             "on_active_group": options.choices(OnActiveGroup, default="warn"),

@@ -54,6 +54,12 @@ options:
       - Required with O(source). Omit it only together with O(source); then select the groups with O(groups) or
         O(group_patterns), and the topics with O(topics) and O(topic_patterns).
     type: path
+  restores:
+    description:
+      - Whether O(snapshot) is a backup that its groups get back on the same cluster, with O(strategy=identical). Otherwise the
+        module fails if O(source) and O(destination) are one cluster and a group would keep its name and its topic.
+    type: bool
+    default: false
   groups:
     description:
       - Without O(source), names of consumer groups to select. O(exclude_group_patterns) does not apply to them.
@@ -628,6 +634,7 @@ def main() -> None:
             **options.entries_spec(),
             "snapshot": {"type": "path"},
             "snapshot_group": {"type": "str"},
+            "restores": {"type": "bool", "default": False},
             "snapshot_format": {"type": "str", "choices": ["auto", "json", *OffsetFormat], "default": "auto"},
             "plan": {"type": "path", "required": True},
             "report": {"type": "path"},

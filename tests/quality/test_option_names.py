@@ -36,6 +36,7 @@ ELSEWHERE = {
     "_planning/merged_groups.py": 3,
     "_planning/new_records.py": 4,
     "_planning/other_partitions.py": 1,
+    "_planning/repartitioned.py": 1,
     "_planning/wide.py": 1,
     "_migration/drafts.py": 2,
     "_migration/not_taken.py": 2,

@@ -175,8 +175,8 @@ class Ability(enum.Enum):
         7,
         "2.5",
         "find out whether a transaction that commits offsets is open",
-        "Committed offsets are read twice. If such a transaction is open, and commits later, the group reads its records "
-        "again; none is skipped. No backlog can be copied to these brokers",
+        "Committed offsets are read twice. If such a transaction is open and commits later, the group reads its records again, "
+        "and skips none",
     )
     GROUP_STATES = KnownSince("ListGroups", 16, 4, "2.6", "list groups with their states", "Each group is described")
     TOPIC_IDS = KnownSince(

@@ -205,6 +205,7 @@ def _options(params: dict[str, t.Any]) -> TranslateOptions:
         OnConflict(params["on_conflict"]),
         _promotion(params["promotion"]),
         OnNewRecords(params["on_new_records"]) if params["on_new_records"] else None,
+        params["restores"],
     )
 
 

@@ -106,7 +106,8 @@ def stalled(
         cluster=str(connection),
         **where._asdict(),
         why=connection_failed(connection, complaints).why if complaints else None,
-        remedy="check the partition's leader; an open transaction holds records back as well",
+        remedy="check that the partition has a leader, that no transaction is open there, and that no quota "
+        "(consumer_byte_rate) lets less than a batch of records pass in that time",
     )
 
 

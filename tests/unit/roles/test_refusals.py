@@ -102,7 +102,10 @@ def test_the_playbooks_without_a_role_name_their_own_variables(controller):
     assert "list_groups_group_patterns holds 'a['" in output
     output = failed(controller.migration_status())
     assert "Correct migration_status_directories, or leave the directory out." in output
-    assert "This playbook has no variable migration_status_wave." in failed(controller.migration_status(wave="x"))
+    assert (
+        "migration_status_wave is no variable of the playbook migration_status. Did you mean migration_status_waves?"
+        in failed(controller.migration_status(wave="x"))
+    )
     bundle = ("streamshift.kafka.support_bundle", "-e", "support_bundle_directory=elsewhere")
     assert "elsewhere is no directory. Correct support_bundle_directory." in failed(controller.run(*bundle))
     output = failed(controller.run(*bundle, "-e", "support_bundle_destination=clod"))

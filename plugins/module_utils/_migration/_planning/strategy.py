@@ -31,7 +31,8 @@ class TranslateOptions:
     """The options of kafka_offset_translate; wait_for_replication in seconds, spark_limit in records.
 
     mirror: how MirrorMaker 2 calls its topics, for strategy mirror_maker. promotion: the topics that will be made before the
-    plan is committed. on_new_records: for a return; None for a migration, whose replication tool copies what is new.
+    plan is committed. restores: groups of one cluster get back what they had committed.
+    on_new_records: for a return; None for a migration, whose replication tool copies what is new.
     """
 
     strategy: Strategy = Strategy.RECORDS
@@ -45,6 +46,7 @@ class TranslateOptions:
     on_conflict: OnConflict = OnConflict.FAIL
     promotion: TopicPlan | None = None
     on_new_records: OnNewRecords | None = None
+    restores: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -85,7 +85,9 @@ def translate(
     wanted = drafts.from_snapshot(snapshot, mapping, options.on_conflict)
     one_cluster = clusters.are_one(source, destination)
     # Before anything is decided by it: what changes from now on is seen by the commit.
-    at_source, at_destination = _checked_clusters(snapshot, wanted, mapping, one_cluster, source, destination)
+    at_source, at_destination = _checked_clusters(
+        snapshot, wanted, mapping, one_cluster, source, destination, restores=options.restores
+    )
     cluster_ids = at_source.cluster_id, at_destination.cluster_id
     notes = (*equal_ids(*cluster_ids, one_cluster), *unknown_rules(wanted, mapping, source))
     merged = [draft for draft in wanted if mapping.is_repartitioned(draft.source_partition.topic)]
@@ -176,12 +178,15 @@ def _checked_clusters(
     one_cluster: bool,
     source: Connection,
     destination: Connection,
+    *,
+    restores: bool,
 ) -> tuple[ClusterIdentity, ClusterIdentity]:
     """Source and destination, with all topics. Raises Refused where the snapshot or the mapping is not made for them."""
     check_snapshot_cluster(snapshot, source)
     # A misspelt rule is why something stays, and says so more plainly.
     check_rules_fit(wanted, mapping, one_cluster, destination)
-    check_nothing_stays(wanted, one_cluster, source, destination)
+    if not restores:
+        check_nothing_stays(wanted, one_cluster, source, destination)
     return at_once(
         lambda: clusters.look_at(source, {draft.source_partition.topic for draft in wanted}),
         lambda: clusters.look_at(destination, {draft.partition.topic for draft in wanted}),

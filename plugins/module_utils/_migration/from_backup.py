@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Use case: take from an earlier snapshot what groups had committed, to give it back to them."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from .._model.connection import Connection
+from .._model.errors import NotFound
+from .._model.option_names import option_name
+from .._model.progress import first_of
+from .._model.records import TopicPartition
+from .._model.selection import Selection, name_hint
+from .._model.snapshot import Snapshot
+from .take_snapshot import TakenSnapshot, check_snapshot_cluster
+
+_NAMED = 10  # groups that an error names
+
+
+def from_backup(backup: Snapshot, path: str, connection: Connection, selection: Selection) -> TakenSnapshot:
+    """What the backup has of the selected groups and topics. The cluster is only asked whether it is that of the backup.
+
+    Raises Refused for a backup of another cluster or of topics that were created again since, NotFound and InvalidInput for
+    a selection that it does not have.
+    """
+    selection.check()
+    names = [group.name for group in backup.groups]
+    groups = selection.select_groups(names)
+    missing = sorted(set(groups.names) - set(names))
+    if missing or not groups.names:
+        what = f"no group {', '.join(missing)}" if missing else f"none of the groups of {option_name('group_patterns')}"
+        raise NotFound(
+            f"{path} has {what}",
+            why=f"its groups are {first_of(sorted(names), _NAMED)}",
+            remedy=f"correct {option_name('groups')}{name_hint('groups', missing, names)}, or use another backup",
+        )
+    committed: dict[str, list[TopicPartition]] = {name: [] for name in groups.names}
+    for entry in backup.entries:
+        if entry.group in committed:
+            committed[entry.group].append(entry.partition)
+    topics = selection.topics_of(committed)
+    lacking = sorted(set(selection.topics) - {where.topic for its in committed.values() for where in its})
+    if lacking:
+        raise NotFound(
+            f"{path} has no offset of the selected groups on topic {', '.join(lacking)}",
+            remedy=f"correct {option_name('topics')}, or use another backup",
+        )
+    taken = dataclasses.replace(
+        backup,
+        groups=tuple(group for group in backup.groups if group.name in committed),
+        entries=tuple(
+            each
+            for each in backup.entries
+            if each.group in committed and each.partition.topic in topics[each.group].names
+        ),
+        open=tuple(
+            each for each in backup.open if each.group in committed and each.partition.topic in topics[each.group].names
+        ),
+        left_out=(),
+    )
+    used = {entry.partition.topic for entry in taken.entries}
+    ids = {topic: its for topic, its in taken.traits.topic_ids.items() if topic in used}
+    taken = dataclasses.replace(taken, traits=taken.traits._replace(topic_ids=ids))
+    check_snapshot_cluster(taken, connection)
+    left_out = sorted({topic for each in topics.values() for topic in each.left_out})
+    return TakenSnapshot(taken, groups.left_out, tuple(left_out), (), {}, {}, ())

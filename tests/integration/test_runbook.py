@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The run-book that a plan writes: its commands do the wave, one after the other, and go back."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+import pytest
+
+from testbed.clients import Message, commit, committed, create_topic, produce
+from tests.support.consumers import unconsumed
+from tests.support.playbooks import Controller, done, failed
+from tests.support.replication_tool import copy
+
+
+@pytest.fixture
+def orders(source, destination, topic):
+    create_topic(source, topic)
+    create_topic(destination, topic)
+    produce(source, topic, [Message(b"%d" % number) for number in range(40)])
+    copy(source, destination, topic, junk=2)
+    commit(source, topic, {(topic, 0): 15})
+    return topic
+
+
+def test_the_commands_of_a_run_book_do_the_wave_and_go_back(source, destination, orders, tmp_path):
+    controller = Controller(tmp_path / "infrastructure", onprem=source, cloud=destination)
+    wave = {"groups": [orders], "directory": "wave-1", "write_report": True}
+    planned = done(controller.migrate_groups(phase="plan", runbook=True, **wave))
+    book = (controller.directory / "wave-1/runbook.md").read_text()
+    assert f"Run-book: {controller.directory}/wave-1/runbook.md" in planned.output
+    assert f"{orders}           1            1                 0" in book and "who | when" in book
+
+    commands = [
+        line for line in book.splitlines() if line.startswith("ansible-playbook ") and "return_groups" not in line
+    ]
+    done_in_order = []
+    for line in commands:  # but for the return, which is done in place of the rollback
+        _program, playbook, _i, _inventory, *words = shlex.split(line)
+        words = [re.sub("^@", f"@{controller.directory}/", word) for word in words]
+        done(controller.run(playbook, *words))
+        done_in_order.append(playbook.rpartition(".")[2])
+        if playbook.endswith("migrate_groups") and "group_migration_phase=migrate" in words and "--check" not in words:
+            assert unconsumed(destination, orders, orders) == unconsumed(source, orders, orders)
+    assert done_in_order == [
+        *["migrate_groups"] * 2,
+        "list_groups",
+        "migrate_groups",
+        "migration_status",
+        *["rollback"] * 2,
+    ]
+    assert committed(destination, orders) == {}
+
+    (controller.directory / "bad.j2").write_text("{{ nothing_of_this_name }}")
+    said = failed(controller.migrate_groups(phase="plan", runbook=True, runbook_template="bad.j2", **wave))
+    assert "because its template fails" in said and "nothing_of_this_name" in said
+    said = failed(controller.migrate_groups(phase="plan", runbook=True, runbook_template="none.j2", **wave))
+    assert "because its template fails: Could not find" in said and "none.j2" in said
