@@ -21,7 +21,7 @@ from testbed.clients import Message, change_topic, commit, create_topic, delete_
 from tests.support.bad_http import BadServer, answers, redirects
 from tests.support.consumers import assigned, share_member
 from tests.support.modules import refuses, succeeds
-from tests.support.playbooks import Controller, done
+from tests.support.playbooks import Controller
 from tests.support.replication_tool import copy
 from tests.support.rights import grant
 
@@ -297,7 +297,6 @@ def test_the_playbook_does_all_of_this(source, destination, topic, tmp_path):
         ("plan_blocked", f"{topic}-lost", None, None): "1 partition is blocked (topic_missing).",
         ("topic_missing", None, f"{topic}-lost", None): f"1 group read it: {topic}-lost.",
     }
-    assert done(controller.assess_migration(**asked)).changed == 0
 
 
 def test_options_that_cannot_be_meant_are_refused_before_a_cluster_is_asked(tmp_path):
