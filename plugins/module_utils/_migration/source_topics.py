@@ -26,6 +26,7 @@ _SAMPLED_PARTITIONS = 3  # of each topic
 _SAMPLED_OFFSETS = 10  # before the end of each of them
 _AT_A_TIME = 500  # partitions that are assigned to a consumer
 _NEXT_OFFSETS = 10  # in which the next record is looked for: compaction and transactions leave offsets without one
+_READ_WITHIN = 60.0  # seconds, for next records
 MOST_TIMES = 5000  # partitions of which the next record is read, those with the largest lag
 
 
@@ -96,7 +97,7 @@ def next_times(
             _unseen(f"The next record was read on the {MOST_TIMES} partitions with the largest lag only.")
         )
     try:
-        found = range_reader.read_ranges(connection, spans) if spans else {}
+        found = range_reader.read_ranges(connection, spans, deadline=_READ_WITHIN) if spans else {}
     except MigrationError as exc:
         seen.risks.append(_unseen(f"Next records could not be read: {exc}"))
         return {}
