@@ -51,9 +51,9 @@ class ClusterTopics:
         )
 
 
-def read_topics(connection: Connection, reads_records: bool) -> ClusterTopics:
-    """Look at all topics that the login may describe. reads_records: whether ACL READ is missed, too."""
-    described = topics.describe_topics(connection, topics.list_topics(connection))
+def read_topics(connection: Connection, is_meant: t.Callable[[str], bool], reads_records: bool) -> ClusterTopics:
+    """The topics that are meant, as far as the login may describe them. reads_records: whether ACL READ is missed, too."""
+    described = topics.describe_topics(connection, [name for name in topics.list_topics(connection) if is_meant(name)])
     partitions = {name: each.partitions for name, each in described.items() if each.error is None}
     every = [TopicPartition(name, number) for name, count in partitions.items() for number in range(count)]
     _cluster, bounds = bounds_as_far_as_known(connection, every, _PATIENCE) if every else ("", {})
