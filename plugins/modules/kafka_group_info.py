@@ -52,11 +52,12 @@ options:
     default: false
   assessment:
     description:
-      - Path of a file that gets this cluster's part of an assessment. It has the groups, all topics that the user may describe,
-        and the risks of a migration. The module writes the file in check mode, too.
+      - Path of a file that gets this cluster's part of an assessment. It has the groups, the topics, and the risks of a
+        migration. The module writes the file in check mode, too.
       - M(streamshift.kafka.kafka_migration_run) with C(state=assessed) makes the assessment of such files.
       - What the user may not see fails nothing. The file says what is missing.
-      - Without O(groups), O(group_patterns) and O(exclude_group_patterns=[]), topics that nobody reads are not known.
+      - If neither O(groups) nor O(group_patterns) select groups, and no pattern leaves one out, it has all topics that the
+        user may describe, and says which of them nobody reads. Otherwise it has the topics of the selected groups.
     type: path
   abandoned_after:
     description:

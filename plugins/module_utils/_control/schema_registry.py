@@ -20,7 +20,7 @@ from .._model.errors import BrokerError, InvalidInput, MigrationError, NotAuthor
 from .._model.option_names import option_name
 
 _SECONDS = 10.0  # for an answer
-_PATIENCE = 5.0  # seconds, for a registry that elects a leader
+_PATIENCE = 2.0  # seconds, for a registry that elects a leader
 _LIMIT = 1 << 24  # bytes of an answer: a schema
 _NO_SUCH_ID = 40403  # the registry's error_code
 _MAGIC, _HEAD = b"\0", 5  # a byte, and four of the id

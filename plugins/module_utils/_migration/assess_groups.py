@@ -34,7 +34,7 @@ class AssessOptions(t.NamedTuple):
     """abandoned_after: days. watch: seconds between two readings of what groups have committed.
 
     records: whether records are read, for the times of next records and for ids of schemas. every: whether all groups are
-    selected, so that topics are known that none of them reads.
+    selected, so that all topics are meant, and it is known which of them nobody reads.
     """
 
     abandoned_after: float
@@ -47,13 +47,18 @@ class AssessOptions(t.NamedTuple):
 def assess_groups(
     connection: Connection, listed: GroupOverviews, options: AssessOptions, now: t.Callable[[], float] = time.time
 ) -> Assessment:
-    """The groups and topics of a cluster with their risks. listed: its groups, as they were just read.
+    """The groups of a cluster and their topics, with their risks. listed: the groups, as they were just read.
 
     Raises ConnectionFailed where the cluster does not answer; what the login may not see becomes a risk.
     """
     begun, clock, groups = time.monotonic(), now(), listed.groups
-    seen = read_topics(connection, options.records)
     names = frozenset(group.reading.group for group in groups)
+    readers = _readers(connection, groups)
+
+    def is_meant(topic: str) -> bool:
+        return options.every or topic in readers or any(is_streams_topic(topic, name) for name in names)
+
+    seen = read_topics(connection, is_meant, options.records)
     view = ClusterView(seen, int(clock * 1000), options.abandoned_after, names)
     try:
         view.times = positions.lookup_all_times(connection, view.wanted_times(groups), set())
@@ -63,8 +68,7 @@ def assess_groups(
     if options.records:
         view.stamps = next_times(connection, seen, _next_offsets(groups))
         ids = sampled_schema_ids(connection, seen)
-    readers = _readers(connection, groups)
-    risks = [*_hidden(connection, listed, seen), *_moving(connection, groups, begun, options.watch)]
+    risks = [*_hidden(connection, listed, seen, options.every), *_moving(connection, groups, begun, options.watch)]
     risks += [risk for group in groups for risk in group_risks(group, view)]
     if options.every:
         risks += _unread(seen, readers, groups)
@@ -185,13 +189,13 @@ def _ids_text(ids: t.Sequence[int]) -> str:
     return f"{'id' if len(ids) == 1 else 'ids'} {first_of([str(number) for number in ids], NAMED)}"
 
 
-def _hidden(connection: Connection, listed: GroupOverviews, seen: ClusterTopics) -> t.Iterator[Risk]:
+def _hidden(connection: Connection, listed: GroupOverviews, seen: ClusterTopics, every: bool) -> t.Iterator[Risk]:
     """How much of the cluster the login sees: brokers leave out in silence what it may not describe."""
     if listed.denied:
         names = first_of(listed.denied, NAMED)
         detail = f"{counted(len(listed.denied), 'group')} may not be described: grant ACL GROUP DESCRIBE on {names}."
         yield Risk(RiskKind.NOT_VISIBLE, detail)
-    if missing_cluster_acls(connection, "DESCRIBE"):
+    if every and missing_cluster_acls(connection, "DESCRIBE"):
         detail = (
             f"The login sees {counted(len(listed.groups), 'group')} and {counted(len(seen.partitions), 'topic')}. It lacks ACL "
             "CLUSTER DESCRIBE, without which brokers do not say whether there are more groups."

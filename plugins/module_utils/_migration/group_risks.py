@@ -63,8 +63,8 @@ class ClusterView:
         """How many unconsumed offsets of a partition are before the first record from this time on; 0 if nobody knows."""
         if when is None or (where, when) not in self.times:
             return 0
-        first = self.times[where, when]
-        return max(0, (group.logs[where][1] if first is None else first) - group.next_offsets[where])
+        first, (start, end) = self.times[where, when], group.logs[where]
+        return max(0, (end if first is None else first) - max(start, group.reading.offsets[where].offset))
 
     def uncommitted(self, group: GroupOverview) -> dict[str, list[int]]:
         """The number of offsets in each partition without a commit, by topic, of topics that the group has commits on."""

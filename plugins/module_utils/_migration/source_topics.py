@@ -26,6 +26,7 @@ _SAMPLED_PARTITIONS = 3  # of each topic
 _SAMPLED_OFFSETS = 10  # before the end of each of them
 _AT_A_TIME = 500  # partitions that are assigned to a consumer
 _NEXT_OFFSETS = 10  # in which the next record is looked for: compaction and transactions leave offsets without one
+_READ_WITHIN = 60.0  # seconds, for next records
 MOST_TIMES = 5000  # partitions of which the next record is read, those with the largest lag
 
 
@@ -50,9 +51,9 @@ class ClusterTopics:
         )
 
 
-def read_topics(connection: Connection, reads_records: bool) -> ClusterTopics:
-    """Look at all topics that the login may describe. reads_records: whether ACL READ is missed, too."""
-    described = topics.describe_topics(connection, topics.list_topics(connection))
+def read_topics(connection: Connection, is_meant: t.Callable[[str], bool], reads_records: bool) -> ClusterTopics:
+    """The topics that are meant, as far as the login may describe them. reads_records: whether ACL READ is missed, too."""
+    described = topics.describe_topics(connection, [name for name in topics.list_topics(connection) if is_meant(name)])
     partitions = {name: each.partitions for name, each in described.items() if each.error is None}
     every = [TopicPartition(name, number) for name, count in partitions.items() for number in range(count)]
     _cluster, bounds = bounds_as_far_as_known(connection, every, _PATIENCE) if every else ("", {})
@@ -96,7 +97,7 @@ def next_times(
             _unseen(f"The next record was read on the {MOST_TIMES} partitions with the largest lag only.")
         )
     try:
-        found = range_reader.read_ranges(connection, spans) if spans else {}
+        found = range_reader.read_ranges(connection, spans, deadline=_READ_WITHIN) if spans else {}
     except MigrationError as exc:
         seen.risks.append(_unseen(f"Next records could not be read: {exc}"))
         return {}

@@ -98,7 +98,10 @@ def merged(parts: t.Iterable[Assessment], plan: t.Iterable[PlanEntry] = ()) -> A
     groups = [
         row
         | {verdict.value: verdicts[row["group"]][verdict] if row["group"] in verdicts else None for verdict in shown}
-        | {"shares": numbers.get(row["group"]), "risks": of_groups[row["group"]]}
+        | {
+            "shares": numbers.get(row["group"]),
+            "risks": of_groups[row["group"]] + sum(of_topics[topic] for topic in row["topics"]),
+        }
         for row in groups
     ]
     topics = [row | {"risks": of_topics[row["topic"]]} for row in topics]

@@ -15,7 +15,6 @@ from .._model import assessment, plan
 from .._model.assessment import Assessment
 from .._model.connection import Connection
 from .._model.errors import InvalidInput
-from .._model.option_names import option_name
 from .._model.risks import Risk, RiskKind
 from .._model.selection import Selection
 from . import files, options
@@ -63,9 +62,8 @@ def write_assessment(module: Module) -> dict[str, t.Any]:
     """-> the result of kafka_migration_run with state=assessed. Raises InvalidFile for a part that is missing or damaged."""
     params = module.params
     if not params["parts"]:
-        raise InvalidInput(
-            f"{option_name('parts')} is empty", remedy="name the files of kafka_group_info and kafka_migration_info"
-        )
+        remedy = "give the files of kafka_group_info and kafka_migration_info"
+        raise InvalidInput("there are no parts to make an assessment of", remedy=remedy)
     parts = [assessment.from_json(files.read_required(path, "assessment", None), path) for path in params["parts"]]
     unseen = [Risk(RiskKind.NOT_VISIBLE, text) for text in params["not_visible"]]
     entries: tuple[plan.PlanEntry, ...] = ()

@@ -110,6 +110,14 @@ def test_a_plan_adds_verdicts_and_what_is_blocked():
     assert found.risks == (Risk(RiskKind.PLAN_BLOCKED, "1 partition is blocked (topic_missing).", "billing"),)
 
 
+def test_risks_of_a_topic_count_for_its_groups():
+    found = whole(
+        group("a", "orders"), group("b", "clicks"), risks=[Risk(RiskKind.TOPIC_MISSING, "Seen.", None, "orders")]
+    )
+    assert [row["risks"] for row in found.groups] == [1, 0]
+    assert "<strong>1</strong> <span>of these without blockers and warnings" in assessment_page(assessment_story(found))
+
+
 def test_names_are_harmless_in_spreadsheets_and_pages():
     name = '=1+1,"\n\u202e<script>|`[x](http://y)'
     found = whole(group(name, "orders"), risks=[Risk(RiskKind.GROUP_ABANDONED, f"{name}.", name)])

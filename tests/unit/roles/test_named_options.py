@@ -55,6 +55,9 @@ NEVER_SHOWN = {
     "it removes no old groups": """
         _migration._committing.group_removal._check_new_groups_go _migration._committing.removable.check_covered
         _migration._committing.removable.kept_groups""",
+    "it assesses all topics of a group, and ends no run": """
+        _migration._committing.returning._topics _migration.selected_groups.select_topics_of _module.run_end._kept
+        _module.run_end.end_run""",
     "it starts no Spark": """
         _migration.preflight.lacking_for_verification _model.spark._checked_conf _model.spark.spark_options_from
         _spark.failures.cause_of _spark.java._places _spark.java.find_java _spark.session._embedded

@@ -52,7 +52,9 @@ def assessment_story(assessment: Assessment) -> AssessmentStory:
     head, counts = assessment.head, assessment.counts
     names = {side: head[side] or f"the {side}" for side in ("source", "destination")}
     has_destination = "destination_id" in head
-    facts = [(side, f"{names[side]} (id {head[f'{side}_id']})") for side in names if f"{side}_id" in head]
+    facts = [
+        (side, f"{names[side]} (id {head[f'{side}_id'] or 'not known'})") for side in names if f"{side}_id" in head
+    ]
     facts.append(("read", head["read"]))
     applications = [row for row in assessment.groups if row["use"] not in OTHER_USES]
     figures = [
