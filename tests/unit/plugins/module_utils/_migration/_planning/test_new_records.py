@@ -114,7 +114,7 @@ def test_consumed_ones_after_the_last_that_both_have_are_left_and_may_be_repeate
 
 
 def test_what_is_not_counted_blocks_and_is_left_only_on_demand(monkeypatch):
-    monkeypatch.setattr(new_records, "_BESIDE", 0)
+    monkeypatch.setattr(new_records, "BESIDE", 0)
     found = settled("abcdef", "abcdef", exact(1, 1), budget=3)
     assert (found.verdict, found.reason) == (Verdict.BLOCKED, Reason.NEW_RECORDS)
     assert "search_limit" in found.detail
