@@ -121,7 +121,7 @@ def _returns(random: rnd.Random, *, alike: bool) -> t.Iterator[tuple[Case, Met]]
     ]
     met.at_destination.update({copy.offset: copy.offset for copy in back})
     texts = [record.text for record in left if record.kind == "data"] or ["a"]
-    time = max([record.time for record in [*left, *back]], default=0)
+    time = max([*(record.time for record in left), *(copy.time for copy in back)], default=0)
     end, back_end = edges.end, migrated.source_edges.stable
     new = []
     for number in range(random.choice((0, 0, 1, 2, 5))):
@@ -132,12 +132,10 @@ def _returns(random: rnd.Random, *, alike: bool) -> t.Iterator[tuple[Case, Met]]
     coming: list[tuple[Original | None, str, int]] = [(its, its.text, its.time) for its in new[:copied]]
     for number in range(random.choice((0, 0, 1, 3))):
         text = random.choice(texts) if alike and random.random() < 0.5 else f"o{number}"
-        its = (None, text, time + random.randrange(9))
-        coming.insert(random.randrange(len(coming) + 1), its)
-    for its in coming:
-        origin = its[0]
+        coming.insert(random.randrange(len(coming) + 1), (None, text, time + random.randrange(9)))
+    for origin, text, stamp in coming:
         met.at_destination[back_end] = ("old", back_end) if origin is None else met.at_source[origin.offset]
-        back.append(Copy(back_end, its[2], its[1], origin and origin.offset, "data", stamped))
+        back.append(Copy(back_end, stamp, text, origin and origin.offset, "data", stamped))
         back_end += 1
     source, destination = (*left, *new), tuple(back)
     source_edges = dataclasses.replace(edges, stable=end + len(new), end=end + len(new))

@@ -19,13 +19,13 @@ from testbed.clients import Message, commit, committed, create_topic, delete_gro
 from tests.faults.bed import Bed
 from tests.faults.judge import numbered
 from tests.faults.tally import Fault, Tally
-from tests.support.playbooks import PROGRAMS, ROOT, Controller, Played, ProgramController
+from tests.support.playbooks import PROGRAMS, ROOT, Played, ProgramController
 
 PARTITIONS, RECORDS, JUNK = 3, 300, 17  # records of each partition, and those that only the destination has before them
 KILL = "ansible-playbook killed"
 _SECONDS = 8.0  # about how long a playbook runs, where nobody has measured it yet
 _PLAY = "- hosts: onprem\n  gather_facts: false\n  roles: [streamshift.kafka.topic_fence]\n"
-_QUICK = {"verify": "anchors", "idle_wait": 0, "write_report": False, "keep_history": 0}
+_QUICK: dict[str, t.Any] = {"verify": "anchors", "idle_wait": 0, "write_report": False, "keep_history": 0}
 
 
 class Mortal(ProgramController):
@@ -131,8 +131,8 @@ class Trip:
     def _return(self) -> Played:
         return self._migration("return_groups")
 
-    def _migration(self, playbook: str, **variables: str) -> Played:
-        return Controller.play(self.ansible, playbook, **{**_QUICK, "groups": [self.group], **variables})
+    def _migration(self, playbook: str, **variables: t.Any) -> Played:
+        return self.ansible.play(playbook, **_QUICK, groups=[self.group], **variables)
 
     def _standing(self, side: t.Any) -> dict[int, int]:
         return {at: its[0] for (_topic, at), its in committed(side, self.group).items()}
