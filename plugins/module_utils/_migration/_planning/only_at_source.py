@@ -30,7 +30,7 @@ class PartitionPair:
         self._keys, self._copy_keys = list(map(key, records)), list(map(key, copies))
         # From the two offsets that were asked for last on.
         self._at, self._copies_at = len(records), len(copies)
-        self._wanted, self._there = collections.Counter[Key](), collections.Counter[Key]()
+        self._wanted, self._copied = collections.Counter[Key](), collections.Counter[Key]()
         self._lacking = 0
         self._offsets: dict[Key, list[int]] = collections.defaultdict(list)  # of wanted records, the last one first
         self._first: list[tuple[int, int, Key]] = []  # a heap: where a key lacks so many copies, the offset of the last
@@ -51,20 +51,20 @@ class PartitionPair:
         while self._copies_at > copies_at:
             self._copies_at -= 1
             key = self._copy_keys[self._copies_at]
-            self._lacking -= self._wanted[key] > self._there[key]
-            self._there[key] += 1
+            self._lacking -= self._wanted[key] > self._copied[key]
+            self._copied[key] += 1
         while self._copies_at < copies_at:
             key = self._copy_keys[self._copies_at]
-            self._there[key] -= 1
+            self._copied[key] -= 1
             self._lack_one(key)
             self._copies_at += 1
-        while self._first and self._wanted[self._first[0][2]] - self._there[self._first[0][2]] < self._first[0][1]:
+        while self._first and self._wanted[self._first[0][2]] - self._copied[self._first[0][2]] < self._first[0][1]:
             heapq.heappop(self._first)
         return self._lacking, self._first[0][0] if self._first else None
 
     def _lack_one(self, key: Key) -> None:
         """There is a record more of this key, or a copy less."""
-        missing = self._wanted[key] - self._there[key]
+        missing = self._wanted[key] - self._copied[key]
         if missing > 0:
             self._lacking += 1
             heapq.heappush(self._first, (self._offsets[key][missing - 1], missing, key))
@@ -104,11 +104,11 @@ class PartitionPair:
             known.append(self._keys[place])
         copies_from = self._place(self._copies, offset - BESIDE)
         copies = self._copy_keys[copies_from if begin <= 0 else max(copies_from, copies_at - len(known)) : copies_at]
-        consumed, there = collections.Counter(known), collections.Counter(copies)
+        consumed, copied = collections.Counter(known), collections.Counter(copies)
         for key in reversed(copies):
             if not consumed[key]:
                 return True
-            if there[key] <= consumed[key]:
+            if copied[key] <= consumed[key]:
                 return False
         return bool(copies)
 
