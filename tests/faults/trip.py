@@ -46,9 +46,11 @@ class Mortal(ProgramController):
         )
         try:
             output = process.communicate(timeout=self.after)[0]
-        except subprocess.TimeoutExpired:
+        except BaseException as ended:
             os.killpg(process.pid, signal.SIGKILL)
             output = process.communicate()[0]
+            if not isinstance(ended, subprocess.TimeoutExpired):
+                raise
         return process.returncode, output
 
 
