@@ -89,7 +89,7 @@ def back(bed: Bed) -> None:
     returned = [_plan_back(bed, load) for _unused in range(REPEATS)]
     row("plan forward", forward)
     row("plan back", returned)
-    print(f"  back: {median(returned) / median(forward):.2f} times the time of the way forward (target: 1.5)")
+    print(f"  back: {median(returned) / median(forward):.2f} times the time of the way forward (target: 2)")
 
 
 def _plan_back(bed: Bed, load: Load) -> Run:
