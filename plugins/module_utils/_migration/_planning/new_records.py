@@ -180,6 +180,7 @@ def _counted(entry: PlanEntry, facts: LogFacts, counts: PartitionPair, times: bo
     committed, offset = _place(entry) or (0, 0)
     lag = _lag(entry)
     begin = committed - lag - BESIDE
+    lacking, first = counts.lacking(committed, offset)
     doubt = ""
     if times and facts.log_append_time:
         doubt = (
@@ -197,7 +198,8 @@ def _counted(entry: PlanEntry, facts: LogFacts, counts: PartitionPair, times: bo
     if doubt and times:
         doubt = f"{doubt}; if replication tools or brokers change timestamps, set match_on to key and value"
     return Staying(
-        *counts.lacking(committed, offset),
+        lacking,
+        first,
         counts.last_consumed(committed, lag) if lag else 0,
         counts.again(committed, offset) if entry.offset is None else 0,
         doubt,

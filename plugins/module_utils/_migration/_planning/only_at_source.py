@@ -90,10 +90,10 @@ class PartitionPair:
         )
 
     def follows_unknown(self, committed: int, begin: int, offset: int, anchor: int | None) -> bool:
-        """Whether the last copy before `offset` may be none that the group has consumed.
+        """Whether a copy before `offset` may be none that the group has consumed: the last one, or one of what lacks a copy.
 
         An equal record that only the destination has looks like a copy. So the last one counts that is there no more often than
-        it was consumed.
+        it was consumed. Ask lacking() for both offsets first.
 
         :param begin: the consumed records from this offset on are compared, and as many copies; all of them from 0 on.
         :param anchor: the offset of another consumed record, or None.
@@ -105,6 +105,8 @@ class PartitionPair:
         copies_from = self._place(self._copies, offset - BESIDE)
         copies = self._copy_keys[copies_from if begin <= 0 else max(copies_from, copies_at - len(known)) : copies_at]
         consumed, copied = collections.Counter(known), collections.Counter(copies)
+        if any(self._wanted[key] > self._copied[key] and copied[key] > consumed[key] for key in copied):
+            return True
         for key in reversed(copies):
             if not consumed[key]:
                 return True

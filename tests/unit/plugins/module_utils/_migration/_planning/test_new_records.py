@@ -161,6 +161,7 @@ def test_an_equal_record_with_another_time_is_not_taken_for_the_last_consumed_on
         ("abN", "yN", exact(2, 1)),  # of what the group has consumed, nothing is at the old cluster
         ("N", "yN", exact(0, 1)),
         ("abaN", "abayaN", exact(3, 5)),  # the last a is none that was copied, as there are three of them
+        ("acdbe", "abcde", exact(3, 4)),  # b was copied late, and is before the offset
     ],
 )
 def test_a_record_that_only_the_old_cluster_has_is_not_skipped_for_a_later_one(policy, new, old, entry):
