@@ -78,6 +78,41 @@ def groups(bed: Bed) -> None:
     print(f"  {_verdicts(runs[0])}")
 
 
+def back(bed: Bed) -> None:
+    """What does a plan to return many groups cost, beside that of the way forward?"""
+    load = LOADS["shared"]
+    title(f"back: {load.groups} groups go there, and from where they are to where they come from, on the same records")
+    taken = _snapshot(bed, load)
+    forward = [_plan(bed, load, taken) for _unused in range(REPEATS)]
+    its = {group: {at: offset + FOREIGN for at, offset in each.items()} for group, each in load.commits().items()}
+    stand(bed.destination, its)
+    returned = [_plan_back(bed, load) for _unused in range(REPEATS)]
+    row("plan forward", forward)
+    row("plan back", returned)
+    print(f"  back: {median(returned) / median(forward):.2f} times the time of the way forward (target: 2)")
+
+
+def _plan_back(bed: Bed, load: Load) -> Run:
+    """Of groups that have consumed nothing there: they come from where they were."""
+    away, home = connection(bed.destination.near), connection(bed.source.near)
+    taken = str(bed.folder / f"snapshot-{next(_number)}.json")
+    run_module("kafka_group_offsets", cluster=away, groups=list(load.commits()), snapshot=taken)
+    run = run_module(
+        "kafka_offset_translate",
+        source=away,
+        destination=home,
+        snapshot=taken,
+        plan=str(bed.folder / f"plan-{next(_number)}.json"),
+        on_new_records="fail",
+    )
+    found: dict[str, dict[tuple[str, int], int]] = {}
+    for entry in run.result["entries"]:
+        found.setdefault(entry["group"], {})[entry["topic"], entry["partition"]] = entry["offset"]
+    if found != load.commits() or run.result["counts"]["exact"] != len(run.result["entries"]):
+        raise RuntimeError(f"the plan back is wrong: {run.result['counts']}")
+    return run
+
+
 def commit(bed: Bed) -> None:
     """How long does it take to commit and read back a plan, and to take it back?"""
     load = LOADS["many"]
@@ -175,6 +210,7 @@ def distance(bed: Bed) -> None:
 QUESTIONS: dict[str, tuple[t.Callable[[Bed], None], tuple[str, ...]]] = {
     "plan": (plan, ("many",)),
     "groups": (groups, ("shared",)),
+    "back": (back, ("shared",)),
     "many": (many_groups.many, ("crowd",)),
     "commit": (commit, ("many",)),
     "length": (length, ("long", "longer")),

@@ -2,7 +2,7 @@
 
 """How fast is it? Starts two clusters, measures, prints tables, and stops all that it started.
 
-    run.py [--short] [plan] [groups] [many] [commit] [length] [distance] [scan] [cold] [match] [verify] [proof] [copy]
+    run.py [--short] [plan] [groups] [back] [many] [commit] [length] [distance] [scan] [cold] [match] [verify] [proof] [copy]
            [crumbs] [sync] [rounds] [window] [promotion]
 
 All of them by default. --short: copy and sync with a tenth of the records, and once instead of three times, which measures

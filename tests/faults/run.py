@@ -27,6 +27,7 @@ from tests.faults.kinds import named
 from tests.faults.shares import Share
 from tests.faults.story import Story, filled
 from tests.faults.tally import Tally
+from tests.faults.trip import Trip
 
 SPARK_EVERY = 4  # migrations
 
@@ -37,6 +38,7 @@ def play(version: str, seed: int, count: int, tally: Tally, share: Share, spark_
     with tempfile.TemporaryDirectory(prefix="streamshift-faults-") as folder:
         prepare()
         bed = Bed(Path(folder), version)
+        seconds: dict[str, float] = {}
         try:
             say(f"a source of one broker, and a destination of three with Kafka {version}, are there")
             source = filled(bed)
@@ -45,6 +47,8 @@ def play(version: str, seed: int, count: int, tally: Tally, share: Share, spark_
                 say(f"SEED={seed}{', on Spark' if spark else ''}")
                 try:
                     Story(bed, source, tally, seed, Path(folder) / str(seed), spark, share).play()
+                    for number in range(share.trips):
+                        Trip(bed, tally, 100 * seed + number, Path(folder) / f"trip-{seed}-{number}", seconds).play()
                 except Exception:  # noqa: BLE001  the next migration may show more
                     tally.violated([], "other", traceback.format_exc(), seed, "a migration")
                     bed.heal()
@@ -62,6 +66,7 @@ def main() -> int:
     parser.add_argument("--kind", action="append", default=[], help="a word of the kinds of fault to draw; repeatable")
     parser.add_argument("--spark", action="store_true", help="let Spark copy in every migration, not in one of four")
     parser.add_argument("--situations", action="store_true", help="play the ordered situations alone")
+    parser.add_argument("--trips", action="store_true", help="play fences, cut-overs and returns alone")
     arguments = parser.parse_args()
     # So that nothing is left running; a SystemExit would be taken for the end of the module that works just then.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -75,7 +80,9 @@ def main() -> int:
     try:
         share = Share(kinds=named(arguments.kind), ends=begun + 60 * arguments.minutes)
         if arguments.situations:
-            share = share._replace(copy=0, situations=1)
+            share = share._replace(copy=0, situations=1, trips=0)
+        if arguments.trips:
+            share = share._replace(copy=0, situations=0)
         play(
             arguments.version, arguments.seed, arguments.count, tally, share, 1 if arguments.spark else SPARK_EVERY
         )  # fmt: skip

@@ -15,6 +15,7 @@ COLUMNS = (
 VIOLATIONS = COLUMNS[4:]
 Say = t.Callable[[str], None]
 STEPS = ("snapshot", "plan", "copy", "verification", "commit", "rollback", "settings back")
+TRIP_STEPS = ("fence", "cut_over", "return", "lift")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Tally:
         kinds = list(dict.fromkeys(kind for kind, _step, _what in self.counts))
         lines = [f"| fault | step | {' | '.join(COLUMNS)} |", f"| --- | --- |{' ---: |' * len(COLUMNS)}"]
         for kind in kinds:
-            for step in (*STEPS, "all"):
+            for step in (*STEPS, *TRIP_STEPS, "all"):
                 its = [self.counts[kind, step, what] for what in COLUMNS]
                 if any(its):
                     lines.append(f"| {kind} | {step} | {' | '.join(map(str, its))} |")

@@ -22,7 +22,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import client_configuration
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.range_reader import read_ranges
 from testbed.clients import create_topic
-from tests.support.modules import refuses
+from tests.support.modules import refuses, succeeds
 from tests.support.promotion import Promotion
 from tests.support.rights import grant, revoke
 
@@ -219,4 +219,16 @@ def test_a_first_acl_that_locks_others_out_is_refused_and_its_rollback_needs_no_
     assert len(acls_on(everybody, copy)) == len(READING)
     assert "needs ACL TOPIC DESCRIBE" in promotion.run(via=refuses, **options, on_lockout="add")
     assert promotion.run(state="rolled_back")["changed"]
+    assert acls_on(everybody, copy) == set()
+    # The same of a fence: its first ACL would keep readers out, too.
+    both = {"source": everybody.connection, "destination": everybody.connection}
+    fence = {**both, "topics": [copy], "receipt": str(tmp_path / "fence.json"), "idle_wait": 0.2}
+    refused = refuses("kafka_topic_promotion", state="fenced", **fence)
+    assert f"ACLs would lock clients out: DENY WRITE on TOPIC {copy} for User:*" in refused
+    assert acls_on(everybody, copy) == set()
+    # Whoever runs this is kept out as well, and cannot look who still writes.
+    locked_out = refuses("kafka_topic_promotion", state="fenced", on_lockout="add", **fence)
+    assert f"needs ACL TOPIC READ on {copy}" in locked_out
+    assert acls_on(everybody, copy) == {f"DENY WRITE on TOPIC {copy} for User:*"}
+    succeeds("kafka_topic_promotion", state="lifted", **fence)
     assert acls_on(everybody, copy) == set()

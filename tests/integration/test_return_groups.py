@@ -5,17 +5,19 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import functools
 import json
 import re
 import time
 
+import kafka.errors
 import pytest
 from confluent_kafka import Consumer, Producer
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.producers import last_writers
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from testbed.background import Background
+from testbed.background import Background, Got, consumer
 from testbed.clients import (
     Message,
     commit,
@@ -27,6 +29,7 @@ from testbed.clients import (
     produce_in_transactions,
 )
 from testbed.live_tool import LiveTool
+from testbed.mirror_maker import ALIAS, TARGET_ALIAS, MirrorMaker
 from tests.support.consumers import member
 from tests.support.modules import succeeds
 from tests.support.playbooks import Controller, done, failed
@@ -212,6 +215,58 @@ def test_a_return_has_rounds_and_a_cut_over_as_the_way_forward(world):
     assert world.each_once()
 
 
+def test_there_and_back_beside_mirror_maker_in_both_directions(source, destination, topic, tmp_path):
+    """With its default policy. Producers write on both sides all the time, and the group consumes what comes from either."""
+    controller = Controller(tmp_path, onprem=source, cloud=destination)
+    back = f"{TARGET_ALIAS}->{ALIAS}"
+    settings = {f"{back}.enabled": "true", f"{back}.topics": f".*{topic}", f"{ALIAS}.offset.flush.interval.ms": 1000}
+    names = {source: [topic, f"{TARGET_ALIAS}.{topic}"], destination: [f"{ALIAS}.{topic}", topic]}
+    policy = {"name": "default", "source_alias": ALIAS, "target_alias": TARGET_ALIAS}
+    options = {"groups": [topic], "replication_policy": policy, "wait_for_replication": 60}
+    got: list[Got] = []
+    written = 0
+
+    def size(cluster):
+        with contextlib.suppress(kafka.errors.UnknownTopicOrPartitionError):
+            return sum(end for name in names[cluster] for _start, end in log_bounds(cluster, name).values())
+        return 0
+
+    def write():
+        nonlocal written
+        for cluster in names:
+            numbers = range(written, written + 100)
+            produce(cluster, topic, [Message(b"%d" % number, partition=number % PARTITIONS) for number in numbers])
+            written += 100
+        for cluster in names:
+            until(functools.partial(lambda cluster: size(cluster) == written, cluster))
+
+    def consume(cluster, count):
+        with consumer(cluster, topic, names[cluster], got, batch=10, pause=0.02) as running:
+            until(lambda: len(got) >= count and len({each[:2] for each in got}) >= 2 * PARTITIONS)
+            running.end()
+
+    for cluster in names:
+        create_topic(cluster, topic, PARTITIONS, retention_ms=-1)
+    its = {"topics": topic, "identity": False, "sync_groups": False, "more": settings}
+    with MirrorMaker(tmp_path / "mirror-maker", source, destination, **its):
+        write()
+        consume(source, 60)
+        write()
+        done(controller.play("migrate_groups", **options))
+        consume(destination, 250)
+        write()
+        assert "4 exact" in done(controller.play("return_groups", **options)).output
+        consume(source, written)
+    assert collections.Counter(each.value for each in got) == collections.Counter(b"%d" % n for n in range(written))
+
+
+def until(is_so):
+    deadline = time.monotonic() + 120
+    while not is_so():
+        assert time.monotonic() < deadline, "this has not come to pass"
+        time.sleep(0.1)
+
+
 @pytest.mark.parametrize(("old", "consumed"), [(300, 20), (800, 840)], ids=["short logs", "long logs"])
 def test_what_was_produced_at_the_new_cluster_stays_there(world, old, consumed):
     """The last 100 records at the new cluster are its own; the old one has 50 that nobody has copied."""
@@ -252,6 +307,10 @@ def test_what_cannot_be_returned_is_refused_and_a_return_is_rolled_back(world):
     with member(world.old, world.group, [world.old_topic], commits=False):
         assert "group_in_use" in failed(world.take_back())
     assert committed(world.old, world.group) == before
+    # Somebody has moved it further there than it has consumed.
+    commit(world.old, world.group, {(world.old_topic, 0): 45})
+    assert "this would move it back to 20. Set group_migration_on_rewind" in failed(world.take_back())
+    commit(world.old, world.group, {where: offset for where, (offset, _metadata) in before.items()})
     done(world.take_back())
     assert committed(world.old, world.group) != before
     back = {"source": "cloud", "destination": "onprem", "directory": f"{HOME}/return", "groups": [world.new_group]}

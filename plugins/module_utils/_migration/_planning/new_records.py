@@ -13,19 +13,18 @@ import dataclasses
 import time
 import typing as t
 
-from ..._matching.absent import missing
-from ..._model.match_on import Matching
+from ..._matching.evidence import LogFacts
 from ..._model.notes import Note, NoteKind
 from ..._model.plan import Evidence, PlanEntry
 from ..._model.policies import OnNewRecords
 from ..._model.progress import Say, counted
-from ..._model.records import Record
+from ..._model.records import TopicPartition
 from ..._model.verdicts import Reason, Verdict
 from ..cluster_logs import ClusterLogs
+from .only_at_source import BESIDE, PartitionPair
 from .settling import PAUSE
 
 _Key = t.TypeVar("_Key")
-_BESIDE = 64  # offsets that are read before those that count: they show what of the records the tools have kept
 
 
 class Staying(t.NamedTuple):
@@ -115,25 +114,50 @@ def _staying(
     entries: t.Mapping[_Key, PlanEntry], source: ClusterLogs, destination: ClusterLogs, budget: int
 ) -> dict[_Key, Staying]:
     """Of each entry, after all that they need was read at once."""
-    for side, is_source in ((source, True), (destination, False)):
-        spans: dict[t.Any, set[tuple[int, int]]] = {}
-        for entry in entries.values():
-            if _fits(entry, source, destination, budget):
-                partition = entry.source[0].partition if is_source else entry.partition
-                its = [_spans(entry, source, destination)[0 if is_source else 1]]
-                its += [_anchor(entry)] if is_source else []
-                for start, end in its:
-                    spans.setdefault(partition, set()).update(side.logs[partition].unread(start, end))
+    fitting = {key: entry for key, entry in entries.items() if _fits(entry, source, destination, budget)}
+    found = {key: Staying(None, None, _lag(entry)) for key, entry in entries.items()}
+    together: dict[tuple[TopicPartition, TopicPartition], list[_Key]] = collections.defaultdict(list)
+    for key, entry in fitting.items():
+        together[entry.source[0].partition, entry.partition].append(key)
+    ranges = {
+        pair: [
+            min(its) for its in zip(*(_begins(fitting[key], source, destination, budget) for key in keys), strict=True)
+        ]
+        for pair, keys in together.items()
+    }
+    for side, number in ((source, 0), (destination, 1)):
+        spans: dict[TopicPartition, set[tuple[int, int]]] = collections.defaultdict(set)
+        for pair, begins in ranges.items():
+            log = side.logs[pair[number]]
+            spans[pair[number]].update(log.unread(begins[number], log.end))
+        if not number:
+            for entry in fitting.values():
+                if (anchor := _anchor(entry)) is not None:
+                    where = entry.source[0].partition
+                    spans[where].update(source.logs[where].unread(anchor, anchor + 1))
         side.read({partition: each for partition, each in spans.items() if each})
-    return {key: _counted(entry, source, destination, budget) for key, entry in entries.items()}
+    for pair, keys in together.items():
+        at_source, at_destination = source.logs[pair[0]], destination.logs[pair[1]]
+        # Brokers that stamp records, and users of match_on, say that times are not kept.
+        times = source.match_on.timestamp and not at_destination.facts.log_append_time
+        counts = PartitionPair(
+            at_source.between(0, at_source.end), at_destination.between(0, at_destination.end), times
+        )
+        for key in sorted(keys, key=lambda key: _place(fitting[key]) or (), reverse=True):
+            found[key] = _counted(fitting[key], at_source.facts, counts, times)
+    return found
 
 
-def _spans(entry: PlanEntry, source: ClusterLogs, destination: ClusterLogs) -> tuple[tuple[int, int], tuple[int, int]]:
-    """What is read of both logs: all that is unconsumed, consumed records that have not come, and some before these."""
+def _begins(entry: PlanEntry, source: ClusterLogs, destination: ClusterLogs, budget: int) -> tuple[int, int]:
+    """From where on both logs are read: all that is unconsumed, consumed records that have not come, and some before these.
+
+    If any have not come, what was consumed before may be at the destination from the offset on.
+    """
     committed, offset = _place(entry) or (0, 0)
     log, other = source.logs[entry.source[0].partition], destination.logs[entry.partition]
-    start, other_start = committed - _lag(entry) - _BESIDE, offset - _BESIDE
-    return (max(log.facts.log_start, start), log.end), (max(other.facts.log_start, other_start), other.end)
+    start = committed - _lag(entry) - BESIDE
+    start = start if entry.offset is not None else min(start, log.end - budget)
+    return max(log.facts.log_start, start), max(other.facts.log_start, offset - BESIDE)
 
 
 def _lag(entry: PlanEntry) -> int:
@@ -142,89 +166,44 @@ def _lag(entry: PlanEntry) -> int:
 
 
 def _fits(entry: PlanEntry, source: ClusterLogs, destination: ClusterLogs, budget: int) -> bool:
-    return all(end - start <= budget + _BESIDE for start, end in _spans(entry, source, destination))
+    ends = source.logs[entry.source[0].partition].end, destination.logs[entry.partition].end
+    begins = _begins(entry, source, destination, budget)
+    return all(end - begin <= budget + BESIDE for begin, end in zip(begins, ends, strict=True))
 
 
-def _counted(entry: PlanEntry, source: ClusterLogs, destination: ClusterLogs, budget: int) -> Staying:
+def _anchor(entry: PlanEntry) -> int | None:
+    """The source offset of the last consumed record that has come, where the plan names it: it may be far before."""
+    return entry.evidence.before.source if entry.evidence.before else None
+
+
+def _counted(entry: PlanEntry, facts: LogFacts, counts: PartitionPair, times: bool) -> Staying:
     committed, offset = _place(entry) or (0, 0)
-    to_come = _lag(entry)
-    if not _fits(entry, source, destination, budget):
-        return Staying(None, None, to_come)
-    spans = _spans(entry, source, destination)
-    records = source.logs[entry.source[0].partition].between(*spans[0])
-    other = destination.logs[entry.partition]
-    copies = other.between(*spans[1])
-    # Brokers that stamp records, and users of match_on, say that times are not kept.
-    times = source.match_on.timestamp and not other.facts.log_append_time
-    consumed = [record.offset for record in records if record.offset < committed]
-    reached = consumed[-1] - to_come if consumed else -1
-    matching = _matching(records, copies, times)
-    lacking = missing(
-        [record for record in records if record.offset >= committed],
-        [copy for copy in copies if copy.offset >= offset],
-        matching.key,
-    )
-    again = collections.Counter(copy.bare for copy in copies if copy.offset >= offset)
-    again &= collections.Counter(record.bare for record in records if record.offset < committed)
+    lag = _lag(entry)
+    begin = committed - lag - BESIDE
+    lacking, first = counts.lacking(committed, offset)
     doubt = ""
-    facts = source.logs[entry.source[0].partition].facts
     if times and facts.log_append_time:
         doubt = (
             "the source stamps records (LogAppendTime), so that times do not tell which record was copied from which"
         )
-    elif consumed or entry.evidence.before or not (facts.log_start or facts.compacted):
-        known = {*source.logs[entry.source[0].partition].between(*_anchor(entry))}
-        known |= {record for record in records if record.offset < committed}
-        is_whole = spans[0][0] == 0
-        before = [copy for copy in copies if copy.offset < offset]
-        doubt = _doubt(known, before if is_whole else before[-len(known) :], matching)
+    elif (
+        counts.has_consumed(committed, begin)
+        or _anchor(entry) is not None
+        or not (facts.log_start or facts.compacted)  # then nothing was consumed
+    ) and counts.follows_unknown(committed, begin, offset, _anchor(entry)):
+        doubt = (
+            f"a record before the destination's offset {offset} is none that the group has consumed, or has another timestamp, "
+            "so nobody knows whether the group has consumed it"
+        )
     if doubt and times:
         doubt = f"{doubt}; if replication tools or brokers change timestamps, set match_on to key and value"
-    coming = sum(at > reached for at in consumed) if to_come else 0
-    return Staying(len(lacking), _first(lacking), coming, again.total(), doubt)
-
-
-def _anchor(entry: PlanEntry) -> tuple[int, int]:
-    """The last consumed record that has come, where the plan names it: it may be far before the committed offset."""
-    before = entry.evidence.before
-    return (before.source, before.source + 1) if before else (0, 0)
-
-
-def _doubt(consumed: t.Iterable[Record], before: t.Sequence[Record], matching: Matching) -> str:
-    """What is to say of the copies before an offset if the last one may be none that the group has consumed.
-
-    An equal record that only the destination has looks like a copy. So the last record counts that is there no more often than
-    it was consumed.
-    """
-    known = collections.Counter(map(matching.key, consumed))
-    keys = [matching.key(copy) for copy in before]
-    number = collections.Counter(keys)
-    for key in reversed(keys):
-        if not known[key]:
-            break
-        if number[key] <= known[key]:
-            return ""
-    if not before:
-        return ""
-    return (
-        f"a record before the destination's offset {before[-1].offset + 1} is none that the group has consumed, or has another "
-        "timestamp, so nobody knows whether the group has consumed it"
+    return Staying(
+        lacking,
+        first,
+        counts.last_consumed(committed, lag) if lag else 0,
+        counts.again(committed, offset) if entry.offset is None else 0,
+        doubt,
     )
-
-
-def _first(lacking: t.Sequence[Record]) -> int | None:
-    return min((record.offset for record in lacking), default=None)
-
-
-def _matching(records: t.Sequence[Record], copies: t.Sequence[Record], times: bool) -> Matching:
-    """Compare headers where anything on both sides has equal ones, and times in any case, unless `times` forbids it.
-
-    The rule takes a record of equal content with another time for a copy. Here it may be one that was produced since, and would
-    hide that another record has no copy.
-    """
-    exact = Matching(timestamp=times, headers=True)
-    kept = {exact.key(record) for record in records} & {exact.key(copy) for copy in copies}
-    return exact if kept else Matching(timestamp=times, headers=False)
 
 
 def _changed(entry: PlanEntry, staying: Staying, policy: OnNewRecords) -> PlanEntry:

@@ -114,7 +114,7 @@ def test_consumed_ones_after_the_last_that_both_have_are_left_and_may_be_repeate
 
 
 def test_what_is_not_counted_blocks_and_is_left_only_on_demand(monkeypatch):
-    monkeypatch.setattr(new_records, "_BESIDE", 0)
+    monkeypatch.setattr(new_records, "BESIDE", 0)
     found = settled("abcdef", "abcdef", exact(1, 1), budget=3)
     assert (found.verdict, found.reason) == (Verdict.BLOCKED, Reason.NEW_RECORDS)
     assert "search_limit" in found.detail
@@ -161,6 +161,7 @@ def test_an_equal_record_with_another_time_is_not_taken_for_the_last_consumed_on
         ("abN", "yN", exact(2, 1)),  # of what the group has consumed, nothing is at the old cluster
         ("N", "yN", exact(0, 1)),
         ("abaN", "abayaN", exact(3, 5)),  # the last a is none that was copied, as there are three of them
+        ("acdbe", "abcde", exact(3, 4)),  # b was copied late, and is before the offset
     ],
 )
 def test_a_record_that_only_the_old_cluster_has_is_not_skipped_for_a_later_one(policy, new, old, entry):
