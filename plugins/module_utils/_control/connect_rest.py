@@ -7,7 +7,6 @@ https://kafka.apache.org/documentation/#connect_rest; offsets can be read since 
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import http
 import json
@@ -15,8 +14,7 @@ import time
 import typing as t
 import urllib.parse
 
-from .._http.http_json import Endpoint, HttpAnswer, Json, ask, ask_patiently
-from .._model.addresses import check_url
+from .._http.http_json import Endpoint, HttpAnswer, HttpService, Json, ask, ask_patiently
 from .._model.errors import BrokerError, ConnectionFailed, InvalidInput, MigrationError, NotAuthorized, NotFound
 from .._model.failure_kinds import FailureKind
 
@@ -27,27 +25,11 @@ _STOPPED_WITHIN = 60.0
 _PAUSE = 0.5  # seconds
 
 
-@dataclasses.dataclass(frozen=True, slots=True, repr=False)
-class ConnectRest:
-    """Where a worker's REST interface is, and who asks. Neither str() nor repr() tells the password.
+class ConnectRest(HttpService):
+    """The REST interface of a worker."""
 
-    Raises InvalidInput for a url that is none, or that holds user information.
-    """
-
-    url: str
-    username: str | None = None
-    password: str | None = None
-    ca_path: str | None = None
-    validate_certs: bool = True
-
-    def __post_init__(self) -> None:
-        check_url(self.url, "url", "Kafka Connect", "username and password")
-
-    def __str__(self) -> str:
-        return f"Kafka Connect at {urllib.parse.urlsplit(self.url).netloc}"
-
-    def __repr__(self) -> str:
-        return f"<{self}>"
+    __slots__ = ()
+    NAME = "Kafka Connect"
 
 
 def check_worker(rest: ConnectRest) -> str:
@@ -148,8 +130,7 @@ def _ask(rest: ConnectRest, method: str, path: str, body: Json = None, patient: 
     patient: while it answers that it could not do it now, it is asked again for PATIENCE seconds.
     """
     url = rest.url.rstrip("/") + (path or "/")
-    login = None if rest.username is None else (rest.username, rest.password or "")
-    endpoint = Endpoint(str(rest), login, rest.ca_path, rest.validate_certs, SECONDS, LARGEST_ANSWER)
+    endpoint = rest.endpoint(SECONDS, LARGEST_ANSWER)
     content = None if body is None else json.dumps(body).encode()
     once = functools.partial(ask, endpoint, method, url, content, "application/json")
     answer = ask_patiently(once, PATIENCE, _may_pass) if patient else once()

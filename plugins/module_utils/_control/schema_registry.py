@@ -8,14 +8,11 @@ interface that Confluent's registry, Karapace and Apicurio (below /apis/ccompat/
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import time
 import typing as t
-import urllib.parse
 
-from .._http.http_json import Endpoint, HttpAnswer, ask, ask_patiently
-from .._model.addresses import check_url
+from .._http.http_json import HttpAnswer, HttpService, ask, ask_patiently
 from .._model.errors import BrokerError, InvalidInput, MigrationError, NotAuthorized
 from .._model.option_names import option_name
 
@@ -26,27 +23,11 @@ _NO_SUCH_ID = 40403  # the registry's error_code
 _MAGIC, _HEAD = b"\0", 5  # a byte, and four of the id
 
 
-@dataclasses.dataclass(frozen=True, slots=True, repr=False)
-class SchemaRegistry:
-    """Where a registry is, and who asks. Neither str() nor repr() tells the password.
+class SchemaRegistry(HttpService):
+    """A schema registry."""
 
-    Raises InvalidInput for a url that is none, or that holds user information.
-    """
-
-    url: str
-    username: str | None = None
-    password: str | None = None
-    ca_path: str | None = None
-    validate_certs: bool = True
-
-    def __post_init__(self) -> None:
-        check_url(self.url, "url", "the schema registry", "username and password")
-
-    def __str__(self) -> str:
-        return f"schema registry at {urllib.parse.urlsplit(self.url).netloc}"
-
-    def __repr__(self) -> str:
-        return f"<{self}>"
+    __slots__ = ()
+    NAME = "schema registry"
 
 
 class KnownIds(t.NamedTuple):
@@ -86,8 +67,7 @@ def schema_ids(contents: t.Iterable[bytes | None]) -> frozenset[int]:
 
 
 def _is_known(registry: SchemaRegistry, number: int) -> bool:
-    login = None if registry.username is None else (registry.username, registry.password or "")
-    endpoint = Endpoint(str(registry), login, registry.ca_path, registry.validate_certs, _SECONDS, _LIMIT)
+    endpoint = registry.endpoint(_SECONDS, _LIMIT)
     url = f"{registry.url.rstrip('/')}/schemas/ids/{number}"
     answer = ask_patiently(functools.partial(ask, endpoint, "GET", url), _PATIENCE)
     try:

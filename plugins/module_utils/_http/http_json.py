@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""HTTP as token endpoints and Kafka Connect need it: one request, one JSON answer, bounded in time and size.
+"""HTTP as token endpoints, Kafka Connect and schema registries need it: one request, one JSON answer, bounded in time and size.
 
 Requests carry secrets, so no redirect is ever followed. Whatever else the other side does, or does not do, becomes an error
 of the collection here, and nowhere else.
@@ -17,9 +17,10 @@ import threading
 import time
 import typing as t
 import urllib.error
+import urllib.parse
 import urllib.request
 
-from .._model.addresses import HIDDEN
+from .._model.addresses import HIDDEN, check_url
 from .._model.errors import ConnectionFailed
 from .._model.visible_text import shortened
 
@@ -57,6 +58,36 @@ class Endpoint:
         for secret in filter(None, (self.credentials, self.login and self.login[1])):
             text = text.replace(secret, HIDDEN)
         return shortened("".join(letter if letter.isprintable() else " " for letter in text).strip(), _SHOWN)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, repr=False)
+class HttpService:
+    """Where a service is, and who asks, as the user describes it. Neither str() nor repr() tells the password.
+
+    NAME: what errors call it. Raises InvalidInput for a url that is none, or that holds user information.
+    """
+
+    NAME: t.ClassVar[str]
+
+    url: str
+    username: str | None = None
+    password: str | None = None
+    ca_path: str | None = None
+    validate_certs: bool = True
+
+    def __post_init__(self) -> None:
+        check_url(self.url, "url", self.NAME, "username and password")
+
+    def __str__(self) -> str:
+        return f"{self.NAME} at {urllib.parse.urlsplit(self.url).netloc}"
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
+    def endpoint(self, seconds: float, limit: int) -> Endpoint:
+        """The service as ask() wants it. seconds and limit: see Endpoint."""
+        login = None if self.username is None else (self.username, self.password or "")
+        return Endpoint(str(self), login, self.ca_path, self.validate_certs, seconds, limit)
 
 
 class HttpAnswer(t.NamedTuple):
