@@ -129,13 +129,11 @@ def _sliced(
         first, last = _bounds(run.offsets, copies[run.place])
         begin = max(low, first)
         end = max(begin, min(high, last))
-        for into, place, offsets, bounds in (
+        for into, place, offsets, (start, stop) in (
             (lonely, run.source_place, run.sources, (low, high)),
             (others, run.place, run.offsets, (first, last)),
         ):
-            alone = itertools.chain(
-                offsets[bounds[0] : min(begin, bounds[1])], offsets[max(end, bounds[0]) : bounds[1]]
-            )
+            alone = itertools.chain(offsets[start : min(begin, stop)], offsets[end:stop])
             into += [CountedRecord(place, offset, 0) for offset in alone]
         if begin == end:
             continue
