@@ -48,16 +48,12 @@ NEVER_SHOWN = {
         _migration._promotion.fence.FenceOptions.check _migration._promotion.fence.told""",
     "it makes no support bundle and assesses no cluster, or does nothing else": """
         _migration._committing.returning._topics _migration.selected_groups.select_topics_of
-        _module.assessment_results.write_assessment _module.run_end._kept _module.run_end.end_run
-        _module.support_bundle.write_bundle""",
+        _module.run_end._kept _module.run_end.end_run _module.support_bundle.write_bundle""",
     "it looks at no waves, nor at several directories": """
         _model.waves._refuse _module.status_results._read""",
     "it removes no old groups": """
         _migration._committing.group_removal._check_new_groups_go _migration._committing.removable.check_covered
         _migration._committing.removable.kept_groups""",
-    "it assesses all topics of a group, and ends no run": """
-        _migration._committing.returning._topics _migration.selected_groups.select_topics_of _module.run_end._kept
-        _module.run_end.end_run""",
     "it starts no Spark": """
         _migration.preflight.lacking_for_verification _model.spark._checked_conf _model.spark.spark_options_from
         _spark.failures.cause_of _spark.java._places _spark.java.find_java _spark.session._embedded
