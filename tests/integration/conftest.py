@@ -74,6 +74,12 @@ def old(shared_clusters: Path) -> KafkaCluster:
     return KafkaCluster(start("old", shared_clusters, version="2.8.2"))
 
 
+@pytest.fixture(scope="session")
+def kafka11(shared_clusters: Path) -> KafkaCluster:
+    """Kafka 1.1.1, which test_old_sources.py shares."""
+    return KafkaCluster(start("source-1-1-1", shared_clusters, version="1.1.1", memory="300m"))
+
+
 @pytest.fixture(params=["source", "kafka39", "old"])
 def cluster(request: pytest.FixtureRequest) -> KafkaCluster:
     """Each version in turn: Kafka 4.3.0, 3.9.1 and 2.8.2."""

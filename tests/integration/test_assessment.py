@@ -52,6 +52,12 @@ class Registry(http.server.BaseHTTPRequestHandler):
         pass
 
 
+@pytest.fixture(params=["source", "kafka39", "old", "kafka11"])
+def cluster(request):
+    """Each version in turn: Kafka 4.3.0, 3.9.1, 2.8.2 and 1.1.1."""
+    return request.getfixturevalue(request.param)
+
+
 @pytest.fixture
 def registry():
     """The options of a registry."""
