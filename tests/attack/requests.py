@@ -12,7 +12,7 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Span
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import LogChanged
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Piece, RecordRun, Rows
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.content_frame import LogPair
@@ -81,10 +81,11 @@ class Requests:
         self.clock += seconds
         self._go_on()
 
-    def at_once(self, *functions: t.Callable[[], object]) -> None:
-        """One after the other, in any order."""
-        for function in self.random.sample(functions, len(functions)):
-            function()
+    def at_once(self, *functions: t.Callable[[], object]) -> list[object]:
+        """What they return, called one after the other in any order."""
+        order = self.random.sample(range(len(functions)), len(functions))
+        found = {number: functions[number]() for number in order}
+        return [found[number] for number in range(len(functions))]
 
     def log(self, connection: Connection, where: TopicPartition) -> Topic:
         """The partition: topics of one partition each are numbered by their names."""
@@ -136,7 +137,7 @@ class Requests:
         if start >= end:
             return []
         if start < broker.edges.start or end > (broker.edges.stable if committed else broker.edges.end):
-            raise BrokerError(f"offsets {span} are not in the log", cluster=str(connection), **where._asdict())
+            raise LogChanged(f"offsets {span} are not in the log", cluster=str(connection), **where._asdict())
         return broker.read(span, uncommitted=not committed)
 
     def scanned(self, connection: Connection, where: TopicPartition, span: Span, committed: bool) -> list[Record]:

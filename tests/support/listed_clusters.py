@@ -25,6 +25,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.refusals import lost
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import RecordRun, Rows
 from tests.support.swapped import swapped
 
@@ -48,6 +49,9 @@ class Clusters:
     destination: Cluster
     later: t.Self | None = None
     reads: collections.Counter[tuple[str, int]] = dataclasses.field(default_factory=collections.Counter)
+    expiring: list[int] = dataclasses.field(
+        default_factory=list
+    )  # so many records of the source go after each look at bounds
 
     def go_on(self, _seconds: float) -> None:
         if self.later is not None:
@@ -57,13 +61,31 @@ class Clusters:
         return self.source if connection is SOURCE else self.destination
 
     def side(self, connection: Connection) -> types.SimpleNamespace:
-        return types.SimpleNamespace(logs={AT: Log(self.of(connection).facts)}, learn=lambda _partitions: None)
+        known = {AT: Log(self.of(connection).facts)}
+
+        def learn_starts(_partitions: t.Any) -> bool:
+            before, facts = known[AT].facts, self.of(connection).facts
+            known[AT].learn(dataclasses.replace(before, log_start=max(before.log_start, facts.log_start)))
+            if connection is DESTINATION and self.expiring:
+                self._expire()
+            return known[AT].facts.log_start > before.log_start
+
+        if connection is DESTINATION and self.expiring:
+            self._expire()
+        return types.SimpleNamespace(logs=known, learn=lambda _partitions: None, learn_starts=learn_starts)
+
+    def _expire(self) -> None:
+        facts, records, hidden = self.source
+        facts = dataclasses.replace(facts, log_start=facts.log_start + self.expiring.pop(0))
+        self.source = Cluster(facts, [each for each in records if each.offset >= facts.log_start], hidden)
 
     def scan(self, connection: Connection, pieces: t.Any, *, committed: bool, parts: t.Any) -> t.Iterator[Rows]:
         cluster = self.of(connection)
         end = cluster.facts.end if committed else cluster.facts.high_watermark
         for piece in pieces:
-            assert cluster.facts.log_start <= piece.start < piece.end <= end
+            assert piece.start < piece.end <= end
+            if piece.start < cluster.facts.log_start:
+                raise lost(connection, piece.partition, f"offset {piece.start} is not in the log")
             self.reads.update((connection.name, offset) for offset in range(piece.start, piece.end))
             records = cluster.records if committed else cluster.hidden
             its = [each for each in records if piece.start <= each.offset < piece.end]

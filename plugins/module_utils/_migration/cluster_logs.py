@@ -56,15 +56,22 @@ class ClusterLogs:
             )
             self.logs.setdefault(partition, Log(facts, self.with_open)).learn(facts)
 
-    def learn_starts(self, partitions: t.Collection[TopicPartition]) -> None:
-        """Read again where these logs start: what has expired since they were learned may be missing in what was read."""
+    def learn_starts(self, partitions: t.Collection[TopicPartition]) -> bool:
+        """Read again where these logs start, and say whether one of them starts later now.
+
+        What has expired since they were learned may be missing in what was read, or cannot be read any more. Whoever reads
+        again while this is so comes to an end, because no log is taken to start after its known end.
+        """
         partitions = set(partitions) - self.predicted
         if not partitions:
-            return
+            return False
+        later = False
         for partition, bounds in positions.partition_bounds(self.connection, sorted(partitions)).items():
             log = self.logs[partition]
             start = max(log.facts.log_start, min(bounds.log_start, log.facts.end))
+            later = later or start > log.facts.log_start
             log.learn(dataclasses.replace(log.facts, log_start=start))
+        return later
 
     def look_up(self, times: t.Mapping[TopicPartition, t.Iterable[int]]) -> None:
         """Ask for the first offset at or after each timestamp, unless it is known, or no broker would tell (see Log)."""
@@ -122,6 +129,16 @@ def learn_both(
     """
     destination.learn(copies)
     source.learn(originals)
+
+
+def have_expired(
+    source: ClusterLogs,
+    originals: t.Collection[TopicPartition],
+    destination: ClusterLogs,
+    copies: t.Collection[TopicPartition],
+) -> bool:
+    """Whether retention has deleted records of these partitions since their edges were learned, which are learned again."""
+    return any([source.learn_starts(originals), destination.learn_starts(copies)])
 
 
 def _until(spans: t.Iterable[Span], end: int) -> list[Span]:

@@ -117,6 +117,10 @@ class BrokerError(MigrationError):
     kind = FailureKind.BROKER_REFUSED
 
 
+class LogChanged(BrokerError):
+    """A log is no longer what it was when the range to read was chosen: records were deleted, or the topic was recreated."""
+
+
 class Refused(MigrationError):
     """The collection will not write: a verdict, a conflict or a changed cluster stands against it."""
 

@@ -9,7 +9,7 @@ import typing as t
 from .._model.backlog import BacklogRange
 from .._model.connection import Connection
 from .._model.copy_progress import Progress, begin_anew
-from .._model.errors import BrokerError, Fenced, MigrationError, NotAuthorized, NotFound, Refused
+from .._model.errors import BrokerError, Fenced, LogChanged, MigrationError, NotAuthorized, NotFound, Refused
 from .._model.failure_kinds import FailureKind
 from .._model.option_names import option_name, ways
 from .._model.records import TopicPartition
@@ -66,14 +66,14 @@ def is_end(connection: Connection, where: TopicPartition, position: int, end: in
     return False
 
 
-def ends_early(connection: Connection, where: TopicPartition, found: int, wanted: int) -> BrokerError:
+def ends_early(connection: Connection, where: TopicPartition, found: int, wanted: int) -> LogChanged:
     """The log, or what is stable of it, ends before a range does."""
     return lost(connection, where, f"the log ends at {found}, and {wanted} was expected")
 
 
-def lost(connection: Connection, where: TopicPartition, what: str) -> BrokerError:
+def lost(connection: Connection, where: TopicPartition, what: str) -> LogChanged:
     """The log is no longer what it was when the range was chosen."""
-    return BrokerError(
+    return LogChanged(
         what,
         cluster=str(connection),
         **where._asdict(),

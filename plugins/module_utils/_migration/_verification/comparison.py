@@ -12,6 +12,7 @@ import typing as t
 from ..._comparing.claims import Claim, Window, Windows, extent, window
 from ..._comparing.verified import finding
 from ..._model.connection import Connection
+from ..._model.errors import LogChanged
 from ..._model.match_on import MatchOn
 from ..._model.notes import Note, NoteKind
 from ..._model.progress import Say, counted, repeating, silent
@@ -20,7 +21,7 @@ from ..._model.report import Finding, Flaw, PartitionOffset, ProblemKind
 from ..._model.spark import SparkOptions
 from ..._spark.content_frame import Extent, LogPair, shared
 from ..._spark.session import absence, session_on_demand
-from ..cluster_logs import ClusterLogs, learn_both
+from ..cluster_logs import ClusterLogs, have_expired, learn_both
 from .partition_units import ClaimCounts, InProcess, PartitionUnit, on_spark
 
 if t.TYPE_CHECKING:
@@ -103,11 +104,29 @@ def _look(
     cases: t.Sequence[ClaimCase], limit: int | None, existed: t.Mapping[TopicPartition, int], means: _Means
 ) -> _Look:
     """existed: only what is before these offsets of the source can be skipped."""
-    source, destination = means.source, means.destination
-    source_logs, destination_logs = ClusterLogs(source), ClusterLogs(destination)
+    source_logs, destination_logs = ClusterLogs(means.source), ClusterLogs(means.destination)
     originals = {partition for case in cases for partition, _offset in case.claim.source}
     copies = {partition for case in cases for partition, _offset in case.claim.destination}
     learn_both(source_logs, originals, destination_logs, copies)
+    while True:
+        try:
+            return _counted(cases, limit, existed, means, source_logs, destination_logs)
+        except LogChanged:
+            if not have_expired(source_logs, originals, destination_logs, copies):
+                raise
+            means.tell("reading again, because records have expired meanwhile")
+
+
+def _counted(
+    cases: t.Sequence[ClaimCase],
+    limit: int | None,
+    existed: t.Mapping[TopicPartition, int],
+    means: _Means,
+    source_logs: ClusterLogs,
+    destination_logs: ClusterLogs,
+) -> _Look:
+    """The look at these logs, whose edges are known. Raises LogChanged where they have other edges now."""
+    source, destination = means.source, means.destination
     found: dict[int, ClaimCounts] = {}
     left_out: dict[int, int] = {}  # offsets, by the number of the case
     for parts in sorted({case.match_on.covered for case in cases}):

@@ -15,12 +15,15 @@ from hypothesis import strategies as st
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import LogFacts
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification import comparison
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import LogChanged
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import ProblemKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.refusals import ends_early
 from tests.attack.broker import Broker
 from tests.attack.case import Case
 from tests.attack.classes import CLASSES, DECLARED
 from tests.attack.worlds import world as attacked
-from tests.support.listed_clusters import Cluster, Clusters
+from tests.support.listed_clusters import AT, SOURCE, Cluster, Clusters
 from tests.support.one_log import OneLog
 
 
@@ -382,3 +385,14 @@ def test_a_single_stamped_copy_may_be_that_of_a_record_that_the_source_has_lost(
     """So it does not show that the replication tool has passed the records before the one that is left."""
     (found,) = world("_ p q r b", "b@- p@- q@-", start=1).findings((1, 0, None))
     assert (found.problems, found.absent, found.to_come) == ((), 0, 1)
+
+
+def test_records_that_expire_between_two_requests_are_no_failure():
+    clusters = world(names(range(20), lambda at: at), names(range(20), lambda at: at))
+    clusters.expiring = [2, 3]
+    right, wrong = clusters.findings((10, 10, 0), (10, 11, 0))
+    assert right.problems == () and [flaw.kind for flaw in wrong.problems] == [ProblemKind.SKIPPED]
+    # Nobody says that a log that was truncated is verified.
+    clusters.scan = mock.Mock(side_effect=ends_early(SOURCE, AT, 3, 20))
+    with pytest.raises(LogChanged, match="or the topic was truncated or recreated"):
+        clusters.findings((10, 10, 0))
