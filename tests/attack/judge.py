@@ -13,8 +13,8 @@ from tests.attack.recheck import is_true
 from tests.attack.rule import Answer, may_skip
 from tests.attack.truth import Truth, is_doubted
 
-# What breaks a promise. stopped: an error in place of an answer; ghost: skipped, though the source has lost it before anybody had
-# consumed it.
+# What breaks a promise. stopped: an error in place of an answer; ghost: skipped, though the source has lost it before anybody
+# had consumed it.
 FAULTS = (
     "hang",
     "crash",
