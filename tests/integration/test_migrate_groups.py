@@ -235,7 +235,12 @@ def test_a_reviewed_plan_is_applied_whole_and_only_while_the_source_stands(
     ticket = page.with_suffix(".md").read_text()
     assert "| lag at the source | 15 |" in ticket and "| Run by | `mia` |" in ticket and "log ends" not in ticket
     planned = controller.files()
-    assert [name.rpartition("/")[2] for name in planned if name.endswith("json")] == [FILES[0], "report.json", FILES[1]]
+    assert [name.rpartition("/")[2] for name in planned if name.endswith("json")] == [
+        FILES[0],
+        "report.json",
+        "run.json",
+        FILES[1],
+    ]
     assert orders not in list_groups(destination)
     file = controller.directory / "kafka-migrations/onprem-to-cloud/plan.json"
     reviewed = file.read_bytes()

@@ -91,6 +91,10 @@ class Controller:
         """Play migration_status; variables are the playbook's, without its prefix."""
         return self._play("migration_status", "migration_status", {"idle_wait": 0, **variables}, ())
 
+    def list_groups(self, *words: str, **variables: t.Any) -> Played:
+        """Play list_groups; variables are the playbook's, without its prefix."""
+        return self._play("list_groups", "list_groups", variables, words, clusters=())
+
     def assess_migration(self, *words: str, **variables: t.Any) -> Played:
         """Play assess_migration; variables are the role's, without its prefix."""
         return self._play("assess_migration", "migration_assessment", variables, words)
