@@ -189,7 +189,7 @@ def test_each_risk_of_a_company_is_found_once(cluster, source, destination, topi
         assert setting in risks.pop((kind, None, f"{topic}-audit", None))
     assert risks == {
         ("after_log_end", f"{topic}-ahead", f"{topic}-orders", 1): "It has committed 99, and the log ends at 10.",
-        ("topic_missing", None, f"{topic}-clicks", None): f"1 group read it: {topic}-analytics.",
+        ("topic_missing", None, f"{topic}-clicks", None): f"1 group reads it: {topic}-analytics.",
         ("schema_id_unknown", None, f"{topic}-avro", None): f"{registry_name} does not know id 8.",
         ("streams_state", f"{topic}-app", None, None): f"Its changelog and repartition topics: {topic}-app-store-changelog.",
         ("sink_positions", f"connect-{topic}", None, None): (
@@ -301,11 +301,13 @@ def test_the_playbook_does_all_of_this(source, destination, topic, registry, tmp
     assert sorted(file.name for file in folder.iterdir()) == names
     rows = {row["group"]: row for row in csv.DictReader(io.StringIO((folder / "groups.csv").read_text()))}
     assert [rows[f"{topic}-{name}"]["exact"] for name in ("orders", "lost")] == ["1", "0"]
-    assert rows[f"{topic}-lost"]["blocked"] == "1"
+    lost = rows[f"{topic}-lost"]
+    assert (lost["blocked"], lost["movable"], lost["why_not"]) == ("1", "no", "plan_blocked, topic_missing")
+    assert "_phase=apply" not in failed.output
     lost = found((folder / "assessment.json").read_text(), f"{topic}-lost")
     assert lost == {
         ("plan_blocked", f"{topic}-lost", None, None): "1 partition is blocked (topic_missing).",
-        ("topic_missing", None, f"{topic}-lost", None): f"1 group read it: {topic}-lost.",
+        ("topic_missing", None, f"{topic}-lost", None): f"1 group reads it: {topic}-lost.",
     }
 
 

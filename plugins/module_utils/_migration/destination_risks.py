@@ -91,7 +91,8 @@ def _topic_risk(
 ) -> Risk | None:
     """That the destination lacks the topic, or has it with other partitions."""
     named = "" if topic == copy else f"It is called {copy} there. "
-    readers = f"{counted(len(groups), 'group')} read it: {first_of(sorted(groups), _NAMED)}."
+    read = "reads" if len(groups) == 1 else "read"
+    readers = f"{counted(len(groups), 'group')} {read} it: {first_of(sorted(groups), _NAMED)}."
     if copies[copy].error is not None:
         return Risk(RiskKind.TOPIC_MISSING, f"{named}{readers}", None, topic)
     counts = own[topic].partitions, copies[copy].partitions

@@ -62,6 +62,6 @@ def from_backup(backup: Snapshot, path: str, connection: Connection, selection: 
     used = {entry.partition.topic for entry in taken.entries}
     ids = {topic: its for topic, its in taken.traits.topic_ids.items() if topic in used}
     taken = dataclasses.replace(taken, traits=taken.traits._replace(topic_ids=ids))
-    check_snapshot_cluster(taken, connection)
+    check_snapshot_cluster(taken, connection, "use another backup, or leave the topic out")
     left_out = sorted({topic for each in topics.values() for topic in each.left_out})
     return TakenSnapshot(taken, groups.left_out, tuple(left_out), (), {}, {}, ())

@@ -264,9 +264,14 @@ def _gone(removed: Removed | None, connection: Connection) -> dict[str, GroupRea
     return removed.readings()
 
 
-def check_snapshot_cluster(snapshot: Snapshot, source: Connection) -> ClusterIdentity:
-    """The source, with the topics of the snapshot. Raises Refused for a snapshot of another cluster; CSV does not tell."""
-    remedy = "take the snapshot again, or connect to the cluster that it was taken of"
+def check_snapshot_cluster(
+    snapshot: Snapshot, source: Connection, otherwise: str = "take the snapshot again"
+) -> ClusterIdentity:
+    """The source, with the topics of the snapshot. Raises Refused for a snapshot of another cluster; CSV does not tell.
+
+    otherwise: what else can be done about that than to connect to the cluster of the snapshot.
+    """
+    remedy = f"{otherwise}, or connect to the cluster that it was taken of"
     found = check_cluster("snapshot", snapshot.identity, source, remedy)
     for topic, how in sorted(snapshot.traits.recreated(found.traits).items()):
         raise Refused(

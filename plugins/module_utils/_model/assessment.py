@@ -90,6 +90,7 @@ def merged(parts: t.Iterable[Assessment], plan: t.Iterable[PlanEntry] = ()) -> A
         for group, counts in verdicts.items()
         if (count := counts[Verdict.BLOCKED])
     }
+    blockers = _blockers(risks)
     sets = sharing(groups)
     numbers = {group: number for number, names in enumerate(sets, 1) for group in names}
     of_groups = collections.Counter(risk.group for risk in risks)
@@ -102,11 +103,30 @@ def merged(parts: t.Iterable[Assessment], plan: t.Iterable[PlanEntry] = ()) -> A
             "shares": numbers.get(row["group"]),
             "risks": of_groups[row["group"]] + sum(of_topics[topic] for topic in row["topics"]),
         }
+        | _held(row, blockers)
         for row in groups
     ]
     topics = [row | {"risks": of_topics[row["topic"]]} for row in topics]
     ordered = sorted(risks, key=lambda risk: risk.order)
     return Assessment(head, tuple(groups), tuple(topics), tuple(ordered))
+
+
+_Place = tuple[str | None, str | None]  # of a risk: its group, or without a group its topic
+
+
+def _blockers(risks: t.Iterable[Risk]) -> dict[_Place, set[str]]:
+    found: dict[_Place, set[str]] = collections.defaultdict(set)
+    for risk in risks:
+        if risk.severity is Severity.BLOCKER:
+            found[risk.group, None if risk.group else risk.topic].add(risk.kind.value)
+    return found
+
+
+def _held(row: Row, blockers: t.Mapping[_Place, set[str]]) -> Row:
+    """What to change of a group that its own cluster lets go, and that a blocker of it or of its topics holds."""
+    places: list[_Place] = [(row["group"], None), *((None, topic) for topic in row["topics"])]
+    kinds = set().union(*(blockers.get(place, ()) for place in places))
+    return {"movable": False, "why_not": ", ".join(sorted(kinds))} if row["movable"] and kinds else {}
 
 
 def _planned(

@@ -32,7 +32,7 @@ _PREFIX = "streamshift.kafka/"
 _KEPT = "restore it from the newest folder in history/ that has one, or from a backup"
 # What can be done about a file that cannot be used. A receipt cannot be made again: it holds what is gone elsewhere.
 _AGAIN = {
-    "snapshot": "remove it, and take the snapshot again",
+    "snapshot": "use another one, or remove it and take the snapshot again",
     "plan": "remove it, and let the plan be made again",
     "copy": f"{_KEPT}: without it nobody knows how far the copy is",
     "receipt": f"{_KEPT}: without it nothing can be rolled back",

@@ -87,7 +87,8 @@ RISKS: dict[RiskKind, RiskEntry] = {
         Severity.BLOCKER,
         "The topic has another number of partitions at the destination. Records are in other partitions there, or the "
         "replication tool stops, and the partitions of the group are blocked.",
-        "Give both topics the same number of partitions, or name the topic in repartitioned.",
+        "Give both topics the same number of partitions while the one at the destination is empty, or name the topic in "
+        "repartitioned.",
     ),
     RiskKind.MESSAGE_LIMIT_SMALLER: RiskEntry(
         Severity.BLOCKER,

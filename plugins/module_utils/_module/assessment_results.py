@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import typing as t
@@ -14,7 +15,7 @@ from .._migration.list_groups import GroupOverviews
 from .._model import assessment, plan
 from .._model.assessment import Assessment
 from .._model.connection import Connection
-from .._model.errors import InvalidInput
+from .._model.errors import InvalidFile, InvalidInput
 from .._model.risks import Risk, RiskKind
 from .._model.selection import Selection
 from . import files, options
@@ -75,8 +76,9 @@ def write_assessment(module: Module) -> dict[str, t.Any]:
     paths = {name: os.path.join(folder, name) for name in _NAMES}
     files.make_directory(folder, check=module.check_mode)
     found = files.read(paths["assessment.json"]) if os.path.isdir(folder) else None
-    if found is not None:
-        whole = _same_time(whole, assessment.from_json(found, paths["assessment.json"]))
+    with contextlib.suppress(InvalidFile):  # a damaged one is replaced
+        if found is not None:
+            whole = _same_time(whole, assessment.from_json(found, paths["assessment.json"]))
     story = assessment_story(whole)
     texts = {
         "assessment.json": assessment.to_json(whole),

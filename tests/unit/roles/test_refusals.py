@@ -106,6 +106,9 @@ def test_the_playbooks_without_a_role_name_their_own_variables(controller):
         "migration_status_wave is no variable of the playbook migration_status. Did you mean migration_status_waves?"
         in failed(controller.migration_status(wave="x"))
     )
+    for variable in ("phase=apply", "phase=migrate", "directory=/srv", "return=true"):
+        output = failed(controller.assess_migration("-e", f"group_migration_{variable}", plan=True))
+        assert "An assessment makes a plan, and writes to no cluster. Leave out -e group_migration_phase" in output
     bundle = ("streamshift.kafka.support_bundle", "-e", "support_bundle_directory=elsewhere")
     assert "elsewhere is no directory. Correct support_bundle_directory." in failed(controller.run(*bundle))
     output = failed(controller.run(*bundle, "-e", "support_bundle_destination=clod"))
