@@ -165,6 +165,9 @@ class RunOutcome:
 
 
 def _step(name: str, result: Result) -> Step:
-    counts = {member: value for member, value in result.items() if type(value) is int and value >= 0}
-    counts.pop("seconds", None)
+    counts = {
+        member: value
+        for member, value in result.items()
+        if isinstance(value, int) and not isinstance(value, bool) and value >= 0 and member != "seconds"
+    }
     return Step(name, float(result["seconds"]), bool(result.get("changed")), bool(result.get("failed")), counts)
