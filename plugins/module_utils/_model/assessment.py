@@ -111,7 +111,7 @@ def merged(parts: t.Iterable[Assessment], plan: t.Iterable[PlanEntry] = ()) -> A
     return Assessment(head, tuple(groups), tuple(topics), tuple(ordered))
 
 
-_Place = tuple[str | None, str | None]  # of a risk: its group, or without a group its topic
+_Place: t.TypeAlias = "tuple[str | None, str | None]"  # of a risk: its group, or without a group its topic
 
 
 def _blockers(risks: t.Iterable[Risk]) -> dict[_Place, set[str]]:

@@ -19,7 +19,7 @@ from .._model.verdicts import Verdict
 from .._model.visible_text import visible
 
 Diff = dict[str, str]
-_Commits: t.TypeAlias = "t.Mapping[tuple[str, t.Any], CommittedOffset | None]"
+_Commits = t.Mapping[tuple[str, t.Any], t.Optional[CommittedOffset]]  # noqa: UP045 - the pylint of the sanity tests
 LONGEST_DIFF = 1000  # lines of both sides together
 _T = t.TypeVar("_T")
 
