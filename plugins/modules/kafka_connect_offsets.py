@@ -351,13 +351,6 @@ def main() -> None:
         "topic_rename_format": {"type": "str", "default": "${topic}"},
         "worker_groups": {"type": "list", "elements": "str", "default": []},
     }
-    rest = {
-        "url": {"type": "str", "required": True},
-        "username": {"type": "str"},
-        "password": {"type": "str", "no_log": True},
-        "ca_path": {"type": "path"},
-        "validate_certs": {"type": "bool", "default": True},
-    }
     module = Module(
         argument_spec={
             **options.cluster_spec("source", "destination"),
@@ -370,7 +363,7 @@ def main() -> None:
             "method": {"type": "str", "choices": ["topic", "rest"], "default": "topic"},
             "offsets_topic": {"type": "str"},
             "worker_group": {"type": "str"},
-            "rest": {"type": "dict", "options": rest},
+            "rest": {"type": "dict", "options": options.http_service_spec()},
             "on_misplaced": options.choices(OnMisplaced, default="fail"),
             "on_rewind": options.choices(OnRewind, default="fail"),
             "receipt": {"type": "path", "required": True},

@@ -301,16 +301,7 @@ def main() -> None:
             "abandoned_after": {"type": "float", "default": 30},
             "watch_seconds": {"type": "float", "default": 5},
             "read_records": {"type": "bool", "default": False},
-            "schema_registry": {
-                "type": "dict",
-                "options": {
-                    "url": {"type": "str", "required": True},
-                    "username": {"type": "str"},
-                    "password": {"type": "str", "no_log": True},
-                    "ca_path": {"type": "path"},
-                    "validate_certs": {"type": "bool", "default": True},
-                },
-            },
+            "schema_registry": {"type": "dict", "options": options.http_service_spec()},
         },
         supports_check_mode=True,
     )

@@ -27,14 +27,13 @@ from tests.attack.judge import FAULTS, Finding, judge
 from tests.attack.manners import MANNERS
 from tests.attack.moving import World, case_of, topic_of
 from tests.attack.requests import Hang, Requests
-from tests.attack.tally import Tally, Task, chunks
+from tests.attack.tally import Said, Tally, Task, chunks, in_words, tallied
 from tests.attack.truth import Truth
 from tests.attack.ways import as_one, crash
 
 VERIFIED = 4  # entries of a plan
 FEW = 4  # records and copies of one content, of which every history is tried
 
-Said = tuple[str, rule.Answer | None, Case, list[Finding]]
 Entries = t.Mapping[tuple[str, TopicPartition], PlanEntry]
 
 
@@ -45,23 +44,12 @@ def moving_worlds(names: t.Sequence[str], seed: int) -> t.Iterator[Task]:
 
 def attack_moving(name: str, seeds: range) -> Tally:
     """Everything that is said of these worlds, and what is wrong with it."""
-    tally = Tally.empty()
-    for seed in seeds:
-        tally.counts[name, "plan", "worlds"] += 1
-        for way, answer, case, found in said_of(World(MANNERS[name], f"{name} {seed}")):
-            tally.counts[name, way, "positions"] += 1
-            if answer is not None:
-                tally.counts[name, way, answer.verdict] += 1
-            tally.note(name, seed, case, found)
-    return tally
+    return tallied(name, "plan", ((seed, said_of(World(MANNERS[name], f"{name} {seed}"))) for seed in seeds))
 
 
 def told_of(name: str, seed: int) -> str:
     """The same of one world, in words."""
-    return "\n\n".join(
-        "\n".join([f"{way}: {answer}", *(f"{its.kind}: {its.text}" for its in found), str(case)])
-        for way, answer, case, found in said_of(World(MANNERS[name], f"{name} {seed}"))
-    )
+    return in_words(said_of(World(MANNERS[name], f"{name} {seed}")))
 
 
 def said_of(world: World) -> t.Iterator[Said]:

@@ -32,7 +32,7 @@ from tests.attack.broker import Broker, Logs
 from tests.attack.case import Case, Copy, Edges, Original
 from tests.attack.classes import CLASSES, DECLARED
 from tests.attack.judge import FAULTS, Finding, judge
-from tests.attack.tally import Tally, Task, chunks
+from tests.attack.tally import Said, Tally, Task, chunks, in_words, tallied
 from tests.attack.truth import Truth
 from tests.attack.ways import crash
 from tests.attack.worlds import world
@@ -54,27 +54,15 @@ def returning_worlds(names: t.Sequence[str], seed: int) -> t.Iterator[Task]:
 
 def attack_returns(name: str, seeds: range) -> Tally:
     """What is said of each position in these worlds, by both values of on_new_records, and what is wrong with it."""
-    tally = Tally.empty()
-    for seed in seeds:
-        tally.counts[name, "return", "worlds"] += 1
-        for case, way, answer, found in said_of(name, seed):
-            tally.counts[name, way, "positions"] += 1
-            if answer is not None:
-                tally.counts[name, way, answer.verdict] += 1
-            tally.note(name, seed, case, found)
-    return tally
+    return tallied(name, "return", ((seed, said_of(name, seed)) for seed in seeds))
 
 
 def told_of_return(name: str, seed: int) -> str:
     """The same of one world, in words: what is wrong with it."""
-    return "\n\n".join(
-        "\n".join([f"{way}: {answer}", *(f"{its.kind}: {its.text}" for its in found), str(case)])
-        for case, way, answer, found in said_of(name, seed)
-        if found
-    )
+    return in_words(said for said in said_of(name, seed) if said[3])
 
 
-def said_of(name: str, seed: int) -> t.Iterator[tuple[Case, str, rule.Answer | None, list[Finding]]]:
+def said_of(name: str, seed: int) -> t.Iterator[Said]:
     """Each position, each way."""
     random = rnd.Random(f"{name} {seed}")
     for case, met in _returns(random, alike=name == EQUAL):
@@ -85,7 +73,7 @@ def said_of(name: str, seed: int) -> t.Iterator[tuple[Case, str, rule.Answer | N
                     entry = plan(case, near, policy)
             except Exception as error:  # noqa: BLE001 - whatever it is, it is a finding
                 traceback.clear_frames(error.__traceback__)
-                yield case, way, None, [crash(way, error)]
+                yield way, None, case, [crash(way, error)]
                 continue
             reason = None if entry.reason is None else entry.reason.value
             answer = rule.Answer(entry.verdict.value, entry.offset, entry.repeats, reason, entry.lossless)
@@ -93,7 +81,7 @@ def said_of(name: str, seed: int) -> t.Iterator[tuple[Case, str, rule.Answer | N
             if any(its.kind == "balanced" for its in judge(case, way, near)):  # declared
                 found = []
             found += [Finding(kind, way, text) for kind, text in _wrong(case, met, entry, policy)]
-            yield case, way, answer, found or [Finding(*its, way, str(answer)) for its in _needless(case, met, entry)]
+            yield way, answer, case, found or [Finding(*its, way, str(answer)) for its in _needless(case, met, entry)]
 
 
 class Met(t.NamedTuple):

@@ -19,6 +19,7 @@ from tests.attack.case import Case
 from tests.attack.classes import CLASSES, DECLARED, UNKNOWABLE
 from tests.attack.judge import FAULTS, NEEDLESS, Finding
 from tests.attack.merged import merged
+from tests.attack.rule import Answer
 from tests.attack.ways import EVERY_WAY, answers, by_turns, merged_answers
 from tests.attack.worlds import world
 
@@ -30,6 +31,7 @@ CHUNK = 10  # worlds of each class, and of those whose logs are long:
 LONG_CHUNK = 2
 
 Shape = tuple[str, str, str]  # class, way, kind of finding
+Said = tuple[str, Answer | None, Case, list[Finding]]  # of a position, each way; without an answer, what went wrong
 
 
 class Example(t.NamedTuple):
@@ -69,6 +71,27 @@ class Tally:
             self.cost[name] += cost
         for shape, found in other.found.items():
             self.found[shape] = (self.found[shape] + found)[:KEPT]
+
+
+def tallied(name: str, way: str, worlds: t.Iterable[tuple[int, t.Iterable[Said]]]) -> Tally:
+    """What is said of worlds of a class, by their seeds. way: by which they are counted."""
+    tally = Tally.empty()
+    for seed, said in worlds:
+        tally.counts[name, way, "worlds"] += 1
+        for asked, answer, case, found in said:
+            tally.counts[name, asked, "positions"] += 1
+            if answer is not None:
+                tally.counts[name, asked, answer.verdict] += 1
+            tally.note(name, seed, case, found)
+    return tally
+
+
+def in_words(said: t.Iterable[Said]) -> str:
+    """The same of one world, for people."""
+    return "\n\n".join(
+        "\n".join([f"{way}: {answer}", *(f"{its.kind}: {its.text}" for its in found), str(case)])
+        for way, answer, case, found in said
+    )
 
 
 def attack(

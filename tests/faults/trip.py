@@ -19,7 +19,7 @@ from testbed.clients import Message, commit, committed, create_topic, delete_gro
 from tests.faults.bed import Bed
 from tests.faults.judge import numbered
 from tests.faults.tally import Fault, Tally
-from tests.support.playbooks import PROGRAMS, ROOT, Played, ProgramController
+from tests.support.playbooks import Played, ProgramController
 
 PARTITIONS, RECORDS, JUNK = 3, 300, 17  # records of each partition, and those that only the destination has before them
 KILL = "ansible-playbook killed"
@@ -34,16 +34,7 @@ class Mortal(ProgramController):
     after: float | None = None
 
     def _run(self, words: list[str], environment: dict[str, str]) -> tuple[int, str]:
-        process = subprocess.Popen(
-            [str(PROGRAMS / "ansible-playbook"), *words],
-            cwd=ROOT,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
+        process = self._begun(words, environment, start_new_session=True)
         try:
             output = process.communicate(timeout=self.after)[0]
         except BaseException as ended:

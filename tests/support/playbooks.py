@@ -162,7 +162,12 @@ class ProgramController(Controller):
         return sys.executable
 
     def _run(self, words: list[str], environment: dict[str, str]) -> tuple[int, str]:
-        done = subprocess.run(
+        process = self._begun(words, environment)
+        output = process.communicate()[0]
+        return process.returncode, output
+
+    def _begun(self, words: list[str], environment: dict[str, str], **how: t.Any) -> subprocess.Popen[str]:
+        return subprocess.Popen(
             [str(PROGRAMS / "ansible-playbook"), *words],
             cwd=ROOT,
             env=environment,
@@ -170,9 +175,8 @@ class ProgramController(Controller):
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            check=False,
+            **how,
         )
-        return done.returncode, done.stdout
 
 
 def done(played: Played) -> Played:

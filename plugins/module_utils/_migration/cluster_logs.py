@@ -11,9 +11,13 @@ from .._control import positions, topics
 from .._control.topics import TopicSettings
 from .._matching.evidence import Log, LogFacts, Span
 from .._model.connection import Connection
+from .._model.errors import LogChanged
 from .._model.match_on import EVERYTHING, MatchOn
+from .._model.progress import Say
 from .._model.records import TopicPartition
 from .._records import range_reader
+
+_Found = t.TypeVar("_Found")
 
 
 @dataclasses.dataclass(slots=True)
@@ -139,6 +143,24 @@ def have_expired(
 ) -> bool:
     """Whether retention has deleted records of these partitions since their edges were learned, which are learned again."""
     return any([source.learn_starts(originals), destination.learn_starts(copies)])
+
+
+def while_records_expire(
+    read: t.Callable[[], _Found],
+    source: ClusterLogs,
+    originals: t.Collection[TopicPartition],
+    destination: ClusterLogs,
+    copies: t.Collection[TopicPartition],
+    say: Say,
+) -> _Found:
+    """What read() finds; it is called again as long as retention deletes what it is about to read of these partitions."""
+    while True:
+        try:
+            return read()
+        except LogChanged:
+            if not have_expired(source, originals, destination, copies):
+                raise
+            say("reading again, because records have expired meanwhile")
 
 
 def _until(spans: t.Iterable[Span], end: int) -> list[Span]:

@@ -73,6 +73,17 @@ def cluster_spec(*names: str) -> Spec:
     return {name: {"type": "dict", "required": True, "options": _CLUSTER} for name in names}
 
 
+def http_service_spec() -> Spec:
+    """The specs of the suboptions that say how a service is reached by HTTP."""
+    return {
+        "url": {"type": "str", "required": True},
+        "username": {"type": "str"},
+        "password": {"type": "str", "no_log": True},
+        "ca_path": {"type": "path"},
+        "validate_certs": {"type": "bool", "default": True},
+    }
+
+
 def selection_spec() -> Spec:
     """The specs of groups, topics and their patterns."""
     return {**group_selection_spec(), **topic_selection_spec()}

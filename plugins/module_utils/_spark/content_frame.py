@@ -81,20 +81,32 @@ def layout_of(pairs: t.Sequence[LogPair], *, timestamps: bool) -> Layout:
     )
 
 
+_Partitions = tuple[tuple[TopicPartition, ...], ...]
+
+
+def read_once(pairs: t.Iterable[LogPair]) -> dict[_Partitions, LogPair]:
+    """What is read of pairs that may overlap, by their partitions: the same offsets once for all of them."""
+    together: dict[_Partitions, list[LogPair]] = {}
+    for pair in pairs:
+        together.setdefault(pair.partitions, []).append(pair)
+    return {
+        partitions: LogPair(*(_united(itertools.chain(*side)) for side in zip(*its, strict=True)))
+        for partitions, its in together.items()
+    }
+
+
 def shared(pairs: t.Sequence[LogPair]) -> tuple[list[LogPair], Layout]:
     """What is read of pairs that may overlap, and the layout of these pairs: the same partitions are read once for all of them.
 
     A frame is read with the pairs that are returned and their layout_of(), and unpacked with this layout. Times are compared.
     """
-    together: dict[tuple[tuple[TopicPartition, ...], ...], list[LogPair]] = {}
-    for pair in pairs:
-        together.setdefault(pair.partitions, []).append(pair)
-    read = [LogPair(*(_united(itertools.chain(*side)) for side in zip(*its, strict=True))) for its in together.values()]
+    by_partitions = read_once(pairs)
+    read = list(by_partitions.values())
     axes = layout_of(read, timestamps=True)
     parts: list[tuple[Part, ...]] = []
     for side in (0, 1):
         numbers = itertools.count()
-        found = {key: [(next(numbers), its) for its in pair[side]] for key, pair in zip(together, read, strict=True)}
+        found = {key: [(next(numbers), its) for its in pair[side]] for key, pair in by_partitions.items()}
         parts.append(tuple(_part(its, found[pair.partitions]) for pair in pairs for its in pair[side]))
     return read, layout_of(pairs, timestamps=True)._replace(shares=Shares(axes.source, axes.destination, *parts))
 

@@ -5,13 +5,14 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import time
 import typing as t
 
 from ..._matching.evidence import Decision, Log, Policy, failed
 from ..._matching.group_count import Copy, GroupCount
 from ..._matching.merged import Sources, blocked_by_one, decide_merged, untouched
-from ..._model.errors import InvalidInput, LogChanged
+from ..._model.errors import InvalidInput
 from ..._model.failure_kinds import FailureKind
 from ..._model.match_on import Matching, MatchOn
 from ..._model.plan import Copied, Evidence, PlanEntry, SourcePosition
@@ -19,7 +20,7 @@ from ..._model.policies import OnUncommitted
 from ..._model.progress import Say, paced, silent
 from ..._model.records import TopicPartition
 from ..._model.verdicts import Reason, Verdict
-from ..cluster_logs import ClusterLogs, have_expired, learn_both
+from ..cluster_logs import ClusterLogs, learn_both, while_records_expire
 from ..drafts import Draft
 from .merged_counts import counting, found_in, missing_records, read_around
 from .merged_topics import Merged, lacking, merged_topics
@@ -77,8 +78,9 @@ def repartitioned_entries(
         left = {group: its.groups[group] for group in its.groups if group not in decisions}
         if left:
             its_left = dataclasses.replace(its, groups=left)
+            read = functools.partial(_by_records, spark, its_left, source, destination, wanted, deadline, say)
             try:
-                decisions |= _by_records(spark, its_left, source, destination, wanted, deadline, say)
+                decisions |= while_records_expire(read, source, its.sources, destination, its.targets, say)
             except InvalidInput as exc:
                 if exc.kind is not FailureKind.REQUIREMENT_MISSING:
                     raise
@@ -115,23 +117,6 @@ def _by_records(
     say: Say,
 ) -> dict[str, _Decisions]:
     """Count both sides and decide for all groups; while consumed records are still to come, and there is time, read on."""
-    try:
-        return _counted(spark, its, source, destination, wanted, deadline, say)
-    except LogChanged:
-        if not have_expired(source, its.sources, destination, its.targets):
-            raise
-        return _by_records(spark, its, source, destination, wanted, deadline, say)
-
-
-def _counted(
-    spark: t.Callable[[], SparkSession],
-    its: Merged,
-    source: ClusterLogs,
-    destination: ClusterLogs,
-    wanted: TopicOptions,
-    deadline: float,
-    say: Say,
-) -> dict[str, _Decisions]:
     with counting(spark, its, source, destination, wanted.policy, say) as count:
         while True:
             positions = [its.positions(drafts, source, wanted.on_uncommitted) for drafts in its.groups.values()]

@@ -12,16 +12,15 @@ import typing as t
 from ..._comparing.claims import Claim, Window, Windows, extent, window
 from ..._comparing.verified import finding
 from ..._model.connection import Connection
-from ..._model.errors import LogChanged
 from ..._model.match_on import MatchOn
 from ..._model.notes import Note, NoteKind
 from ..._model.progress import Say, counted, repeating, silent
 from ..._model.records import TopicPartition
 from ..._model.report import Finding, Flaw, PartitionOffset, ProblemKind
 from ..._model.spark import SparkOptions
-from ..._spark.content_frame import Extent, LogPair, shared
+from ..._spark.content_frame import Extent, LogPair, read_once
 from ..._spark.session import absence, session_on_demand
-from ..cluster_logs import ClusterLogs, have_expired, learn_both
+from ..cluster_logs import ClusterLogs, learn_both, while_records_expire
 from .partition_units import ClaimCounts, InProcess, PartitionUnit, on_spark
 
 if t.TYPE_CHECKING:
@@ -108,13 +107,8 @@ def _look(
     originals = {partition for case in cases for partition, _offset in case.claim.source}
     copies = {partition for case in cases for partition, _offset in case.claim.destination}
     learn_both(source_logs, originals, destination_logs, copies)
-    while True:
-        try:
-            return _counted(cases, limit, existed, means, source_logs, destination_logs)
-        except LogChanged:
-            if not have_expired(source_logs, originals, destination_logs, copies):
-                raise
-            means.tell("reading again, because records have expired meanwhile")
+    count = functools.partial(_counted, cases, limit, existed, means, source_logs, destination_logs)
+    return while_records_expire(count, source_logs, originals, destination_logs, copies, means.tell)
 
 
 def _counted(
@@ -157,7 +151,7 @@ def _counted(
 
 def _size(units: t.Iterable[PartitionUnit]) -> int:
     """How many offsets are read for them, each once."""
-    return sum(pair.size for pair in shared([unit.pair for unit in units])[0])
+    return sum(pair.size for pair in read_once(unit.pair for unit in units).values())
 
 
 def _sizes(units: t.Iterable[PartitionUnit]) -> dict[int, int]:
