@@ -123,15 +123,21 @@ def test_a_run_that_is_killed_leaves_no_secret_with_pipelining(source, secured, 
         )
         try:
             until(lambda: "Write down what the groups have committed" in (tmp_path / "output").read_text(), playing)
-            time.sleep(4)  # it waits for idle_wait seconds, with the password in its arguments
-            assert playing.poll() is None, (tmp_path / "output").read_text()
+            # It waits for idle_wait seconds, with the password in its arguments.
+            if pipelining:
+                time.sleep(4)
+                assert playing.poll() is None, (tmp_path / "output").read_text()
+            else:
+                until(lambda: files_with(connection["sasl_password"], temporary), playing)
         finally:
             playing.kill()
             playing.wait()
             kill_those_with(f"TMPDIR={temporary}")
-    kept = [file for file in temporary.rglob("*") if file.is_file()]
-    found = [file for file in kept if connection["sasl_password"].encode() in file.read_bytes()]
-    assert bool(found) is not pipelining, kept
+    assert bool(files_with(connection["sasl_password"], temporary)) is not pipelining
+
+
+def files_with(secret, folder):
+    return [file for file in folder.rglob("*") if file.is_file() and secret.encode() in file.read_bytes()]
 
 
 def kill_those_with(variable):

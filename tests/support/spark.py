@@ -8,7 +8,6 @@ import contextlib
 import functools
 import os
 import re
-import socket
 import sys
 import time
 import typing as t
@@ -84,12 +83,9 @@ def standalone(folder: Path, workers: int = 2, python: str = sys.executable) -> 
 @contextlib.contextmanager
 def connect_server(folder: Path, token: str | None = None, python: str = sys.executable) -> t.Iterator[str]:
     """A Spark Connect server with two cores of its own; its URL. token: what it wants to be shown."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     conf = {
         "spark.connect.grpc.binding.address": "127.0.0.1",
-        "spark.connect.grpc.binding.port": port,
+        "spark.connect.grpc.binding.port": 0,  # it would silently take the next one if another program had taken ours
         "spark.master": "local[2,4]",
         "spark.ui.enabled": "false",
         "spark.local.dir": folder / "local",
@@ -105,8 +101,8 @@ def connect_server(folder: Path, token: str | None = None, python: str = sys.exe
     command = ["env", *_variables(folder, python, "1g"), str(HOME / "bin/spark-submit"), *words]
     server = spawn(command, str(settings), folder / "connect.log")
     try:
-        said(server, folder / "connect.log", "Spark Connect server started")
-        yield f"sc://127.0.0.1:{port}"
+        address = said(server, folder / "connect.log", r"Spark Connect server started at: (\S+)\n")
+        yield f"sc://{address}"
     finally:
         end([server])
 
