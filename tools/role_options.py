@@ -20,7 +20,7 @@ from pathlib import Path
 
 import yaml
 from ruamel.yaml import YAML
-from ruamel.yaml.comments import CommentedMap
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from ansible_collections.streamshift.kafka.plugins.doc_fragments import _cluster, _mapping, _selection
 from ansible_collections.streamshift.kafka.plugins.modules import (
@@ -251,9 +251,19 @@ def declared(role: str) -> str:
             _describe(variables[full], option, role, set(variables))
             variables[full]["description"] += ADDED.get(full, [])
         previous = full
+    _in_line(variables)
     written = io.StringIO()
     parser.dump(specs, written)
     return re.sub(r" +\n", "\n", written.getvalue())
+
+
+def _in_line(options: Options) -> None:
+    """Let the choices of these options stand in one line."""
+    for option in options.values():
+        if "choices" in option:
+            option["choices"] = CommentedSeq(option["choices"])
+            option["choices"].fa.set_flow_style()
+        _in_line(option.get("options", {}))
 
 
 def _declare(variable: Options, option: Options, inner: str) -> None:
