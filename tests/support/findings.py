@@ -2,8 +2,8 @@
 
 """Logs for which an earlier version of the rule skipped records, or repeated some without saying so: F1 to F12.
 
-F6 needs brokers, too (tests/integration/test_rule_findings.py), and F9 is in `_matching/test_control_records.py`. F10, that an answer depended on which other groups were asked
-for, has no test: `make attack`, which asks with other groups and without them, found no example of it.
+F9 is in test_control_records.py, because it is about costs. F10, that an answer depended on which other groups were asked for,
+has no test: `make attack`, which asks with other groups and without them, found no example of it.
 """
 
 from __future__ import annotations
