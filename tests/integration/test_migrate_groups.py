@@ -328,13 +328,6 @@ def test_without_java_the_other_way_to_verify_is_named_before_anything_is_read(s
     assert orders not in list_groups(destination)
 
 
-def test_the_names_of_mirror_maker(source, destination, topic, controller):
-    prepare(source, destination, topic, f"onprem.{topic}")
-    policy = {"name": "default", "source_alias": "onprem"}
-    done(controller.migrate_groups(groups=[topic], replication_policy=policy, verify="none"))
-    assert committed(destination, topic)[f"onprem.{topic}", 0] == (7, "kept")
-
-
 def test_everything_that_is_missing_is_said_before_anything_is_written(source, destination, orders, controller):
     assert "cannot connect: connection refused" in failed(controller.migrate_groups(source="gone", groups=[orders]))
     assert f"group {orders}-typo: the group does not exist" in failed(
@@ -344,13 +337,6 @@ def test_everything_that_is_missing_is_said_before_anything_is_written(source, d
     with member(source, orders, [orders]):
         assert f"groups still have members: {orders} (Stable)" in failed(controller.migrate_groups(groups=[orders]))
     assert controller.files() == {}
-    assert orders not in list_groups(destination)
-
-
-def test_a_directory_that_cannot_be_made_is_told(destination, orders, controller):
-    output = failed(controller.migrate_groups(groups=[orders], directory="/proc/migration"))
-    assert "the directory /proc/migration cannot be " in output
-    assert "Name another group_migration_directory, or let this user write there." in output
     assert orders not in list_groups(destination)
 
 
@@ -408,19 +394,6 @@ def test_records_that_the_replication_tool_left_out(source, destination, topic, 
     said = done(controller.migrate_groups(**its, on_absent="warn")).output
     assert "1 unconsumed record is not at the destination" in said and "(on_absent: warn)" in said
     assert committed(destination, topic) == {(topic, 0): (10, "")}
-
-
-def test_a_receipt_of_another_cluster_ends_the_run_before_anything_is_written(orders, controller, home, by_modules):
-    by_modules.plan(orders)
-    by_modules.commit()
-    file = home / "receipt.json"
-    receipt = json.loads(file.read_text())
-    receipt["destination"]["cluster_id"] = "elsewhere"
-    file.write_text(json.dumps(receipt))
-    before = controller.files()
-    output = failed(controller.migrate_groups(groups=[orders]))
-    assert "receipt.json was made for another cluster: this one has the id " in output
-    assert controller.files() == before
 
 
 def test_a_blocked_plan_fails_and_commits_nothing(source, destination, orders, controller):

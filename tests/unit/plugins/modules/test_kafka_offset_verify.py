@@ -104,6 +104,10 @@ def test_without_a_plan_the_named_groups_are_compared_as_match_on_says(verify):
     ("options", "said"),
     [
         ({"plan": None}, "nothing is to be verified"),
+        ({"plan": None, "groups": ["billing"], "method": "anchors"}, "all of the following are missing: plan"),
+        ({"groups": ["billing"]}, "mutually exclusive"),
+        ({"plan": None, "receipt": ["r.json"]}, "required by 'receipt': plan"),
+        ({"receipt": ["r.json", "r.json", "r.json"]}, "one for each plan, in receipt"),
         ({"match_on": ["key"]}, "match_on"),
         ({"report": ["/tmp/a.json", "/tmp/b.json"]}, "Name another report for each of them"),
         ({"scope": "committed"}, "receipt"),
