@@ -107,7 +107,10 @@ class CountedPair(t.NamedTuple):
 
     @property
     def recurs(self) -> bool:
-        """May equal records have expired, so that only a copy with its own time is surely a record's?"""
+        """May equal records have expired, so that only a copy with its own time is surely a record's?
+
+        A copy without a time then tells as little as one whose time the broker has stamped.
+        """
         return self.expired and len(self.sides.sources) == len(self.sides.destinations) == 1
 
     @property
