@@ -18,6 +18,7 @@ import typing as t
 from .._model.connection import Connection
 from .._model.errors import BrokerError, ConnectionFailed, MigrationError, NotAuthorized
 from .._model.progress import paced, tell_wait
+from .._model.written import WRITTEN
 from .abilities import needed
 from .kafka_library import KafkaAdminClient, KafkaConnectionManager, KafkaNetClient, NetworkSelector, errors
 from .reasons import hopeless, limits, refusal
@@ -31,6 +32,7 @@ NO_LIMIT = 1_000_000  # requests in flight: above the limit the library fails th
 # Which version the brokers seem to have, by the name of the connection, of all that this process has connected to. No request
 # tells a version: the library concludes it from the requests that the brokers know.
 BROKER_VERSIONS: dict[str, str] = {}
+_CHANGING = ("Alter", "Create", "Delete", "IncrementalAlter", "OffsetCommit", "OffsetDelete")  # the names of requests
 LARGEST_ANSWER = 1 << 28  # bytes; less than what the first bytes of a TLS alert mean as a length (0x15030000)
 
 # The library warns on stderr about every failed try, and its DEBUG lines hold passwords: let it be silent.
@@ -168,13 +170,14 @@ def connect(connection: Connection) -> KafkaAdminClient:
 def exchange(client: KafkaAdminClient, requests: t.Sequence[tuple[t.Any, int | None]]) -> list[t.Any]:
     """Send (request, broker id or None for any) all at once and return the answers in the same order."""
     manager = client._manager
+    names = [type(each).__name__ for each, _node in requests if not getattr(each, "validate_only", False)]
+    WRITTEN.extend(name for name in names if name.startswith(_CHANGING))
 
     async def run() -> list[t.Any]:
         sent = [manager.send(request, node_id=node) for request, node in requests]
         return [await answer for answer in sent]
 
-    answers: list[t.Any] = manager.run(run)
-    return answers
+    return t.cast("list[t.Any]", manager.run(run))
 
 
 def attempt(

@@ -17,6 +17,7 @@ import urllib.parse
 from .._http.http_json import Endpoint, HttpAnswer, HttpService, Json, ask, ask_patiently
 from .._model.errors import BrokerError, ConnectionFailed, InvalidInput, MigrationError, NotAuthorized, NotFound
 from .._model.failure_kinds import FailureKind
+from .._model.written import WRITTEN
 
 SECONDS = 30.0  # for an answer
 PATIENCE = 60.0  # seconds, for workers that rebalance
@@ -98,6 +99,7 @@ def write_offsets(
     body = {"offsets": [{"partition": partition, "offset": offset} for partition, offset in offsets]}
     path = f"/connectors/{_quoted(connector)}/offsets"
     end = time.monotonic() + PATIENCE
+    WRITTEN.append(path)
     while True:
         try:
             said = _members(rest, _ask(rest, "PATCH", path, body, patient=False))

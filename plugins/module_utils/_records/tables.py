@@ -11,6 +11,7 @@ import typing as t
 from .._model.connection import Connection
 from .._model.errors import InvalidInput
 from .._model.records import TopicPartition
+from .._model.written import WRITTEN
 from . import refusals
 from .confluent_library import KafkaError, KafkaException, Producer
 from .confluent_library import TopicPartition as Position
@@ -99,6 +100,7 @@ def write_records(connection: Connection, records: t.Sequence[NewRecord]) -> Non
         producer = Producer({**client_configuration(connection), **settings})
     except KafkaException as exc:
         raise InvalidInput("the client cannot be set up", cluster=str(connection), why=exc.args[0].str()) from exc
+    WRITTEN.extend({where.topic for where, _key, _value in records})
     for where, key, value in records:
 
         def delivered(error: KafkaError | None, _message: t.Any, where: TopicPartition = where) -> None:

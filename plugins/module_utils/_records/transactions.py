@@ -19,6 +19,7 @@ from .._model.connection import Connection
 from .._model.errors import BrokerError, InvalidInput, MigrationError
 from .._model.group_state import CommittedOffset
 from .._model.records import TopicPartition
+from .._model.written import WRITTEN
 from . import refusals
 from .confluent_library import KafkaError, KafkaException, Producer
 from .confluent_library import TopicPartition as Position
@@ -95,6 +96,7 @@ class Transactions:
 
     def commit(self, progress: t.Sequence[t.Sequence[tuple[TopicPartition, CommittedOffset]]]) -> None:
         """Commit the transaction with the progress: for each group what it keeps of some partitions."""
+        WRITTEN.append("transaction")
         for keeper, commits in zip(self._keepers.consumers, progress, strict=True):
             positions = [Position(*where, each.offset, each.metadata) for where, each in commits]
             if positions:
