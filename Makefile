@@ -15,16 +15,19 @@ SEED ?= 1
 # How many faults `make faults` lets happen, and to which destination's Kafka version, which `make integration` takes, too.
 # MORE: `--minutes 9`, `--spark`, `--situations`, `--kind worker`; see tests/faults/run.py.
 COUNT ?= 200
+# How many groups `make bench-estate` migrates, and on how many partitions of each cluster.
+GROUPS ?= 10000
+PARTITIONS ?= 10000
 VERSION ?= 4.3.0
 
 # Molecule, ansible-lint and the tests call Ansible's programs by name.
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java chromium demo check test integration molecule lint format docs bench attack faults soak matrix lock package clean
+.PHONY: help setup java chromium demo check test integration molecule lint format docs bench bench-estate attack faults soak matrix lock package clean
 
 help:  ## this list
-	@sed -n 's/^\([a-z-]*\):.*  ## /\1|/p' Makefile | while IFS='|' read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done
+	@sed -n 's/^\([a-z-]*\):.*  ## /\1|/p' Makefile | while IFS='|' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
 
 setup: .venv/.complete java chromium  ## the virtual environment, its packages, Java, Maven and Chromium (all other commands do it when needed)
 
@@ -65,6 +68,9 @@ docs: .venv/.complete  ## the documentation site: every page, module, role and p
 
 bench: setup  ## print how fast it is, side by side with plain reading
 	@$(PROGRAM) tests/benchmark/run.py
+
+bench-estate: setup  ## what a migration of a large estate costs, step by step; GROUPS=10000 PARTITIONS=10000
+	@ESTATE_GROUPS=$(GROUPS) ESTATE_PARTITIONS=$(PARTITIONS) $(PROGRAM) tests/benchmark/run.py estate
 
 attack: .venv/.complete  ## random worlds against the rule; SECONDS=600 SEED=1, or POSITIONS=100000, or all small ones: EXHAUSTIVE=3
 	@$(PROGRAM) tests/attack/run.py --seed $(SEED) --workers $(WORKERS) \

@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 import typing as t
 from pathlib import Path
 
@@ -18,12 +17,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control import 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from sandbox_processes import free_ports, listens
+from sandbox_processes import free_ports
 from testbed.sandbox import start, stop
 from tests.benchmark.loads import FOREIGN, LOADS, Commits, Load, create, fill
 
 HERE = Path(__file__).parent
-ONE_WAY = 20  # milliseconds
+ROUND_TRIP = 40  # milliseconds, unless a question wants another one
 HEAP = "1g"
 IN_MEMORY = Path("/dev/shm")
 ROOM = 8 << 30  # bytes
@@ -38,12 +37,21 @@ class Address(t.NamedTuple):
 
 
 class Bed(t.NamedTuple):
-    """folder is for what the modules write. short: a look is wanted, no measurement."""
+    """folder is for what the modules write. cables: one for each cluster. short: a look is wanted, no measurement."""
 
     folder: Path
     source: Address
     destination: Address
+    cables: tuple[subprocess.Popen[str], ...]
     short: bool = False
+
+    def lengthen(self, milliseconds: float, loss: float = 0) -> None:
+        """Let a round trip to either cluster take so long from now on, and this part of the packets be lost."""
+        for cable in self.cables:
+            assert cable.stdin and cable.stdout
+            print(milliseconds / 2, loss, file=cable.stdin, flush=True)
+            if not cable.stdout.readline():
+                raise RuntimeError("the cable does not hold")
 
 
 @contextlib.contextmanager
@@ -54,7 +62,10 @@ def running(loads: t.Sequence[str], short: bool = False) -> t.Iterator[Bed]:
             folder = Path(
                 undo.enter_context(tempfile.TemporaryDirectory(prefix="streamshift-benchmark-", dir=_place()))
             )
-            bed = Bed(folder, _cluster("source", folder, undo), _cluster("destination", folder, undo), short)
+            clusters = [_cluster(name, folder, undo) for name in ("source", "destination")]
+            cables = tuple(_cable(address, far, undo) for address, far in clusters)
+            bed = Bed(folder, clusters[0][0], clusters[1][0], cables, short)
+            bed.lengthen(ROUND_TRIP)
             _fill(bed, loads, undo)
             yield bed
         finally:
@@ -66,8 +77,8 @@ def _place() -> Path | None:
     return IN_MEMORY if IN_MEMORY.is_dir() and shutil.disk_usage(IN_MEMORY).free > ROOM else None
 
 
-def _cluster(name: str, folder: Path, undo: contextlib.ExitStack) -> Address:
-    """A broker has a second listener, which it says is at the near end of the cable."""
+def _cluster(name: str, folder: Path, undo: contextlib.ExitStack) -> tuple[Address, int]:
+    """A broker has a second listener, which it says is at the near end of the cable. Its address, and the listener's port."""
     near, far, controller, cable = free_ports(4)
     listeners = {"PLAINTEXT": near, "FAR": far, "CONTROLLER": controller}
     settings = {
@@ -79,12 +90,14 @@ def _cluster(name: str, folder: Path, undo: contextlib.ExitStack) -> Address:
     }
     undo.callback(stop, name, folder)
     start(name, folder, ports=[near], settings=settings, memory=HEAP)
-    proxy = _program(undo, "distance.py", str(ONE_WAY), f"{cable}:{far}")
-    while not listens(cable):
-        if proxy.poll() is not None:
-            raise RuntimeError("the cable does not hold")
-        time.sleep(0.05)
-    return Address(f"127.0.0.1:{near}", f"127.0.0.1:{cable}")
+    return Address(f"127.0.0.1:{near}", f"127.0.0.1:{cable}"), far
+
+
+def _cable(address: Address, port: int, undo: contextlib.ExitStack) -> subprocess.Popen[str]:
+    cable = _program(undo, "cable.py", f"{address.far.rpartition(':')[2]}:{port}")
+    if not (cable.stdout and cable.stdout.readline()):
+        raise RuntimeError("the cable does not hold")
+    return cable
 
 
 def _listeners(ports: t.Mapping[str, int]) -> str:
@@ -124,11 +137,13 @@ def stand(cluster: Address, wanted: Commits) -> None:
         raise RuntimeError(f"groups could not be set up: {next(filter(None, refused.values()))}")
 
 
-def _program(undo: contextlib.ExitStack, name: str, *arguments: str) -> subprocess.Popen[bytes]:
+def _program(undo: contextlib.ExitStack, name: str, *arguments: str) -> subprocess.Popen[str]:
     """A program of this folder that does not outlive the benchmark."""
     program = subprocess.Popen(
         [sys.executable, str(HERE / name), *arguments],
         stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
         start_new_session=True,  # Ctrl-C is for the benchmark alone, which ends the others in order
     )
     undo.callback(program.wait)

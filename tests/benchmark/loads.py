@@ -9,6 +9,7 @@ FOREIGN records that no other cluster has come first in every partition, so a co
 
 from __future__ import annotations
 
+import os
 import random
 import sys
 import time
@@ -62,9 +63,13 @@ class Load(t.NamedTuple):
         }
 
 
+# `make bench-estate` says how large its estate is; every topic has ten partitions, and every group consumes one topic.
+GROUPS, PARTITIONS = int(os.environ.get("ESTATE_GROUPS", "10000")), int(os.environ.get("ESTATE_PARTITIONS", "10000"))
+
 LOADS = {
     load.name: load
     for load in (
+        Load("estate", topics=PARTITIONS // 10, partitions=10, records=20, groups=GROUPS, caught_up=2),
         Load("many", topics=100, partitions=50, records=50, groups=100, caught_up=2),
         Load("long", topics=20, partitions=50, records=200, groups=20, caught_up=2),
         Load("longer", topics=20, partitions=50, records=2_000, groups=20, caught_up=2),

@@ -7,8 +7,8 @@ from __future__ import annotations
 import itertools
 import typing as t
 
-from tests.benchmark import backlog, group_sync, many_groups, promotion, rounds, spark
-from tests.benchmark.bed import ONE_WAY, Bed, stand
+from tests.benchmark import backlog, distance, estate, group_sync, many_groups, promotion, rounds, spark
+from tests.benchmark.bed import Bed, stand
 from tests.benchmark.loads import FOREIGN, LOADS, Load
 from tests.benchmark.measure import Run, poll_loop, run_module
 from tests.benchmark.tables import connection, median, row, title
@@ -182,30 +182,6 @@ def length(bed: Bed) -> None:
     print(f"  {_verdicts(runs[1][0])}")
 
 
-def distance(bed: Bed) -> None:
-    """What does a slow network cost?"""
-    load = LOADS["many"]
-    title(f"distance: the same on loopback, and over {2 * ONE_WAY} ms round trips to both clusters")
-    steps: dict[str, dict[bool, list[Run]]] = {}
-    for _unused in range(REPEATS):
-        for far in (False, True):
-            taken = _snapshot(bed, load, far)
-            planned = _plan(bed, load, taken, far)
-            done, back = _commit(bed, planned, far)
-            for name, run in (("snapshot", taken), ("plan", planned), ("commit", done), ("roll back", back)):
-                steps.setdefault(name, {}).setdefault(far, []).append(run)
-    total = {False: 0.0, True: 0.0}
-    for name, both in steps.items():
-        for far, runs in both.items():
-            besides = IDLE_WAIT if name in ("commit", "roll back") else 0
-            row(f"{name}, {'far' if far else 'near'}", runs, "", besides)
-            total[far] += median(runs) - besides
-    ratio = total[True] / total[False]
-    print(f"  all together: {total[False]:.1f} s near, {total[True]:.1f} s far: {ratio:.1f} times (target: 4)")
-    ratio = median(steps["plan"][True]) / median(steps["plan"][False])
-    print(f"  the plan alone: {ratio:.1f} times")
-
-
 # What is asked, and what has to be there for it.
 QUESTIONS: dict[str, tuple[t.Callable[[Bed], None], tuple[str, ...]]] = {
     "plan": (plan, ("many",)),
@@ -214,7 +190,7 @@ QUESTIONS: dict[str, tuple[t.Callable[[Bed], None], tuple[str, ...]]] = {
     "many": (many_groups.many, ("crowd",)),
     "commit": (commit, ("many",)),
     "length": (length, ("long", "longer")),
-    "distance": (distance, ("many",)),
+    "distance": (distance.distance, ("many",)),
     "scan": (spark.scan, ()),
     "cold": (spark.cold, ()),
     "match": (spark.match, ()),
@@ -226,7 +202,9 @@ QUESTIONS: dict[str, tuple[t.Callable[[Bed], None], tuple[str, ...]]] = {
     "rounds": (rounds.rounds, ("shared", "teams")),
     "window": (rounds.window, ("shared",)),
     "promotion": (promotion.promotion, ()),
+    "estate": (estate.estate, ("estate",)),
 }
+APART = ("estate",)  # only if they are named
 
 
 def _snapshot(bed: Bed, load: Load, far: bool = False) -> Run:

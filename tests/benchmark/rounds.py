@@ -12,7 +12,7 @@ import time
 import typing as t
 from pathlib import Path
 
-from tests.benchmark.bed import ONE_WAY, Bed, stand
+from tests.benchmark.bed import ROUND_TRIP, Bed, stand
 from tests.benchmark.loads import FOREIGN, LOADS, Commits
 from tests.benchmark.measure import Run, run_module
 from tests.benchmark.tables import connection, row, title
@@ -179,7 +179,7 @@ def window(bed: Bed) -> None:
     runs = {
         f"{MOVED:,} moved, verified by anchors": (near, MOVED, "anchors", "15 s"),
         f"{MOVED:,} moved, verified by records": (near, MOVED, "records", "30 s"),
-        f"{MOVED:,} moved, by anchors, {2 * ONE_WAY} ms away": (far, MOVED, "anchors", "three times that"),
+        f"{MOVED:,} moved, by anchors, {ROUND_TRIP} ms away": (far, MOVED, "anchors", "three times that"),
         f"all {population.size:,} moved, verified by anchors": (near, population.size, "anchors", ""),
         f"all {population.size:,} moved, verified by records": (near, population.size, "records", ""),
     }

@@ -3,10 +3,10 @@
 """How fast is it? Starts two clusters, measures, prints tables, and stops all that it started.
 
     run.py [--short] [plan] [groups] [back] [many] [commit] [length] [distance] [scan] [cold] [match] [verify] [proof] [copy]
-           [crumbs] [sync] [rounds] [window] [promotion]
+           [crumbs] [sync] [rounds] [window] [promotion] [estate]
 
-All of them by default. --short: copy and sync with a tenth of the records, and once instead of three times, which measures
-nothing. docs/speed.md explains the figures.
+All of them by default but estate, whose size ESTATE_GROUPS and ESTATE_PARTITIONS say. --short: copy and sync with a tenth
+of the records, and once instead of three times, which measures nothing. docs/speed.md explains the figures.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ os.environ["PYTHONPATH"] = os.pathsep.join(PLACES)  # for the modules' processes
 importlib.import_module("conftest")  # makes this checkout the collection that it is
 
 from tests.benchmark.bed import running
-from tests.benchmark.questions import QUESTIONS
+from tests.benchmark.questions import APART, QUESTIONS
 
 
 def main(words: t.Sequence[str] | None = None) -> int:
@@ -36,7 +36,7 @@ def main(words: t.Sequence[str] | None = None) -> int:
     parser.add_argument("names", nargs="*", metavar="name", help=f"what to measure: {', '.join(QUESTIONS)}")
     parser.add_argument("--short", action="store_true", help="copy and sync with a tenth of the records, once")
     asked = parser.parse_args(words)
-    names = asked.names or list(QUESTIONS)
+    names = asked.names or [name for name in QUESTIONS if name not in APART]
     if unknown := set(names) - set(QUESTIONS):
         parser.error(f"{', '.join(sorted(unknown))}: choose from {', '.join(QUESTIONS)}")
     # Whoever ends it, by Ctrl-C or by kill: everything that runs is stopped on the way out.

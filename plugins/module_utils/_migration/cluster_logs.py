@@ -10,6 +10,7 @@ import typing as t
 from .._control import positions, topics
 from .._control.topics import TopicSettings
 from .._matching.evidence import Log, LogFacts, Span
+from .._model.background import at_once
 from .._model.connection import Connection
 from .._model.errors import LogChanged
 from .._model.match_on import EVERYTHING, MatchOn
@@ -43,10 +44,13 @@ class ClusterLogs:
         partitions = set(partitions) - self.predicted
         if not partitions:
             return
-        settings = topics.topic_settings(self.connection, sorted({partition.topic for partition in partitions}))
+        settings, found = at_once(
+            lambda: topics.topic_settings(self.connection, sorted({partition.topic for partition in partitions})),
+            lambda: positions.partition_bounds(self.connection, sorted(partitions)),
+        )
         # Where brokers tell no settings, what is assumed makes offsets safe rather than exact, and excuses nothing.
         unknown = TopicSettings(log_append_time=not self.with_open, compacted=self.with_open, retention_ms=None)
-        for partition, bounds in positions.partition_bounds(self.connection, sorted(partitions)).items():
+        for partition, bounds in found.items():
             its = settings.get(partition.topic, unknown)
             # They are read one after the other, and the log may have moved in between.
             end = max(bounds.log_start, bounds.end)

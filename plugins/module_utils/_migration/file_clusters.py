@@ -51,8 +51,10 @@ def check_same(
 
 def check_plan_clusters(plan: Plan, source: Connection, destination: Connection) -> None:
     """Raise Refused for a plan of other clusters."""
-    check_cluster("plan", plan.source_identity, source, _PLAN_AGAIN)
-    check_cluster("plan", plan.destination_identity, destination, _PLAN_AGAIN)
+    at_once(
+        functools.partial(check_cluster, "plan", plan.source_identity, source, _PLAN_AGAIN),
+        functools.partial(check_cluster, "plan", plan.destination_identity, destination, _PLAN_AGAIN),
+    )
 
 
 def changed_entries(plan: Plan, source: Connection | None, destination: Connection) -> dict[Key, str]:

@@ -21,12 +21,14 @@ def look_at_readiness(
     """Read groups and log ends, no records. since, now: see readiness.assess_readiness(). Raises Refused for other clusters."""
     check_plan_clusters(plan, source, destination)
     names = sorted({at.group for entry in plan.entries for at in entry.source})
-    at_source, at_destination = at_once(
-        lambda: groups.read_groups(source, names),
-        lambda: groups.read_groups(destination, sorted({entry.group for entry in plan.entries})),
-    )
     wanted = {at.partition for entry in plan.entries for at in entry.source}
-    counts = topics.partition_counts(source, {partition.topic for partition in wanted})
+    (at_source, at_destination), counts = at_once(
+        lambda: at_once(
+            lambda: groups.read_groups(source, names),
+            lambda: groups.read_groups(destination, sorted({entry.group for entry in plan.entries})),
+        ),
+        lambda: topics.partition_counts(source, {partition.topic for partition in wanted}),
+    )
     known = [partition for partition in wanted if partition.partition < counts.get(partition.topic, 0)]
     ends = positions.log_ends(source, known)
     return readiness.assess_readiness(plan, at_source, at_destination, ends, since, now)

@@ -22,7 +22,7 @@ if t.TYPE_CHECKING:
 REQUIREMENTS = tuple(sorted(CONTROL + RECORDS))
 
 # Records are kept by the hundred thousand, and hold no cycles: with Python's 700, a fifth of the time goes into looking.
-_COLLECTED_AT = 100_000  # new objects
+COLLECTED_AT = 100_000  # new objects
 
 
 def run(module: Module, main: t.Callable[[Module], dict[str, t.Any]]) -> t.NoReturn:
@@ -34,7 +34,7 @@ def run(module: Module, main: t.Callable[[Module], dict[str, t.Any]]) -> t.NoRet
             "(pip install -r requirements.txt), or set ansible_python_interpreter to a Python that has them.",
             failure=MigrationError("", kind=FailureKind.REQUIREMENT_MISSING).place(),
         )
-    gc.set_threshold(_COLLECTED_AT)
+    gc.set_threshold(COLLECTED_AT)
     WRITTEN.clear()
     hear_waits(reporter(module.params.get("progress_file")))
     try:

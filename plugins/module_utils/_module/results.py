@@ -20,7 +20,7 @@ from .._model.visible_text import visible
 
 Diff = dict[str, str]
 _Commits = t.Mapping[tuple[str, t.Any], t.Optional[CommittedOffset]]  # noqa: UP045 - the pylint of the sanity tests
-LONGEST_DIFF = 1000  # lines of both sides together
+LONGEST_DIFF = 200  # lines of both sides together
 _T = t.TypeVar("_T")
 
 

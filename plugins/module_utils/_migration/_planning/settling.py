@@ -7,6 +7,7 @@ from __future__ import annotations
 import collections
 import functools
 import itertools
+import types
 import typing as t
 
 from ..._matching.decide import decide
@@ -127,21 +128,26 @@ def _gets_no_further(case: Case, question: Question, source: ClusterLogs, destin
 
 
 def _read_source(source: ClusterLogs, needs: t.Sequence[tuple[Case, Need]]) -> bool:
-    source.look_up(_collected((case.source, need.source_times) for case, need in needs))
+    times = _collected((case.source, need.source_times) for case, need in needs)
     wanted = _collected((case.source, need.source) for case, need in needs)
     hidden = _collected((case.source, need.source_uncommitted) for case, need in needs)
-    return _read(source, wanted) or _read(source, hidden, committed=False)
+    return _read(source, wanted, times) or _read(source, hidden, committed=False)
 
 
 def _read_destination(destination: ClusterLogs, needs: t.Sequence[tuple[Case, Need]]) -> bool:
-    destination.look_up(_collected((case.destination, need.destination_times) for case, need in needs))
-    return _read(destination, _collected((case.destination, need.destination) for case, need in needs))
+    times = _collected((case.destination, need.destination_times) for case, need in needs)
+    return _read(destination, _collected((case.destination, need.destination) for case, need in needs), times)
 
 
-def _read(logs: ClusterLogs, wanted: t.Mapping[TopicPartition, t.Collection[Span]], committed: bool = True) -> bool:
-    """Read what is wanted; whether retention has deleted some of it meanwhile, so that the logs start later now."""
+def _read(
+    logs: ClusterLogs,
+    wanted: t.Mapping[TopicPartition, t.Collection[Span]],
+    times: t.Mapping[TopicPartition, t.Collection[int]] = types.MappingProxyType({}),
+    committed: bool = True,
+) -> bool:
+    """Read what is wanted, and look up times; whether retention has deleted records meanwhile, so that logs start later now."""
     try:
-        logs.read(wanted, committed)
+        at_once(functools.partial(logs.read, wanted, committed), functools.partial(logs.look_up, times))
     except LogChanged:
         if not logs.learn_starts(wanted.keys()):
             raise

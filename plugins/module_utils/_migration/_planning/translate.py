@@ -83,10 +83,12 @@ def translate(
     to find at the destination, where the receipt explains what is there now.
     """
     wanted = drafts.from_snapshot(snapshot, mapping, options.on_conflict)
-    one_cluster = clusters.are_one(source, destination)
+    one_cluster, _of_snapshot = at_once(
+        lambda: clusters.are_one(source, destination), lambda: check_snapshot_cluster(snapshot, source)
+    )
     # Before anything is decided by it: what changes from now on is seen by the commit.
     at_source, at_destination = _checked_clusters(
-        snapshot, wanted, mapping, one_cluster, source, destination, restores=options.restores
+        wanted, mapping, one_cluster, source, destination, restores=options.restores
     )
     cluster_ids = at_source.cluster_id, at_destination.cluster_id
     notes = (*equal_ids(*cluster_ids, one_cluster), *unknown_rules(wanted, mapping, source))
@@ -172,7 +174,6 @@ class _Logs(t.NamedTuple):
 
 
 def _checked_clusters(
-    snapshot: Snapshot,
     wanted: list[Draft],
     mapping: Mapping,
     one_cluster: bool,
@@ -181,8 +182,7 @@ def _checked_clusters(
     *,
     restores: bool,
 ) -> tuple[ClusterIdentity, ClusterIdentity]:
-    """Source and destination, with all topics. Raises Refused where the snapshot or the mapping is not made for them."""
-    check_snapshot_cluster(snapshot, source)
+    """Source and destination, with all topics. Raises Refused where the mapping is not made for them."""
     # A misspelt rule is why something stays, and says so more plainly.
     check_rules_fit(wanted, mapping, one_cluster, destination)
     if not restores:

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The question about large estates: what does every step of one migration of 100,000 group-partitions cost?"""
+
+from __future__ import annotations
+
+import gc
+import time
+from pathlib import Path
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import COLLECTED_AT
+from tests.benchmark.bed import Bed
+from tests.benchmark.loads import LOADS
+from tests.benchmark.measure import Run
+from tests.benchmark.migration import Migration
+from tests.benchmark.rounds import Population
+from tests.benchmark.tables import row, title
+from tests.support.chromium import CHROMIUM, chromium, watched
+
+TARGETS = dict.fromkeys(("snapshot", "commit", "roll_back"), "target: 60 s")
+PLAN_MILLISECONDS, PLAN_KILOBYTES = 4, 20  # of each entry
+DIFF_LINES = 200
+
+
+def estate(bed: Bed) -> None:
+    """What do the steps of a migration of so many groups cost, and can people still read what they make?"""
+    load = LOADS["estate"]
+    population = Population(bed.folder / "estate", load.records, load.commits())
+    title(
+        f"estate: {load.groups:,} groups with {population.size:,} offsets on {load.topics * load.partitions:,} partitions "
+        "of each cluster"
+    )
+    migration, ran = Migration(bed, population), dict[str, Run]()
+    for step in (
+        *(migration.list, migration.snapshot, migration.plan, migration.verify, migration.commit),
+        *(migration.read_back, migration.status),
+    ):
+        ran[step.__name__] = run = step()
+        row(
+            step.__name__,
+            [run],
+            _per_entry(run, population.size) if step == migration.plan else TARGETS.get(step.__name__, ""),
+        )
+    row("report", [migration.report(*ran.values())])
+    row("roll_back", [migration.roll_back()], TARGETS["roll_back"])
+    _look_at_diff(ran["commit"])
+    _read_plan(population.folder / "plan.json")
+    _open_report(population.folder / "report.html")
+
+
+def _per_entry(run: Run, entries: int) -> None:
+    milliseconds, cpu, kilobytes = (each / entries * 1e3 for each in (run.seconds, run.cpu, run.megabytes))
+    print(
+        f"    {milliseconds:.2f} ms, {cpu:.2f} ms of CPU and {kilobytes:.1f} KB an entry "
+        f"(target: {PLAN_MILLISECONDS} ms, {PLAN_KILOBYTES} KB)",
+        flush=True,
+    )
+
+
+def _look_at_diff(committed: Run) -> None:
+    lines = [
+        line for part in committed.result["diff"] for side in ("before", "after") for line in part[side].splitlines()
+    ]
+    print(f"  diff of the commit: {len(lines)} lines (target: {DIFF_LINES}); the last one: {lines[-1]}")
+    if len(lines) > DIFF_LINES:
+        raise RuntimeError(f"the diff has {len(lines)} lines")
+
+
+def _read_plan(file: Path) -> None:
+    text = file.read_text()
+    gc.set_threshold(COLLECTED_AT)  # as in the modules
+    begin = time.perf_counter()
+    entries = plan.from_json(text, str(file)).entries
+    print(
+        f"  plan.json: {len(text) / 1e6:.0f} MB, its {len(entries):,} entries are read in {time.perf_counter() - begin:.1f} s "
+        "(target: 3 s)",
+        flush=True,
+    )
+
+
+def _open_report(file: Path) -> None:
+    """Until its rows are there to be looked at; each search and each page is work of its own."""
+    if CHROMIUM is None:
+        print("  report.html: there is no program chromium to open it")
+        return
+    said: list[str] = []
+    with chromium() as browser:
+        page = watched(browser, said)
+        begin = time.perf_counter()
+        page.goto(file.as_uri())
+        page.locator("#partitions tbody tr").first.wait_for()
+        opened = time.perf_counter() - begin
+        begin = time.perf_counter()
+        page.locator("#partitions").get_by_role("button", name="Next").click()
+        page.locator("#partitions tbody tr").first.wait_for()
+        turned = time.perf_counter() - begin
+    print(
+        f"  report.html: {file.stat().st_size / 1e6:.0f} MB, opens in {opened:.1f} s (target: 3 s), turns a page in "
+        f"{turned:.1f} s" + "".join(f"\n    {each}" for each in said),
+        flush=True,
+    )
