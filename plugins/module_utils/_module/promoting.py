@@ -126,20 +126,11 @@ def _saving(path: str) -> t.Callable[[topic_receipt.PromotionReceipt], None]:
 
 def _options(params: dict[str, t.Any]) -> promotion.PromotionOptions:
     excluded = params["exclude_settings"]
-    return promotion.PromotionOptions(
-        promotion.OnMissing(params["on_missing"]),
-        promotion.replication_factor_from(params["replication_factor"]),
-        promotion.OnFewerPartitions(params["on_fewer_partitions"]),
-        promotion.Settings(params["settings"]),
-        tuple(params["keep_settings"]),
-        promotion.EXCLUDED_SETTINGS if excluded is None else tuple(excluded),
-        promotion.overrides_from(params["overrides"]),
-        promotion.OnUnknownSetting(params["on_unknown_setting"]),
-        promotion.Acls(params["acls"]),
-        tuple(params["acl_groups"]),
-        tuple(params["acl_transactional_ids"]),
-        params["acl_wildcards"],
-        rules_from("principal_map", params["principal_map"]),
-        params["remove_acls"],
-        promotion.OnLockout(params["on_lockout"]),
+    return options.filled(
+        promotion.PromotionOptions,
+        params,
+        replication_factor=promotion.replication_factor_from(params["replication_factor"]),
+        exclude_settings=promotion.EXCLUDED_SETTINGS if excluded is None else tuple(excluded),
+        overrides=promotion.overrides_from(params["overrides"]),
+        principal_rules=rules_from("principal_map", params["principal_map"]),
     )
