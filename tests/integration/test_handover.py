@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import contextlib
 import http.server
-import json
 import threading
 import time
 import typing as t
@@ -162,15 +161,6 @@ def test_what_is_no_connect_is_said(handover, source):
         assert told in said and "s3cret" not in said, stranger
 
 
-def test_what_was_stored_is_taken_back(handover):
-    succeeds("kafka_connect_offsets", **handover.options)
-    assert len(handover.stored()) == 3
-    back = succeeds("kafka_connect_offsets", state="rolled_back", **handover.options)
-    assert back["written"] == 3
-    assert [value for places in handover.stored().values() for _place, value in places] == [None] * 3
-    assert succeeds("kafka_connect_offsets", state="rolled_back", **handover.options)["changed"] is False
-
-
 def test_keys_that_mislead_are_refused_and_removed_when_told(handover):
     topic, offsets_topic = handover.topic, handover.options["offsets_topic"]
     create_topic(handover.destination, offsets_topic, 25, cleanup_policy="compact")
@@ -201,27 +191,6 @@ def test_keys_that_mislead_are_refused_and_removed_when_told(handover):
     assert [(each.partition, each.value) for each in others] == [(each, b'{"offset":4}') for each in range(25)]
     assert topic_settings(handover.destination, offsets_topic) == {"cleanup.policy": "compact"}
     assert succeeds("kafka_connect_offsets", **handover.options)["changed"] is False
-
-
-def test_a_position_after_replicators_is_refused_kept_or_rewound(handover):
-    succeeds("kafka_connect_offsets", **handover.options)
-    where, offsets_topic = (handover.topic, 0), handover.options["offsets_topic"]
-    ((place, _value),) = handover.stored()[where]
-    key = f'["MirrorSourceConnector",{{"cluster":"{ALIAS}","partition":0,"topic":"{handover.topic}"}}]'.encode()
-    ahead = handover.copied[0] + 7
-    produce(handover.destination, offsets_topic, [Message(b'{"offset":%d}' % ahead, key, partition=place)])
-    options = {**handover.options, "on_rewind": "rewind"}
-    # By the receipt it has gone on since.
-    done = succeeds("kafka_connect_offsets", **options)
-    assert (done["changed"], done["entries"][0]["after"]) == (False, ahead)
-    Path(options["receipt"]).unlink()
-    said = refuses("kafka_connect_offsets", **handover.options)
-    assert (
-        f"{handover.topic}-0: {ahead} is stored already, and Replicator has copied up to {handover.copied[0]}" in said
-    )
-    assert succeeds("kafka_connect_offsets", **handover.options, on_rewind="keep")["changed"] is False
-    assert succeeds("kafka_connect_offsets", **options)["written"] == 1
-    assert json.loads(handover.stored()[where][0][1] or b"") == {"offset": handover.copied[0]}
 
 
 @pytest.mark.parametrize("policy", ["delete", "compact,delete"])
