@@ -4,11 +4,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import re
 import time
-from pathlib import Path
 
 import pytest
 
@@ -159,12 +157,3 @@ def test_a_consumer_with_assign_is_waited_for_and_a_policy_of_another_phase_is_r
         assert "Dry run" in predicted.output
         assert committed(destination, orders) == {}
         assert not (controller.directory / "kafka-migrations").exists()
-
-
-def family(process):
-    """A process and all that it has started and that is there."""
-    found = [process]
-    with contextlib.suppress(OSError):  # it has ended
-        for child in Path(f"/proc/{process}/task/{process}/children").read_text().split():
-            found += family(int(child))
-    return found

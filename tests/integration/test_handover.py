@@ -30,7 +30,6 @@ from tests.support.clusters import KafkaCluster
 from tests.support.connect import Worker
 from tests.support.consumers import content
 from tests.support.modules import refuses, succeeds
-from tests.support.playbooks import Controller, done, failed
 from tests.support.replicator import Places, Replicator, places
 from tests.support.rights import grant, revoke
 
@@ -266,29 +265,6 @@ def test_the_group_says_where_replicator_is_when_it_is_told_to(handover):
     its = {**handover.options["replicator"], "position": "group"}
     done = succeeds("kafka_connect_offsets", **{**handover.options, "replicator": its})
     assert {row["partition"]: row["after"] for row in done["entries"]}[0] == 10
-
-
-def test_the_playbook_predicts_hands_over_and_takes_back(handover, source, destination, tmp_path):
-    controller = Controller(tmp_path / "user", onprem=source, cloud=destination)
-    variables = {name: handover.options[name] for name in ("replication_policy", "replicator", "offsets_topic")}
-    before = controller.files()
-    predicted = done(controller.hand_over_replicator("--check", "--diff", **variables))
-    assert f"+{handover.topic}-0: {handover.copied[0]}" in predicted.output
-    assert controller.files() == before
-    with pytest.raises(kafka.errors.UnknownTopicOrPartitionError):
-        handover.stored()
-    assert "3 of 3 positions changed." in done(controller.hand_over_replicator(**variables)).output
-    assert len(handover.stored()) == 3
-    assert done(controller.hand_over_replicator(**variables)).changed == 0
-    assert controller.phases() == ["hand_over"]  # a second run has changed nothing
-    done(controller.hand_over_replicator(phase="rollback", **variables))
-    assert controller.phases() == ["hand_over", "rollback"]
-    for folder in controller.history():
-        assert {file.name for file in folder.iterdir()} == {"connect-receipt.json", "run.json", "SHA256SUMS"}
-    assert [value for places in handover.stored().values() for _place, value in places] == [None] * 3
-    assert "Did you mean replicator_handover_phase" in failed(
-        controller.hand_over_replicator(phse="rollback", **variables)
-    )
 
 
 def test_the_documented_rights_are_enough_and_each_that_is_missing_is_refused(secured, topic, tmp_path):
