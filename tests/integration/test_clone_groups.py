@@ -10,8 +10,6 @@ from testbed.clients import Message, commit, committed, create_topic, list_group
 from tests.support.consumers import commit_with_epoch
 from tests.support.playbooks import Controller, done, failed
 
-DRY_RUN = "Dry run: nothing of this has been written."
-
 
 @pytest.fixture
 def orders(source, topic):

@@ -26,7 +26,6 @@ from tests.support.playbooks import Controller, done, failed
 from tests.support.sparkless import sparkless
 
 DRY_RUN = "Dry run: nothing of this has been written."
-FILES = ["copy.json", "plan.json", "receipt.json", "report.json", "snapshot.json"]
 MONTH_AGO = int(time.time() * 1000) - 30 * 86_400_000
 
 
@@ -61,11 +60,6 @@ def migrated_by_modules(controller, source, destination, group):
         migration.snapshot(group)
         migration.backlog()
         migration.commit(source=migration.source, snapshot=str(migration.snapshot_file))
-
-
-def ranges(output):
-    """Of a table that was shown: topic, partition, start, end, records and megabytes of each line."""
-    return re.findall(r'"(\S+) +(\d+) +(\d+) +(\d+) +(\d+) +(\S+)', output)
 
 
 def took(played, *steps):
