@@ -19,8 +19,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.positio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import all_groups
 from testbed.clients import (
     Message,
-    change_topic,
-    commit,
     create_topic,
     delete_groups,
     list_groups,
@@ -166,12 +164,6 @@ class TestGivenUp:
         again = copy.remove()
         assert again["changed"] is False and again["summary"] == ["There is nothing to remove."]
 
-    def test_what_others_have_made_or_set_stays(self, to_theirs):
-        copy = to_theirs
-        change_topic(copy.servers, copy.to, retention_ms=777_000)
-        assert copy.remove(remove_topics=True)["removed_topics"] == []
-        assert own(topic_settings(copy.servers, copy.to)) == BEFORE | {"retention.ms": "777000"}
-
     def test_its_topics_on_request(self, copy):
         before = copy.state()
         predicted = copy.remove(check=True, remove_topics=True, diff=True)
@@ -183,18 +175,6 @@ class TestGivenUp:
         assert copy.progress() == [] and not copy.copy_file.exists()
         assert copy.remove(remove_topics=True)["changed"] is False
         copy.check(copy.backlog()["entries"])  # it may begin anew
-
-    def test_not_what_others_have_committed(self, copy):
-        commit(copy.servers, f"{copy.to}-other", {(copy.to, 1): 3})
-        before = copy.state()
-        for check in (True, False):
-            message = copy.remove(refuses, check, remove_topics=True)
-            assert f"group {copy.to}-other, topic {copy.to}, partition 1" in message and "committed offset 3" in message
-        # Nor do the settings come back while it may consume what was copied.
-        assert f"group {copy.to}-other" in (message := copy.remove(refuses)) and "has yet to consume" in message
-        assert copy.state() == before
-        delete_groups(copy.servers, [f"{copy.to}-other"])
-        assert copy.remove()["changed"] is True
 
     def test_not_what_somebody_reads_who_has_committed_nothing(self, copy):
         reads = functools.partial(member, copy.servers, topics=[copy.to], commits=False)

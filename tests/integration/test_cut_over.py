@@ -4,22 +4,16 @@
 
 from __future__ import annotations
 
-import concurrent.futures
-import contextlib
 import json
-import os
 import re
-import signal
-import socket
 import time
-from pathlib import Path
 
 import pytest
 
 from testbed.clients import Message, commit, committed, create_topic, log_bounds, produce
 from testbed.live_tool import LiveTool
 from tests.support.consumers import assigned, member, unconsumed
-from tests.support.playbooks import Controller, ProgramController, done, failed
+from tests.support.playbooks import Controller, done, failed
 
 NOW = int(time.time() * 1000) - 86_400_000
 
@@ -163,53 +157,3 @@ def test_a_consumer_with_assign_is_waited_for_and_a_policy_of_another_phase_is_r
         assert "Dry run" in predicted.output
         assert committed(destination, orders) == {}
         assert not (controller.directory / "kafka-migrations").exists()
-
-
-def family(process):
-    """A process and all that it has started and that is there."""
-    found = [process]
-    with contextlib.suppress(OSError):  # it has ended
-        for child in Path(f"/proc/{process}/task/{process}/children").read_text().split():
-            found += family(int(child))
-    return found
-
-
-@contextlib.contextmanager
-def waiting_between_rounds(source, destination, directory, **variables):
-    """A run that has done its first round and holds its directory: the process of ansible-playbook, killed in the end."""
-    its = ProgramController(directory, onprem=source, cloud=destination)
-    home = directory / "kafka-migrations/onprem-to-cloud"
-    with concurrent.futures.ThreadPoolExecutor(1) as pool:
-        playing = pool.submit(its.migrate_groups, phase="sync", interval=600, run_for=3600, **variables)
-        while not (home / "status.json").exists():
-            assert not playing.done(), playing.result().output
-            time.sleep(0.1)
-        process = json.loads((home / "lease.json").read_text())["process"]
-        try:
-            yield process
-        finally:
-            for each in family(process):
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(each, signal.SIGKILL)
-        assert playing.result().code == -signal.SIGKILL  # it was the program itself
-
-
-def test_a_run_beside_another_is_refused_and_one_that_was_killed_is_followed_by_the_next(
-    source, destination, orders, controller
-):
-    more(destination, orders, 0, 200)
-    home = controller.directory / "kafka-migrations/onprem-to-cloud"
-    its = {"groups": [orders], "phase": "sync"}
-    with waiting_between_rounds(source, destination, controller.directory, groups=[orders]) as process:
-        before = committed(destination, orders)
-        assert before == {(orders, 0): (50, ""), (orders, 1): (50, "")}
-        commit(source, orders, {(orders, 0): 70, (orders, 1): 80})
-        named = f"another run works in {home} now: process {process} on {socket.gethostname()}, which started at 20"
-        assert named in failed(controller.migrate_groups(**its))
-        left = done(controller.migrate_groups(on_locked="leave", **its))
-        assert named in left.output and "This run ends here, and changes nothing." in left.output
-        assert (left.changed, committed(destination, orders)) == (0, before)
-    following = done(controller.migrate_groups(**its))
-    assert f"ended without releasing it: process {process} on" in " ".join(following.output.split())
-    assert committed(destination, orders) == {(orders, 0): (70, ""), (orders, 1): (80, "")}
-    assert not (home / "lease.json").exists()

@@ -5,8 +5,7 @@
 from __future__ import annotations
 
 import itertools
-import socket
-import threading
+import time
 
 import pytest
 
@@ -76,10 +75,8 @@ class TestConnections:
         return run
 
     def test_unreachable(self, told):
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            address = f"127.0.0.1:{free.getsockname()[1]}"
-        for message in told({"bootstrap_servers": [address]}, tries=2):
-            assert address in message and "connection refused" in message
+        for message in told({"bootstrap_servers": ["127.0.0.1:1"]}, tries=2):
+            assert "127.0.0.1:1" in message and "connection refused" in message
 
     def test_wrong_password(self, told, secured):
         wrong = secured.connection_as("admin") | {"sasl_password": "not-the-password"}
@@ -240,12 +237,13 @@ class TestLiveGroups:
         assert f"group {orders}-share: is a share group" in message
         assert not migration.receipt_file.exists()
 
-    def test_a_consumer_with_assign_that_commits_between_the_readings(self, destination, migration, orders):
+    def test_a_consumer_with_assign_that_commits_between_the_readings(
+        self, destination, migration, orders, monkeypatch
+    ):
+        between, sleep = 4.25, time.sleep
         with assigned(destination, orders, orders) as commit_one_more:
-            later = threading.Timer(1.5, commit_one_more)
-            later.start()
-            message = migration.commit(via=refuses, idle_wait=4)
-            later.join()
+            monkeypatch.setattr(time, "sleep", lambda its: commit_one_more() if its == between else sleep(its))
+            message = migration.commit(via=refuses, idle_wait=between)
         assert f"group {orders}: has commits that move ({orders}-0 from none to 1)" in message
         assert "assign()" in message and "MirrorMaker 2" in message
         assert not migration.receipt_file.exists()

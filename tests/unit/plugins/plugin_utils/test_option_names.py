@@ -132,14 +132,7 @@ def rolled_back(tmp_path, **more):
 
 
 NOTHING = "Set {0}groups or {0}group_patterns as for the migration, or {1} to true."
-EMPTY = "a name in {0}groups is empty. Remove it."
 OPTIONS = NOTHING.format("", "everything")
-
-
-@pytest.mark.parametrize("words", [(), ("--check",)], ids=["run", "check"])
-def test_a_task_of_common_names_the_variables_of_the_role_that_calls_it(play, tmp_path, words):
-    said = play(migration(tmp_path, phase="rollback"), words=words)
-    assert NOTHING.format("group_migration_", "group_migration_rollback_all") in said
 
 
 def test_two_roles_in_one_play_each_have_their_own_words(play, tmp_path):
@@ -147,10 +140,6 @@ def test_two_roles_in_one_play_each_have_their_own_words(play, tmp_path):
     said = play(first, role("group_clone", cluster="cloud", directory=str(tmp_path), phase="rollback"))
     assert NOTHING.format("group_migration_", "group_migration_rollback_all") in said
     assert NOTHING.format("group_clone_", "group_clone_rollback_all") in said
-
-
-def test_a_task_of_the_role_itself_names_its_variables(play, tmp_path):
-    assert EMPTY.format("group_migration_") in play(migration(tmp_path, groups=[""]))
 
 
 @pytest.mark.parametrize("keywords", [{}, {"loop": [1, 2]}, {"async": 60, "poll": 1}], ids=["plain", "loop", "async"])
