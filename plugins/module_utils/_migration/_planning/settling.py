@@ -10,9 +10,9 @@ import itertools
 import typing as t
 
 from ..._matching.decide import decide
-from ..._matching.evidence import Decision, Need, NoProgress, Policy, Question, Span, internal_error
+from ..._matching.evidence import Decision, Need, NoProgress, Policy, Question, internal_error
 from ..._model.background import at_once
-from ..._model.errors import BrokerError, LogChanged, MigrationError
+from ..._model.errors import BrokerError, MigrationError
 from ..._model.progress import Say, counted, paced, silent
 from ..._model.records import TopicPartition
 from ..cluster_logs import ClusterLogs
@@ -57,8 +57,7 @@ def answer_all(
     """The same with another rule: what is answered of a case, or what has to be read before that.
 
     failed: what is answered of a case where the rule itself fails, so that the others do not fail with it. It ends because each
-    round reads something that was not known, or finds that a log starts later: raises BrokerError where a case needs again just
-    what it has needed before.
+    round reads something that was not known: raises BrokerError where a case needs again just what it has needed before.
     """
     answers: dict[_Key, _Answer] = {}
     asked: dict[_Key, Need] = {}
@@ -86,11 +85,9 @@ def answer_all(
         if not needs:
             return answers
         say(_told([need for _case, need in needs]))
-        expired = at_once(
+        at_once(
             functools.partial(_read_source, source, needs), functools.partial(_read_destination, destination, needs)
         )
-        if any(expired):
-            asked.clear()  # some of it could not be read, and may be needed again
 
 
 def _answer(
@@ -126,27 +123,15 @@ def _gets_no_further(case: Case, question: Question, source: ClusterLogs, destin
     )
 
 
-def _read_source(source: ClusterLogs, needs: t.Sequence[tuple[Case, Need]]) -> bool:
+def _read_source(source: ClusterLogs, needs: t.Sequence[tuple[Case, Need]]) -> None:
     source.look_up(_collected((case.source, need.source_times) for case, need in needs))
-    wanted = _collected((case.source, need.source) for case, need in needs)
-    hidden = _collected((case.source, need.source_uncommitted) for case, need in needs)
-    return _read(source, wanted) or _read(source, hidden, committed=False)
+    source.read(_collected((case.source, need.source) for case, need in needs))
+    source.read(_collected((case.source, need.source_uncommitted) for case, need in needs), committed=False)
 
 
-def _read_destination(destination: ClusterLogs, needs: t.Sequence[tuple[Case, Need]]) -> bool:
+def _read_destination(destination: ClusterLogs, needs: t.Sequence[tuple[Case, Need]]) -> None:
     destination.look_up(_collected((case.destination, need.destination_times) for case, need in needs))
-    return _read(destination, _collected((case.destination, need.destination) for case, need in needs))
-
-
-def _read(logs: ClusterLogs, wanted: t.Mapping[TopicPartition, t.Collection[Span]], committed: bool = True) -> bool:
-    """Read what is wanted; whether retention has deleted some of it meanwhile, so that the logs start later now."""
-    try:
-        logs.read(wanted, committed)
-    except LogChanged:
-        if not logs.learn_starts(wanted.keys()):
-            raise
-        return True
-    return False
+    destination.read(_collected((case.destination, need.destination) for case, need in needs))
 
 
 def _partitions(item: tuple[t.Any, Case]) -> tuple[TopicPartition, TopicPartition]:
