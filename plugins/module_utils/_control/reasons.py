@@ -149,7 +149,7 @@ def translated(connection: Connection, exc: errors.KafkaError) -> BrokerError | 
             "a broker does not answer",
             cluster=cluster,
             why=str(exc.args[0]) if exc.args else None,
-            remedy="check that every broker is reachable under its advertised.listeners; if they are slow, raise request_timeout",
+            remedy="check that every broker is reachable under its advertised.listeners; if it is slow, raise request_timeout",
         )
     if isinstance(exc, errors.KafkaConnectionError | errors.NodeNotReadyError):
         return ConnectionFailed(
