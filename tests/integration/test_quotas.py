@@ -31,9 +31,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topic
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import claiming, record_copy, transactions
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.jobs import Job
-from testbed.clients import Message, create_topic, produce, read
+from testbed.clients import Message, commit, create_topic, produce, read
 from testbed.sandbox import start, stop
 from tests.support.clusters import KafkaCluster
+from tests.support.modules import Migration, refuses
 
 RECORDS = 12_000  # of 1 kB
 
@@ -85,6 +86,33 @@ def test_a_copy_of_more_than_a_quota_lets_pass_in_one_transaction(source, limite
     assert time.monotonic() > begun + 8
     assert [each.value for each in read(destination, topic)] == [each.value for each in read(source, topic)]
     assert end < RECORDS * 1.2  # transaction markers, and nothing that was aborted
+
+
+def test_a_consumer_quota_that_lets_no_batch_pass_is_named_and_a_larger_one_costs_only_time(
+    source, limited, topic, tmp_path
+):
+    """Brokers send no part of a batch, and none that is more than the quota lets pass in its window of two seconds."""
+    destination, limit = limited
+    records = [Message(os.urandom(1000), b"%d" % number) for number in range(1500)]
+    in_batches = {"linger_ms": 500, "batch_num_messages": 900, "batch_size": 950_000}
+    for cluster in (source, destination):
+        create_topic(cluster, topic)
+    produce(destination, topic, [Message(b"of nobody")])
+    for cluster in (source, destination):
+        produce(cluster, topic, records, **in_batches)
+    commit(source, topic, {(topic, 0): 1200})
+    migration = Migration(tmp_path, source, destination)
+    migration.snapshot(topic)
+    try:
+        limit("consumer_byte_rate", 100_000.0)
+        said = migration.translate(refuses, destination={**destination.connection, "request_timeout": 5})
+        assert said.startswith("destination cluster ") and f"topic {topic}, partition 0: no record" in said
+        assert "(consumer_byte_rate) lets less than a batch of records pass" in said
+        limit("consumer_byte_rate", 600_000.0)
+        (entry,) = migration.translate()["entries"]
+        assert (entry["verdict"], entry["offset"]) == ("exact", 1201)
+    finally:
+        limit("consumer_byte_rate", 1e12)
 
 
 def test_topics_are_made_at_the_rate_of_a_quota(limited):
