@@ -67,7 +67,9 @@ def assess_destination(
     if problems:
         settings, hidden_settings = _visible_differences(source, destination, drafts, own, copies, comparable)
         risks += hidden_settings
-    risks += [Risk(_KINDS.get(each.kind, RiskKind.SETTING_DIFFERS), each.message, None, each.topic) for each in settings]
+    risks += [
+        Risk(_KINDS.get(each.kind, RiskKind.SETTING_DIFFERS), each.message, None, each.topic) for each in settings
+    ]
     return Assessment(head, risks=tuple(risks))
 
 

@@ -99,7 +99,7 @@ RISKS: dict[RiskKind, RiskEntry] = {
     RiskKind.NOT_VISIBLE: RiskEntry(
         Severity.WARNING,
         "The login sees only a part, or a request failed, so that the assessment may lack groups, topics or risks.",
-        "Grant the ACL that the message names, and assess again.",
+        "Do what the message says, such as granting an ACL, and assess again.",
     ),
     RiskKind.ACL_MISSING: RiskEntry(
         Severity.WARNING,
@@ -115,8 +115,8 @@ RISKS: dict[RiskKind, RiskEntry] = {
     ),
     RiskKind.SINK_POSITIONS: RiskEntry(
         Severity.WARNING,
-        "The group is called like that of a sink, and a sink may keep its own positions in its target. Such a sink drops or "
-        "repeats records, whatever the group has committed.",
+        "The group is that of a sink, or called like one, and a sink may keep its own positions in its target. Such a sink "
+        "drops or repeats records, whatever the group has committed.",
         "Find the sink in the table of sinks, and do what it says before the sink starts at the destination.",
     ),
     RiskKind.ASSIGNED_CONSUMERS: RiskEntry(
