@@ -302,7 +302,9 @@ def look(module: Module) -> dict[str, t.Any]:
     problems = list({str(problem): problem for problem in every}.values())
     if params["assessment"]:
         clusters = options.connection(params, "source"), destination
-        part = assess_destination(*clusters, found.drafts, options.mapping(params), problems, found.cluster_ids)
+        part = assess_destination(
+            *clusters, found.drafts, options.mapping(params), problems, found.cluster_ids, found.settings
+        )
         write_part(params["assessment"], part)
     opposite = use_case.opposite(_beside(params["receipt"]), found.cluster_ids, found.groups)
     result = {

@@ -27,7 +27,8 @@ def assessment_page(story: AssessmentStory) -> str:
 
 def _section(section: Section) -> str:
     title = as_html(section.title)
-    begin = f"<h{section.level}>{title}</h{section.level}>\n"
+    anchor = f' id="{as_html(section.anchor)}"' if section.anchor else ""
+    begin = f"<h{section.level}{anchor}>{title}</h{section.level}>\n"
     begin += "".join(f"<p>{as_html(sentence)}</p>\n" for sentence in section.sentences)
     if section.rows:
         header = "".join(f'<th scope="col">{as_html(name)}</th>' for name in section.header)
@@ -40,10 +41,12 @@ def _section(section: Section) -> str:
 
 
 def _cells(section: Section, row: t.Sequence[str]) -> str:
-    return "".join(
-        f'<td class="name">{name_html(cell)}</td>' if number < section.names else f"<td>{name_html(cell)}</td>"
-        for number, cell in enumerate(row)
-    )
+    first, *between, last = row
+    begin = f'<td class="name">{name_html(first)}</td>' if section.named else f"<td>{as_html(first)}</td>"
+    if section.leads:
+        begin = f'<td class="code"><a href="#{as_html(first)}">{as_html(first)}</a></td>'
+    middle = "".join(f"<td>{as_html(cell)}</td>" for cell in between)
+    return f'{begin}{middle}<td class="detail">{name_html(last)}</td>'
 
 
 def assessment_markdown(story: AssessmentStory) -> str:
@@ -67,7 +70,7 @@ def _lines(story: AssessmentStory) -> t.Iterator[str]:
         if section.rows:
             rows = (
                 [
-                    name_markdown(cell) if number < section.names else as_markdown(cell)
+                    name_markdown(cell) if section.named and not number else as_markdown(cell)
                     for number, cell in enumerate(row)
                 ]
                 for row in section.rows

@@ -24,15 +24,21 @@ _MEANINGS = {
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Section:
-    """A heading with sentences and a table. level: of the heading, 2 or 3. names: the columns that hold names."""
+    """A heading with sentences and a table, whose last column holds sentences or lists.
+
+    level: of the heading, 2 or 3. named: whether the first column holds names. anchor: the name of the section, for links.
+    leads: whether the first column holds anchors of other sections.
+    """
 
     title: str
     level: int = 2
     sentences: tuple[str, ...] = ()
     header: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
-    names: int = 1
+    named: bool = True
     rest: str = ""
+    anchor: str = ""
+    leads: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -124,6 +130,7 @@ def _risks(risks: t.Sequence[Risk]) -> t.Iterator[Section]:
                 ("Group or topic", "What is seen"),
                 tuple((risk.place or "-", risk.detail) for risk in its[:_EXAMPLES]),
                 rest=f"... and {more:,} more in assessment.json." if more > 0 else "",
+                anchor=kind.value,
             )
 
 
@@ -149,7 +156,8 @@ def _decisions(risks: t.Sequence[Risk]) -> Section:
         rows.append((kind.value, RISKS[kind].severity.value, " and ".join(about) or "the clusters", RISKS[kind].remedy))
     if not rows:
         return Section("What to decide", sentences=("Nothing stands in the way that this assessment sees.",))
-    return Section("What to decide", header=("Kind", "Severity", "About", "What to do"), rows=tuple(rows))
+    header = ("Kind", "Severity", "About", "What to do")
+    return Section("What to decide", header=header, rows=tuple(rows), leads=True)
 
 
 def _sets(groups: t.Iterable[Row]) -> Section:
@@ -168,7 +176,7 @@ def _sets(groups: t.Iterable[Row]) -> Section:
         rows=tuple(
             (str(number), f"{len(names):,}", _list_text(names)) for number, names in enumerate(sets[:_MOST_SETS], 1)
         ),
-        names=0,
+        named=False,
         rest=f"... and {more:,} more sets: see the column shares of groups.csv." if more > 0 else "",
     )
 
