@@ -18,13 +18,15 @@ COUNT ?= 200
 # How many groups `make bench-estate` migrates, and on how many partitions of each cluster.
 GROUPS ?= 10000
 PARTITIONS ?= 10000
+# How many records `make bench-logs` reads.
+RECORDS ?= 100000000
 VERSION ?= 4.3.0
 
 # Molecule, ansible-lint and the tests call Ansible's programs by name.
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java chromium demo check test integration molecule lint format docs bench bench-estate attack faults soak matrix lock package clean
+.PHONY: help setup java chromium demo check test integration molecule lint format docs bench bench-estate bench-logs attack faults soak matrix lock package clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1|/p' Makefile | while IFS='|' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
@@ -71,6 +73,9 @@ bench: setup  ## print how fast it is, side by side with plain reading
 
 bench-estate: setup  ## what a migration of a large estate costs, step by step; GROUPS=10000 PARTITIONS=10000
 	@ESTATE_GROUPS=$(GROUPS) ESTATE_PARTITIONS=$(PARTITIONS) $(PROGRAM) tests/benchmark/run.py estate
+
+bench-logs: setup  ## how long logs are counted and verified, and with how much memory; RECORDS=100000000
+	@LOG_RECORDS=$(RECORDS) $(PROGRAM) tests/benchmark/run.py logs
 
 attack: .venv/.complete  ## random worlds against the rule; SECONDS=600 SEED=1, or POSITIONS=100000, or all small ones: EXHAUSTIVE=3
 	@$(PROGRAM) tests/attack/run.py --seed $(SEED) --workers $(WORKERS) \

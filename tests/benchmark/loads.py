@@ -33,7 +33,7 @@ class Load(t.NamedTuple):
     """Topics, and groups that each consume one of them. records and partitions are those of each.
 
     Every caught_up-th group has consumed everything, the others stand anywhere; 0: all others. documents: values look like
-    a shop's JSON, which a codec makes about five times as small, instead of being numbers and dots.
+    a shop's JSON, which a codec makes about five times as small, instead of being numbers and dots. batch_bytes: of a batch.
     """
 
     name: str
@@ -44,6 +44,7 @@ class Load(t.NamedTuple):
     caught_up: int
     value_bytes: int = 100
     documents: bool = False
+    batch_bytes: int = BATCH_BYTES
 
     @property
     def topic_names(self) -> list[str]:
@@ -64,11 +65,25 @@ class Load(t.NamedTuple):
 
 
 # `make bench-estate` says how large its estate is; every topic has ten partitions, and every group consumes one topic.
+RECORDS = int(os.environ.get("LOG_RECORDS", "100000000"))  # of `make bench-logs`
 GROUPS, PARTITIONS = int(os.environ.get("ESTATE_GROUPS", "10000")), int(os.environ.get("ESTATE_PARTITIONS", "10000"))
 
 LOADS = {
     load.name: load
     for load in (
+        Load(
+            "tenth-log",
+            1,
+            partitions=16,
+            records=RECORDS // 160,
+            groups=1,
+            caught_up=0,
+            value_bytes=10,
+            batch_bytes=900_000,
+        ),
+        Load(
+            "log", 1, partitions=16, records=RECORDS // 16, groups=1, caught_up=0, value_bytes=10, batch_bytes=900_000
+        ),
         Load("estate", topics=PARTITIONS // 10, partitions=10, records=20, groups=GROUPS, caught_up=2),
         Load("many", topics=100, partitions=50, records=50, groups=100, caught_up=2),
         Load("long", topics=20, partitions=50, records=200, groups=20, caught_up=2),
@@ -128,7 +143,7 @@ def fill(address: str, load: Load, foreign: int) -> None:
         {
             "bootstrap.servers": address,
             "enable.idempotence": True,  # in order, once
-            "batch.size": BATCH_BYTES,
+            "batch.size": load.batch_bytes,
             "message.max.bytes": max(LARGEST, 2 * load.value_bytes),
             "linger.ms": 100,
             "log_level": 0,

@@ -50,27 +50,32 @@ def run_module(name: str, with_children: bool = False, **options: t.Any) -> Run:
         arguments.write_text(json.dumps({"ANSIBLE_MODULE_ARGS": options}))
         begin = time.perf_counter()
         process = subprocess.Popen([sys.executable, "-c", RUN, f"{MODULES}.{name}", size, arguments], stdout=said)
-        ended, most = threading.Event(), [0.0]
-        watch = threading.Thread(target=_watch, args=(process.pid, ended, most))
         try:
-            if with_children:
-                watch.start()
-            _pid, _status, used = os.wait4(process.pid, 0)
+            with memory_of_all(process.pid) if with_children else contextlib.nullcontext([0.0]) as most:
+                _pid, _status, used = os.wait4(process.pid, 0)
         except BaseException:
             process.kill()
             raise
-        finally:
-            ended.set()
         seconds = time.perf_counter() - begin
         said.seek(0)
         result = json.load(said)
-        megabytes = int(size.read_text()) * 1024 / 1e6
-    if with_children:
-        watch.join()
-        megabytes = most[0]
+        megabytes = most[0] or int(size.read_text()) * 1024 / 1e6
     if result.get("failed"):
         raise RuntimeError(f"{name}: {result['msg']}")
     return Run(seconds, megabytes, used.ru_utime + used.ru_stime, result)
+
+
+@contextlib.contextmanager
+def memory_of_all(pid: int) -> t.Iterator[list[float]]:
+    """The most megabytes that a process and its descendants use together in the block, as looked at twice a second."""
+    ended, most = threading.Event(), [0.0]
+    watch = threading.Thread(target=_watch, args=(pid, ended, most))
+    watch.start()
+    try:
+        yield most
+    finally:
+        ended.set()
+        watch.join()
 
 
 def _watch(pid: int, ended: threading.Event, most: list[float]) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import itertools
 import typing as t
 
-from tests.benchmark import backlog, distance, estate, group_sync, many_groups, promotion, rounds, spark
+from tests.benchmark import backlog, distance, estate, group_sync, long_logs, many_groups, promotion, rounds, spark
 from tests.benchmark.bed import Bed, stand
 from tests.benchmark.loads import FOREIGN, LOADS, Load
 from tests.benchmark.measure import Run, poll_loop, run_module
@@ -149,18 +149,7 @@ def proof(bed: Bed) -> None:
     """How long does it take to compare all records that follow a group's offsets, and does the memory grow with them?"""
     title("proof: a million and ten million records a side, all of which follow the group's offsets (MB with Spark's)")
     for load in (LOADS["tenth"], LOADS["whole"]):
-        records = load.partitions * load.records
-        for cluster, first in ((bed.source, 0), (bed.destination, FOREIGN)):
-            stand(cluster, {group: dict.fromkeys(offsets, first) for group, offsets in load.commits().items()})
-        run = run_module(
-            "kafka_offset_verify",
-            with_children=True,
-            source=connection(bed.source.near),
-            destination=connection(bed.destination.near),
-            groups=list(load.commits()),
-            limit=0,
-        )
-        assert (run.result["verified"], run.result["compared"]) == (load.partitions, records), run.result
+        records, run = load.partitions * load.records, long_logs.verified(bed, load)
         row(f"{records:,} records (kafka_offset_verify)", [run], "target: 2000 MB")
     print(f"  {2 * records / run.seconds:,.0f} records/s of both sides together")
 
@@ -203,8 +192,9 @@ QUESTIONS: dict[str, tuple[t.Callable[[Bed], None], tuple[str, ...]]] = {
     "window": (rounds.window, ("shared",)),
     "promotion": (promotion.promotion, ()),
     "estate": (estate.estate, ("estate",)),
+    "logs": (long_logs.logs, ("tenth-log", "log")),
 }
-APART = ("estate",)  # only if they are named
+APART = ("estate", "logs")  # only if they are named
 
 
 def _snapshot(bed: Bed, load: Load, far: bool = False) -> Run:

@@ -2,7 +2,7 @@
 
 """A Spark session that is given work line by line, so that rivals can take turns, each in a process of its own.
 
-    spark_program.py scan | connector JAR... | match | copy MASTER
+    spark_program.py scan [MASTER] | connector JAR... | match | copy MASTER
 
 It prints how long the session took, and the first job with Arrow; then for each line of JSON the seconds of its work.
 """
@@ -135,7 +135,7 @@ def main(kind: str, *words: str) -> None:
 def _session(kind: str, words: t.Sequence[str]) -> t.Iterator[SparkSession]:
     """The collection's own session; for the connector one with what Spark does by default, as its users have it."""
     if kind != "connector":
-        master = words[0] if kind == "copy" else MASTER
+        master = words[0] if words else MASTER
         with open_session(SparkOptions(master=master, driver_memory=MEMORY)) as spark:
             yield spark
         return

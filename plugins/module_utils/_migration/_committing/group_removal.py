@@ -85,8 +85,7 @@ def remove_old_groups(
     readings = {group: each for group, each in readings.items() if group not in kept}
     busy = writing.busy_groups(cluster, sorted(readings), readings, options.on_active_group, 0)
     wanted = {group: each for group, each in readings.items() if group not in busy}
-    for reading in wanted.values():
-        removable.check_covered(plan, reading, name)
+    removable.check_covered(plan, commits_of(wanted), name)
     writing.check_write_acls(cluster, commits_of(wanted), "the removal", wanted)
     gone = known.gone()
     left_out = [
@@ -128,11 +127,8 @@ def _check_new_groups_go(
     )
     outcome = roll_back(receipt, selection, cluster, policies, None)
     current = {key: now for key, now in outcome.before.items() if now is not None}
-    kept = [
-        entry
-        for entry in receipt.entries
-        if entry.key in current.keys() - outcome.set.keys() and rollback.is_to_move(entry, current)
-    ]
+    alone = current.keys() - outcome.set.keys()
+    kept = [entry for entry in receipt.entries if entry.key in alone and rollback.is_to_move(entry, current)]
     stays = [
         f"{group} {at} has committed {commit_text(current[group, at])}" for group, at in sorted(e.key for e in kept)
     ]

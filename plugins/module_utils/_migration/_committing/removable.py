@@ -8,7 +8,7 @@ import typing as t
 
 from ..._model.errors import Refused
 from ..._model.failure_kinds import FailureKind
-from ..._model.group_state import GroupReading, commit_text, same_commit
+from ..._model.group_state import commit_text, same_commit
 from ..._model.option_names import option_name
 from ..._model.plan import Plan, PlanEntry
 from ..._model.policies import OnBlocked
@@ -75,16 +75,16 @@ def kept_groups(plan: Plan, on_blocked: OnBlocked, cluster: str) -> dict[str, st
     return dict(sorted(lines.items()))
 
 
-def check_covered(plan: Plan, reading: GroupReading, cluster: str) -> None:
-    """Raise Refused where the group has committed an offset that the plan gives to no other group."""
+def check_covered(plan: Plan, current: Commits, cluster: str) -> None:
+    """Raise Refused for a committed offset that the plan gives to no other group."""
     planned = {
-        at.partition: (at.offset, entry)
+        (at.group, at.partition): (at.offset, entry)
         for entry in plan.entries
         for at in entry.source
-        if at.group == reading.group and at.offset is not None
+        if at.offset is not None
     }
-    for partition, committed in sorted(reading.offsets.items()):
-        offset, entry = planned.get(partition, (None, None))
+    for (group, partition), committed in sorted(current.items()):
+        offset, entry = planned.get((group, partition), (None, None))
         if offset == committed.offset and entry is not None and entry.target is not None:
             continue
         if offset is None:
@@ -97,7 +97,7 @@ def check_covered(plan: Plan, reading: GroupReading, cluster: str) -> None:
         raise Refused(
             f"the group has committed offset {committed.offset}, {what}: without the group it would be lost",
             cluster=cluster,
-            group=reading.group,
+            group=group,
             topic=partition.topic,
             partition=partition.partition,
             remedy=remedy,

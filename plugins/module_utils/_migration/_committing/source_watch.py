@@ -121,11 +121,15 @@ class SourceWatch:
 
     def _without_used(self, writes: Writes, uses: t.Mapping[str, Use]) -> tuple[Writes, list[str]]:
         """The writes of the other groups, and a line for each destination group that is left out."""
+        destinations: dict[str, set[str]] = {}
+        for entry in self._plan.entries:
+            for at in entry.source:
+                destinations.setdefault(at.group, set()).add(entry.group)
+        written = {group for group, _partition in writes.set}
         lines = {
             group: f"{group}: its source group {use}: left out{because_of('on_active_source', 'skip_group')}"
             for name, use in sorted(uses.items(), reverse=True)
-            for group in self._destinations(name)
-            if any(group == written for written, _partition in writes.set)
+            for group in destinations[name] & written
         }
         left = {key: target for key, target in writes.set.items() if key[0] not in lines}
         return dataclasses.replace(writes, set=left), [lines[group] for group in sorted(lines)]
@@ -147,9 +151,6 @@ class SourceWatch:
         members = {name: use.members for name, use in uses.items() if use.members}
         members = quiet.with_clients(self._source, members, readings)
         return {name: use._replace(members=members.get(name)) for name, use in uses.items()}
-
-    def _destinations(self, source_group: str) -> set[str]:
-        return {entry.group for entry in self._plan.entries if any(at.group == source_group for at in entry.source)}
 
     def _busy(self, uses: dict[str, Use], what: str, remedy: str) -> GroupBusy:
         first, *others = uses.values()
