@@ -30,7 +30,7 @@ from tests.support.copies import Copy, messages
 from tests.support.killing import dies_copying, gone, python_workers
 from tests.support.modules import kill, outcome
 from tests.support.scanning import MARK
-from tests.support.spark import java_processes, runs
+from tests.support.spark import java_processes, runs, standalone
 from tests.support.sparkless import sparkless
 from tests.support.yarn import yarn
 
