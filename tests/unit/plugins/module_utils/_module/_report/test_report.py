@@ -126,7 +126,7 @@ def test_groups_that_were_left_out_are_exceptions_and_their_consumers_stay_where
     line = "fraud: left out, because it is in use at the source."
     story = told(texts_of(ENTRIES[:2], committed=committed), dataclasses.replace(OCCASION, left_out=[line]))
     assert story.level == "warning" and story.headline.endswith(", 1 group left out because it is in use.")
-    assert line in Reader(html_page(story)).text and f"- {line}" in markdown(story).splitlines()
+    assert line in Reader(html_page(story)).text and f"* {line}" in markdown(story).splitlines()
     assert "Stop the consumers of the groups that were left out" in story.next_steps[-1] and story.next_command
     assert ("but not those of the groups that were left out" in story.next_steps[0]) is committed
 
