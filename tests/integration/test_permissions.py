@@ -13,6 +13,7 @@ from kafka.admin import ACL, ACLOperation, ACLPermissionType, KafkaAdminClient, 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.commits import commit_offsets, delete_offsets
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import (
     alter_topic_configs,
+    broker_number,
     topic_configs,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.creation import create_topics
@@ -194,7 +195,9 @@ def test_sizes_and_room_are_told_only_to_who_may_describe_the_cluster(secured, m
     assert log_sizes(migrator, [where]) is usable_bytes(migrator) is None
     with pytest.raises(NotAuthorized, match=f"needs ACL TOPIC DESCRIBE on {topic}"):
         partition_replicas(migrator, [topic])
+    assert broker_number(migrator, "offset.metadata.max.bytes") is None
     admin = connection_from(secured.connection)
+    assert broker_number(admin, "offset.metadata.max.bytes") == 4096
     assert log_sizes(admin, [where]) == {where: 0} and usable_bytes(admin)
 
 
