@@ -113,14 +113,6 @@ def check(
     return repeated
 
 
-def migrated(migration: Migration, group: str, **options: t.Any) -> dict[tuple[str, str, int], Result]:
-    """Planned, committed and proved, each once; -> the plan's entries."""
-    entries = migration.plan(group, **options)
-    migration.commit()
-    migration.verify()
-    return entries
-
-
 def test_repartitioned_and_merged_topics_go_on_without_loss(source, destination, topics, migration):
     name = topics(
         {"keyed": 4, "keyless": 4, "eu": 2, "us": 3, "quiet": 2},
