@@ -10,16 +10,7 @@ import time
 
 import pytest
 
-from testbed.clients import (
-    Message,
-    commit,
-    committed,
-    create_topic,
-    list_groups,
-    log_bounds,
-    produce,
-    topic_settings,
-)
+from testbed.clients import Message, commit, committed, create_topic, list_groups, log_bounds, produce, topic_settings
 from tests.support.consumers import member
 from tests.support.modules import Migration
 from tests.support.playbooks import Controller, done, failed

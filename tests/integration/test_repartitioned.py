@@ -14,15 +14,7 @@ import typing as t
 
 import pytest
 
-from testbed.clients import (
-    Message,
-    commit,
-    committed,
-    create_topic,
-    produce,
-    produce_in_transactions,
-    read,
-)
+from testbed.clients import Message, commit, committed, create_topic, produce, produce_in_transactions, read
 from tests.support.clusters import KafkaCluster
 from tests.support.consumers import consumed_by_member
 from tests.support.modules import Migration, Result, refuses
@@ -115,8 +107,7 @@ def check(
 
 def test_repartitioned_and_merged_topics_go_on_without_loss(source, destination, topics, migration):
     name = topics(
-        {"keyed": 4, "keyless": 4, "eu": 2, "us": 3, "quiet": 2},
-        {"keyed": 6, "keyless": 6, "both": 3, "quiet": 3},
+        {"keyed": 4, "keyless": 4, "eu": 2, "us": 3, "quiet": 2}, {"keyed": 6, "keyless": 6, "both": 3, "quiet": 3}
     )
     keyed = [each for each in messages(400, 4) for _unused in range(1 + (each.timestamp % 11000 == 0))]  # some twice
     produce(source, name("keyed"), keyed)

@@ -11,12 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from testbed.clients import (
-    Message,
-    consume,
-    create_topic,
-    produce,
-)
+from testbed.clients import Message, consume, create_topic, produce
 from testbed.sandbox import alive, describe, start
 from tests.support import sharing
 from tests.support.loaded_python import loaded_python

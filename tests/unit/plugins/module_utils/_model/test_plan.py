@@ -46,8 +46,7 @@ PLAN = Plan(
         entry(Verdict.SAFE, 7, 2, reason=Reason.TAIL_NOT_COUNTED, repeats=None),
         entry(Verdict.BLOCKED, None, 3, reason=Reason.DESTINATION_LAGS, detail="wait", lossless=5),
         dataclasses.replace(
-            entry(Verdict.UNCOMMITTED, None, 4),
-            source=(SourcePosition("billing", TopicPartition("orders", 4), None),),
+            entry(Verdict.UNCOMMITTED, None, 4), source=(SourcePosition("billing", TopicPartition("orders", 4), None),)
         ),
         entry(
             Verdict.REQUESTED,

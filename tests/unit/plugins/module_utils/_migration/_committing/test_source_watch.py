@@ -110,10 +110,7 @@ def test_only_groups_that_are_written_are_looked_at_and_only_what_was_planned_of
                 "since would be repeated"
             ),
         ),
-        (
-            {P0: 5, P1: 0},
-            "orders-1 from none to 0; what it consumes from now on would be repeated",
-        ),
+        ({P0: 5, P1: 0}, "orders-1 from none to 0; what it consumes from now on would be repeated"),
         ({P0: 2}, "orders-0 from 5 to 2; up to 3 records that it has moved back over would be missed"),
         ({P0: 5, P1: 3}, "orders-1 from none to 3; up to 3 records that it has consumed since would be repeated"),
         ({}, "orders-0 from 5 to none; commits that the plan was made from are gone from the source. Nothing"),
