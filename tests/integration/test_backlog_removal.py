@@ -8,7 +8,6 @@ import contextlib
 import functools
 import shutil
 import socket
-import time
 from unittest import mock
 
 import pytest
@@ -33,6 +32,7 @@ from tests.support.consumers import member
 from tests.support.copies import messages
 from tests.support.modules import kill, outcome, refuses, run
 from tests.support.rights import grant, revoke
+from tests.support.situations import make_anew
 from tests.support.sparkless import sparkless, spawn
 
 RECORDS = 2000  # of each partition
@@ -129,7 +129,7 @@ class TestRestored:
     def test_not_of_a_topic_that_was_made_anew(self, source, destination, orders, topic, tmp_path):
         copy = Copy(tmp_path / "migration", source, destination, orders, topic, COMMITS)
         copy.backlog()
-        made_anew(copy)
+        make_anew(copy.servers, copy.to)
         result = copy.backlog(restore_retention=True, source=GONE)
         assert result["changed"] is False
         (warning,) = result["warnings"]
@@ -238,16 +238,6 @@ class TestGivenUp:
         copy.remove(copy=str(elsewhere / "copy.json"), plan=str(elsewhere / "plan.json"), idle_wait=0)
         assert outcome(running)["failed"]
         assert [group for group in list_groups(destination) if group.startswith(copy.known().name)] == []
-
-
-def made_anew(copy):
-    with contextlib.closing(KafkaAdminClient(bootstrap_servers=copy.servers.bootstrap_servers)) as client:
-        client.delete_topics([copy.to])
-        end = time.monotonic() + 20
-        while copy.to in client.list_topics():
-            assert time.monotonic() < end
-            time.sleep(0.1)
-    create_topic(copy.servers, copy.to, 2, retention_ms=-1)
 
 
 @pytest.mark.usefixtures("rights_on_copies")

@@ -13,6 +13,7 @@ from testbed.clients import Message, commit, committed, create_topic, log_bounds
 from testbed.live_tool import LiveTool
 from tests.support.consumers import assigned
 from tests.support.playbooks import Controller, done, failed
+from tests.support.waiting import until
 
 NOW = int(time.time() * 1000) - 86_400_000
 
@@ -40,10 +41,7 @@ def more(source, topic, first, count):
 
 
 def until_copied(source, destination, topic):
-    deadline = time.monotonic() + 60
-    while log_bounds(source, topic) != log_bounds(destination, topic):
-        assert time.monotonic() < deadline, "the replication tool does not come to the end"
-        time.sleep(0.2)
+    until(lambda: log_bounds(source, topic) == log_bounds(destination, topic))
 
 
 def status(controller):
