@@ -9,6 +9,7 @@ import enum
 import typing as t
 
 from . import documents
+from .match_on import PART
 from .notes import Note, NoteKind
 from .records import TopicPartition
 
@@ -168,7 +169,7 @@ def _finding(row: t.Any) -> Finding:
         first_difference=None
         if difference is None
         else (_offset_or_none(difference["source"]), _offset_or_none(difference["destination"])),
-        matched_by=tuple(documents.text_of(part) for part in row["matched_by"]),
+        matched_by=tuple(map(PART.read, row["matched_by"])),
         problems=tuple(Flaw(ProblemKind(flaw["kind"]), documents.text_of(flaw["detail"])) for flaw in row["problems"]),
         notes=tuple(Note(NoteKind(note["kind"]), documents.text_of(note["detail"])) for note in row["notes"]),
         compared=documents.offset_of(row["compared"]),
