@@ -198,18 +198,6 @@ class TestGivenUp:
             assert "remove_topics" in message
         assert copy.state() == before
 
-    def test_not_while_a_group_consumes_it(self, copy):
-        entries = copy.backlog()["entries"]
-        copy.commit()
-        before = copy.state()
-        group = min(each["group"] for each in entries)
-        for plan in ({}, {"plan": None}):
-            message = copy.remove(refuses, **plan)
-            assert f"group {group}, topic {copy.to}, partition " in message and "has yet to consume" in message
-        assert copy.state() == before
-        copy.backlog(restore_retention=True, source=GONE)
-        assert copy.remove()["removed_groups"] == copy.names
-
     def test_not_while_a_run_of_it_is_under_way(self, source, destination, orders, topic, tmp_path):
         copy = Copy(tmp_path / "migration", source, destination, orders, topic, COMMITS)
         running = copy.begun(seconds=200)
