@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Rounds while everything runs, and a cut-over of what has moved since, beside a replication tool that is not MirrorMaker 2."""
+"""Cut-overs that are refused, or that leave groups out. How one goes well after rounds: extensions/molecule/sync_groups."""
 
 from __future__ import annotations
 

@@ -164,6 +164,6 @@ def test_a_damaged_copy_file_is_named_where_it_is(orders, controller):
     home(controller).mkdir(parents=True)
     file = home(controller) / "copy.json"
     file.write_text("{")
-    # A dry run works on a copy of it, and names it all the same; for the real run see test_backlog_refusals.py.
+    # A dry run works on a copy of it, and names it all the same.
     assert f"the copy file {file} is damaged" in failed(controller.migrate_backlog("--check", groups=[orders]))
     assert file.read_text() == "{"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The role mirror_maker_group_sync and its playbook, played as users play them beside a real MirrorMaker 2 that runs."""
+"""What the role mirror_maker_group_sync keeps, leaves out and refuses, beside a real MirrorMaker 2 that runs."""
 
 from __future__ import annotations
 
