@@ -20,6 +20,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from testbed.sandbox import start, stop
 from tests.support import sharing
 from tests.support.clusters import KafkaCluster
+from tests.support.rights import grant, revoke
 from tests.support.sharing import join, leave
 
 Start = t.Callable[..., KafkaCluster]
@@ -60,6 +61,19 @@ def rights_on_copies(shared_clusters: Path, secured: KafkaCluster) -> t.Iterator
     """No other test changes what the holder of the client certificate may do with the names that all copies share."""
     with sharing.alone(shared_clusters / "rights-on-copies.lock"):
         yield
+
+
+@pytest.fixture
+def granted(secured: KafkaCluster) -> t.Iterator[t.Callable[..., None]]:
+    """``granted(right, ...)`` lets the user migrator do what texts such as "GROUP READ on billing" say, for this test."""
+    given: list[str] = []
+
+    def run(*rights: str) -> None:
+        given.extend(rights)
+        grant(secured, rights)
+
+    yield run
+    revoke(secured, given)
 
 
 @pytest.fixture(scope="session")

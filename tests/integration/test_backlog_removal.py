@@ -8,7 +8,6 @@ import contextlib
 import functools
 import shutil
 import socket
-import time
 from unittest import mock
 
 import pytest
@@ -33,6 +32,7 @@ from tests.support.consumers import member
 from tests.support.copies import messages
 from tests.support.modules import kill, outcome, refuses, run
 from tests.support.rights import grant, revoke
+from tests.support.situations import make_anew
 from tests.support.sparkless import sparkless, spawn
 
 RECORDS = 2000  # of each partition
@@ -129,7 +129,7 @@ class TestRestored:
     def test_not_of_a_topic_that_was_made_anew(self, source, destination, orders, topic, tmp_path):
         copy = Copy(tmp_path / "migration", source, destination, orders, topic, COMMITS)
         copy.backlog()
-        made_anew(copy)
+        make_anew(copy.servers, copy.to)
         result = copy.backlog(restore_retention=True, source=GONE)
         assert result["changed"] is False
         (warning,) = result["warnings"]
@@ -198,18 +198,6 @@ class TestGivenUp:
             assert "remove_topics" in message
         assert copy.state() == before
 
-    def test_not_while_a_group_consumes_it(self, copy):
-        entries = copy.backlog()["entries"]
-        copy.commit()
-        before = copy.state()
-        group = min(each["group"] for each in entries)
-        for plan in ({}, {"plan": None}):
-            message = copy.remove(refuses, **plan)
-            assert f"group {group}, topic {copy.to}, partition " in message and "has yet to consume" in message
-        assert copy.state() == before
-        copy.backlog(restore_retention=True, source=GONE)
-        assert copy.remove()["removed_groups"] == copy.names
-
     def test_not_while_a_run_of_it_is_under_way(self, source, destination, orders, topic, tmp_path):
         copy = Copy(tmp_path / "migration", source, destination, orders, topic, COMMITS)
         running = copy.begun(seconds=200)
@@ -238,16 +226,6 @@ class TestGivenUp:
         copy.remove(copy=str(elsewhere / "copy.json"), plan=str(elsewhere / "plan.json"), idle_wait=0)
         assert outcome(running)["failed"]
         assert [group for group in list_groups(destination) if group.startswith(copy.known().name)] == []
-
-
-def made_anew(copy):
-    with contextlib.closing(KafkaAdminClient(bootstrap_servers=copy.servers.bootstrap_servers)) as client:
-        client.delete_topics([copy.to])
-        end = time.monotonic() + 20
-        while copy.to in client.list_topics():
-            assert time.monotonic() < end
-            time.sleep(0.1)
-    create_topic(copy.servers, copy.to, 2, retention_ms=-1)
 
 
 @pytest.mark.usefixtures("rights_on_copies")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The role group_clone and its playbook, played as users play them."""
+"""What the role group_clone does where a group is blocked."""
 
 from __future__ import annotations
 

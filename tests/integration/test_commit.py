@@ -12,7 +12,6 @@ import time
 import pytest
 
 from testbed.clients import (
-    Message,
     commit,
     committed,
     consume,
@@ -20,11 +19,10 @@ from testbed.clients import (
     delete_groups,
     delete_records,
     list_groups,
-    produce,
 )
 from tests.support.consumers import member
 from tests.support.modules import Migration, kill, outcome, refuses, run, spawn
-from tests.support.replication_tool import copy
+from tests.support.replication_tool import copied_topic
 
 KILLS = 6
 
@@ -32,11 +30,7 @@ KILLS = 6
 @pytest.fixture
 def orders(source, destination, topic):
     """A topic with two partitions of 20 records, copied; at the destination two junk records come first."""
-    for cluster in (source, destination):
-        create_topic(cluster, topic, partitions=2)
-    produce(source, topic, [Message(b"%d" % number, partition=number % 2) for number in range(40)])
-    copy(source, destination, topic, junk=2)
-    return topic
+    return copied_topic(source, destination, topic, 20, junk=2)
 
 
 @pytest.fixture

@@ -16,18 +16,13 @@ from testbed.clients import Message, commit, committed, create_topic, list_group
 from tests.support.consumers import assigned, member, offsets_in_transaction, share_member
 from tests.support.modules import Migration, refuses, succeeds
 from tests.support.playbooks import Controller, done, failed
-from tests.support.replication_tool import copy
+from tests.support.replication_tool import copied_topic
 
 
 @pytest.fixture
 def orders(source, destination, topic):
     """A topic with ten records in each of two partitions, copied; a group of its name stands at 5 and 10."""
-    for cluster in (source, destination):
-        create_topic(cluster, topic, partitions=2)
-    produce(source, topic, [Message(b"%d" % number, partition=number % 2) for number in range(20)])
-    copy(source, destination, topic)
-    commit(source, topic, {(topic, 0): 5, (topic, 1): 10})
-    return topic
+    return copied_topic(source, destination, topic, 10, 5, 10)
 
 
 @pytest.fixture

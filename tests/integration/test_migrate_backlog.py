@@ -10,16 +10,7 @@ import time
 
 import pytest
 
-from testbed.clients import (
-    Message,
-    commit,
-    committed,
-    create_topic,
-    list_groups,
-    log_bounds,
-    produce,
-    topic_settings,
-)
+from testbed.clients import Message, commit, committed, create_topic, list_groups, log_bounds, produce, topic_settings
 from tests.support.consumers import member
 from tests.support.modules import Migration
 from tests.support.playbooks import Controller, done, failed
@@ -173,6 +164,6 @@ def test_a_damaged_copy_file_is_named_where_it_is(orders, controller):
     home(controller).mkdir(parents=True)
     file = home(controller) / "copy.json"
     file.write_text("{")
-    # A dry run works on a copy of it, and names it all the same; for the real run see test_backlog_refusals.py.
+    # A dry run works on a copy of it, and names it all the same.
     assert f"the copy file {file} is damaged" in failed(controller.migrate_backlog("--check", groups=[orders]))
     assert file.read_text() == "{"

@@ -15,7 +15,7 @@ from testbed.clients import Message, commit, committed, consume, create_topic, l
 from tests.support.consumers import member, unconsumed
 from tests.support.modules import Migration
 from tests.support.playbooks import Controller, done, failed
-from tests.support.replication_tool import copy
+from tests.support.replication_tool import copied_topic, copy
 
 FILES = ["plan.json", "snapshot.json"]
 DRY_RUN = "Dry run: nothing of this has been written."
@@ -38,16 +38,11 @@ def ended(played, what_next, *steps):
 @pytest.fixture
 def orders(source, destination, topic):
     """A topic with two partitions of 20 records, copied; a group of its name stands at 5 and 20."""
-    prepare(source, destination, topic)
-    return topic
+    return prepare(source, destination, topic)
 
 
 def prepare(source, destination, topic, to=None):
-    create_topic(source, topic, partitions=2)
-    create_topic(destination, to or topic, partitions=2)
-    produce(source, topic, [Message(b"%d" % number, partition=number % 2) for number in range(40)])
-    copy(source, destination, topic, to, junk=2)
-    commit(source, topic, {(topic, 0): (5, "kept"), (topic, 1): 20})
+    return copied_topic(source, destination, topic, 20, (5, "kept"), 20, to=to, junk=2)
 
 
 @pytest.fixture

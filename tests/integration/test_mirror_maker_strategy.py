@@ -4,15 +4,21 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import uuid
 from random import Random
 
 import pytest
-from kafka.admin import KafkaAdminClient
 
-from testbed.clients import Message, commit, create_topic, delete_records, produce, produce_in_transactions
+from testbed.clients import (
+    Message,
+    commit,
+    create_topic,
+    delete_records,
+    delete_topic,
+    produce,
+    produce_in_transactions,
+)
 from tests.support.kinds import commit_all, group_of
 from tests.support.mirror_records import checkpoint, offset_sync
 from tests.support.mirrored import FLOWS, NOW, checkpointed, mirrored, numbered
@@ -218,8 +224,7 @@ def test_whatever_is_in_the_logs_and_in_the_index(world, seed):
 
 
 def recreate(cluster, topic, stamps="CreateTime", cleanup_policy="delete"):
-    with contextlib.closing(KafkaAdminClient(bootstrap_servers=list(cluster.bootstrap_servers))) as client:
-        client.delete_topics([topic])
+    delete_topic(cluster, topic)
     create_topic(cluster, topic, retention_ms=-1, message_timestamp_type=stamps, cleanup_policy=cleanup_policy)
 
 

@@ -38,12 +38,7 @@ def test_topics_and_settings_follow_the_source_and_go_back(promotion, topic):
     done = promotion.carefully(**options)
     assert promotion.partitions(new, old) == {new: 3, old: 2}
     assert promotion.own(new) == {"retention.ms": "8000", "preallocate": "true"}
-    merged = {
-        "retention.ms": "9000",
-        "preallocate": "true",
-        "cleanup.policy": "compact,delete",
-        "segment.ms": "7000",
-    }
+    merged = {"retention.ms": "9000", "preallocate": "true", "cleanup.policy": "compact,delete", "segment.ms": "7000"}
     assert promotion.own(old) == merged
     assert [each["topic"] for each in done["topics"]] == [new, old]
     assert done["topics"][1]["settings"]["retention.ms"] == {"before": "1", "after": "9000", "origin": "override"}

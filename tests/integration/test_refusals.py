@@ -12,14 +12,14 @@ import pytest
 from testbed.clients import Message, commit, committed, create_topic, produce
 from tests.support.consumers import assigned, member, share_member
 from tests.support.modules import Migration, outcome, refuses, spawn, succeeds
-from tests.support.replication_tool import copy
+from tests.support.replication_tool import copied_topic
 from tests.support.rights import grant, rights_of
 
 
 @pytest.fixture
 def orders(source, destination, topic):
     """A topic with ten records in each of two partitions, copied; a group of its name stands at 5 and 10."""
-    return prepared(source, destination, topic)
+    return copied_topic(source, destination, topic, 10, 5, 10)
 
 
 @pytest.fixture
@@ -36,15 +36,6 @@ def untouched(migration, orders):
     before = migration.state(orders)
     yield
     assert migration.state(orders) == before
-
-
-def prepared(source, destination, topic):
-    for cluster in (source, destination):
-        create_topic(cluster, topic, partitions=2)
-    produce(source, topic, [Message(b"%d" % number, partition=number % 2) for number in range(20)])
-    copy(source, destination, topic)
-    commit(source, topic, {(topic, 0): 5, (topic, 1): 10})
-    return topic
 
 
 class TestConnections:
@@ -93,7 +84,7 @@ class TestRights:
 
     @pytest.mark.parametrize("right", ["GROUP DESCRIBE", "TOPIC READ", "TOPIC DESCRIBE_CONFIGS"])
     def test_of_the_source(self, secured, destination, topic, migrator, tmp_path, right):
-        prepared(secured, destination, topic)
+        copied_topic(secured, destination, topic, 10, 5, 10)
         missing = f"{right} on {topic}"
         # To read is to describe: without READ the topic must be describable, or nothing is known of it at all.
         grant(secured, (rights_of(topic, topic)["source"] | {f"TOPIC DESCRIBE on {topic}"}) - {missing})
@@ -115,7 +106,7 @@ class TestRights:
 
     def test_of_topics_that_may_not_even_be_described(self, secured, destination, topic, migrator, tmp_path):
         """A broker hides their offsets without a word; a group that seems to have none is refused."""
-        prepared(secured, destination, topic)
+        copied_topic(secured, destination, topic, 10, 5, 10)
         grant(secured, [f"GROUP DESCRIBE on {topic}"])
         migration = Migration(tmp_path / "migration", migrator, destination)
         message = migration.snapshot(topic, via=refuses)
@@ -127,7 +118,7 @@ class TestRights:
 
     @pytest.mark.parametrize("right", ["GROUP READ", "TOPIC READ", "TOPIC DESCRIBE_CONFIGS"])
     def test_of_the_destination(self, source, secured, topic, migrator, tmp_path, right):
-        prepared(source, secured, topic)
+        copied_topic(source, secured, topic, 10, 5, 10)
         missing = f"{right} on {topic}"
         known = {f"GROUP DESCRIBE on {topic}", f"TOPIC DESCRIBE on {topic}"}
         grant(secured, (rights_of(topic, topic)["destination"] | known) - {missing})
@@ -153,7 +144,7 @@ class TestRights:
         migration.carried_out(topic)
 
     def test_to_roll_back_needs_group_delete(self, source, secured, topic, migrator, tmp_path):
-        prepared(source, secured, topic)
+        copied_topic(source, secured, topic, 10, 5, 10)
         commit(secured, topic, {(topic, 0): 1})
         missing = f"GROUP DELETE on {topic}"
         grant(secured, rights_of(topic, topic)["destination"])

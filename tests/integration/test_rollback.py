@@ -6,21 +6,16 @@ from __future__ import annotations
 
 import pytest
 
-from testbed.clients import Message, commit, committed, create_topic, list_groups, produce
+from testbed.clients import commit, committed, create_topic, list_groups
 from tests.support.consumers import commit_with_epoch
 from tests.support.modules import Migration
-from tests.support.replication_tool import copy
+from tests.support.replication_tool import copied_topic
 
 
 @pytest.fixture
 def orders(source, destination, topic):
     """A topic with two partitions of 20 records, copied."""
-    for cluster in (source, destination):
-        create_topic(cluster, topic, partitions=2)
-    produce(source, topic, [Message(b"%d" % number, partition=number % 2) for number in range(40)])
-    copy(source, destination, topic)
-    commit(source, topic, {(topic, 0): 5, (topic, 1): 20})
-    return topic
+    return copied_topic(source, destination, topic, 20, 5, 20)
 
 
 @pytest.fixture

@@ -20,15 +20,7 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification import comparison
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import open_session
-from testbed.clients import (
-    Message,
-    commit,
-    consume,
-    create_topic,
-    produce,
-    produce_in_transactions,
-    read,
-)
+from testbed.clients import Message, commit, consume, create_topic, produce, produce_in_transactions, read
 from tests.support.modules import ROOT, Migration, run
 from tests.support.replication_tool import copy
 

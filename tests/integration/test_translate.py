@@ -25,6 +25,7 @@ from testbed.clients import (
 from tests.support.consumers import commit_with_epoch, consumed_by_member, member, open_transaction, unconsumed
 from tests.support.modules import Migration
 from tests.support.replication_tool import copy
+from tests.support.waiting import until
 
 DAY = 86_400_000
 NOW = int(time.time() * 1000) - 2 * DAY  # timestamps of the past, as real ones are
@@ -212,10 +213,3 @@ def test_a_kip_848_group_and_large_records(source, destination, both, migration)
     assert migration.carried_out(topic)[topic, 0]["offset"] == 7
     commit(source, topic, {(topic, 0): 3})
     assert migration.plan(topic)[topic, topic, 0]["offset"] == 4
-
-
-def until(true):
-    deadline = time.monotonic() + 30
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.3)

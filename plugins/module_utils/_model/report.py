@@ -10,6 +10,7 @@ import typing as t
 
 from . import documents
 from .file_rows import At, Form, partition_from, read_row, write_row
+from .match_on import PART
 from .notes import Note, NoteKind
 from .records import TopicPartition
 
@@ -76,7 +77,7 @@ class Finding:
     recopied: int = 0
     destination_only: int = 0
     first_difference: t.Annotated[tuple[int | None, int | None] | None, _DIFFERENCE] = None
-    matched_by: tuple[str, ...] = ()
+    matched_by: tuple[t.Annotated[str, PART], ...] = ()
     problems: tuple[Flaw, ...] = ()
     notes: t.Annotated[tuple[Note, ...], _NOTES] = ()
 

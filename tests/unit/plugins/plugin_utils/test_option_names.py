@@ -14,12 +14,10 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.plugin_utils._option_names import (
-    OTHER_NAMES,
     option_names,
     variables,
     without_collections,
 )
-from tools import role_options
 
 ROOT = Path(__file__).parents[4]
 PROGRAM = Path(sys.executable).parent / "ansible-playbook"
@@ -29,21 +27,6 @@ MODULES = sorted(path.stem for path in (ROOT / "plugins/modules").glob("*.py"))
 
 def names(module, role, phase=None):
     return option_names(module, role, phase, variables(str(ROOT / "roles/common"), role))
-
-
-@pytest.mark.parametrize(
-    ("role", "module", "variable", "option"),
-    [
-        pytest.param(role, module, variable, option, id=f"{role}-{module}.{option}")
-        for role, modules in role_options.ROLES.items()
-        for module, options in modules.items()
-        for option in options
-        for variable in [f"{role}_{OTHER_NAMES.get(module, {}).get(option, option)}"]
-        if variable in variables(str(ROOT / "roles" / role), role)
-    ],
-)
-def test_an_option_is_called_like_the_variable_that_describes_it(role, module, variable, option):
-    assert names(module, role)[option] == variable
 
 
 @pytest.mark.parametrize(

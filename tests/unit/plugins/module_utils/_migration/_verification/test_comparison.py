@@ -40,10 +40,7 @@ def test_offsets_that_were_once_planned_are_objected_to(finding: Finding, limit:
 
 def logs_of(case: Case) -> tuple[Clusters, OneLog]:
     """What is to be compared, and the definition of what is promised; what transactions hold is copied by some tools."""
-    source, destination = (
-        Broker(case.source, case.source_edges),
-        Broker(case.destination, case.destination_edges),
-    )
+    source, destination = (Broker(case.source, case.source_edges), Broker(case.destination, case.destination_edges))
     held = [record for record in source.with_open if record.offset >= case.source_edges.stable]
     clusters = Clusters(Cluster(source.facts, source.visible, held), Cluster(destination.facts, destination.visible))
     promise = OneLog(
