@@ -255,7 +255,7 @@ class _Group:
     def _to_come(self) -> int:
         """Where times are not compared, they cannot show anything either."""
         unsure = set(self.reach.not_arrived(2)).difference(self.reach.not_arrived(1)) if self.pair.timestamps else ()
-        return sum(self.reach.lacking[at] for at in unsure)
+        return sum(self.reach.lacking[at] for at in unsure) - self.placed.both[0] if unsure else 0
 
     def _absent(self) -> Absent | None:
         first = self.placed.first_absent[0]

@@ -40,3 +40,13 @@ ADVISED = {
 def test_no_offset_is_advised_that_loses_a_record(text: str) -> None:
     _given, found = answers(parse(text), ("near", "notes"))
     assert found == []
+
+
+@pytest.mark.parametrize("stamped", [False, True])
+@pytest.mark.parametrize("way", [rule.near, rule.whole, lambda case: rule.count_by_spark([case])[0]])
+def test_a_record_is_repeated_once_whether_it_is_there_or_still_to_come(way, stamped: bool) -> None:
+    """The copies may be those of lost records; then the consumed ones are still to come, and these copies are no repeats."""
+    time = "@99(L)" if stamped else "@-"
+    copies = " ".join(f"{content}{time}<{at}" for at, content in enumerate("xbpqr"))
+    answer = way(parse(f"S x@-(gone) b@- p@- q@- r@- b@- z@- T {copies} F b{time}<5 z{time}<6 C=4"))
+    assert (answer.verdict, answer.repeats) == ("safe", 3)
