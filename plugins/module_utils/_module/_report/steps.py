@@ -10,6 +10,7 @@ from ..._model.run_record import Step
 from .safe_text import as_markdown, name_html
 
 # What a run looks at, and nobody waits for to write.
+_MANY = 100_000  # records
 _UNTIMED = frozenset({"readiness", "start"})
 
 
@@ -79,5 +80,5 @@ def _duration(seconds: float) -> str:
 
 
 def _throughput(step: Step) -> str:
-    """Records in a second, empty where they are not known."""
-    return "" if step.records is None or step.seconds <= 0 else f"{step.records / step.seconds:,.0f}"
+    """Records in a second, empty where they are not known, or so few that the start of the step takes most of the time."""
+    return "" if (step.records or 0) < _MANY or step.seconds <= 0 else f"{step.records / step.seconds:,.0f}"
