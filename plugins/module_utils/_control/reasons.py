@@ -158,12 +158,20 @@ def translated(connection: Connection, exc: errors.KafkaError) -> BrokerError | 
             why=_named(exc),
             remedy="check that every broker is reachable under its advertised.listeners",
         )
+    if isinstance(exc, errors.InvalidReceiveError):
+        row = _row(exc)
+        return ConnectionFailed(
+            "what answers at an address that the brokers advertise does not speak as expected",
+            cluster=cluster,
+            why=(row and row.why) or _named(exc),
+            remedy="check that advertised.listeners has addresses of Kafka listeners, and that they speak security_protocol",
+        )
     if isinstance(exc, errors.KafkaProtocolError):
         return BrokerError(
             "the broker's answer cannot be read",
             cluster=cluster,
             why=_named(exc),
-            remedy="see that the address is a Kafka broker's, and whether a group, a client or metadata is not UTF-8",
+            remedy="see whether the name of a group or a client, or metadata, is not UTF-8",
         )
     # Others are the client's own.
     what = "the broker refused" if isinstance(exc, errors.BrokerResponseError) else "the request failed"
