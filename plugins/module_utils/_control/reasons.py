@@ -175,13 +175,18 @@ def translated(connection: Connection, exc: errors.KafkaError) -> BrokerError | 
         )
     # Others are the client's own.
     what = "the broker refused" if isinstance(exc, errors.BrokerResponseError) else "the request failed"
-    return BrokerError(what, cluster=cluster, why=_named(exc))
+    return BrokerError(
+        what, cluster=cluster, why=_named(exc), remedy="see what the brokers' logs say of it, and run again"
+    )
 
 
 def _not_offered(cluster: str, exc: errors.UnsupportedVersionError) -> BrokerError:
     need = needed(str(exc))
     if need is None:
-        return BrokerError("the brokers do not offer a request that is needed", cluster=cluster, why=_named(exc))
+        what = "the brokers do not offer a request that is needed"
+        return BrokerError(
+            what, cluster=cluster, why=_named(exc), remedy="upgrade them, or see what older brokers cannot do"
+        )
     return need.refusal(cluster)
 
 
