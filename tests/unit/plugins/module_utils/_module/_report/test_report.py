@@ -684,8 +684,8 @@ def test_what_has_expired_at_the_source_is_no_lag():
     source = {ENTRIES[0].partition: (25, 120), ENTRIES[1].partition: (200, 200)}  # they stand at 41
     story = told(texts_of([entry("billing", "orders", 0), entry("billing", "orders", 1)]), logs=KnownLogs(source, {}))
     assert story.totals.lag == 79
-    behind = {ENTRIES[0].partition: (60, 120), ENTRIES[1].partition: (200, 200)}
-    story = told(texts_of([entry("billing", "orders", 0), entry("billing", "orders", 1)]), logs=KnownLogs(behind, {}))
+    expired = {ENTRIES[0].partition: (60, 120), ENTRIES[1].partition: (200, 200)}
+    story = told(texts_of([entry("billing", "orders", 0), entry("billing", "orders", 1)]), logs=KnownLogs(expired, {}))
     assert story.totals.lag == 60
 
 
