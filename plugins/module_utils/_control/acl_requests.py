@@ -132,6 +132,7 @@ def _change(
                     f"the ACL {acl} cannot be {'created' if creates else 'deleted'}",
                     cluster=str(connection),
                     why=(row.error_message or error_name(error)).rstrip("."),
+                    remedy="remove the cause, and run again: what is done stays",
                 )
 
     def shown(client: KafkaAdminClient) -> bool:

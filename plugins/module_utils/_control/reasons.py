@@ -158,22 +158,35 @@ def translated(connection: Connection, exc: errors.KafkaError) -> BrokerError | 
             why=_named(exc),
             remedy="check that every broker is reachable under its advertised.listeners",
         )
+    if isinstance(exc, errors.InvalidReceiveError):
+        row = _row(exc)
+        return ConnectionFailed(
+            "what answers at an address that the brokers advertise does not speak as expected",
+            cluster=cluster,
+            why=(row and row.why) or _named(exc),
+            remedy="check that advertised.listeners has addresses of Kafka listeners, and that they speak security_protocol",
+        )
     if isinstance(exc, errors.KafkaProtocolError):
         return BrokerError(
             "the broker's answer cannot be read",
             cluster=cluster,
             why=_named(exc),
-            remedy="see that the address is a Kafka broker's, and whether a group, a client or metadata is not UTF-8",
+            remedy="see whether the name of a group or a client, or metadata, is not UTF-8",
         )
     # Others are the client's own.
     what = "the broker refused" if isinstance(exc, errors.BrokerResponseError) else "the request failed"
-    return BrokerError(what, cluster=cluster, why=_named(exc))
+    return BrokerError(
+        what, cluster=cluster, why=_named(exc), remedy="see what the brokers' logs say of it, and run again"
+    )
 
 
 def _not_offered(cluster: str, exc: errors.UnsupportedVersionError) -> BrokerError:
     need = needed(str(exc))
     if need is None:
-        return BrokerError("the brokers do not offer a request that is needed", cluster=cluster, why=_named(exc))
+        what = "the brokers do not offer a request that is needed"
+        return BrokerError(
+            what, cluster=cluster, why=_named(exc), remedy="upgrade them, or see what older brokers cannot do"
+        )
     return need.refusal(cluster)
 
 

@@ -81,7 +81,13 @@ def add_partitions(connection: Connection, counts: t.Mapping[str, int]) -> None:
 
     refusals = _refusals(_answered(connection, counts, _name, ask))
     for name, refusal in sorted(refusals.items()):
-        raise BrokerError("partitions cannot be added", cluster=str(connection), topic=name, why=refusal.why)
+        raise BrokerError(
+            "partitions cannot be added",
+            cluster=str(connection),
+            topic=name,
+            why=refusal.why,
+            remedy="remove the cause, and run again: what is done stays",
+        )
     if counts:
         await_leaders(connection, counts)
 

@@ -16,14 +16,14 @@ import time
 import typing as t
 
 from .._model.connection import Connection
-from .._model.errors import BrokerError, InvalidInput, MigrationError
+from .._model.errors import BrokerError, MigrationError
 from .._model.group_state import CommittedOffset
 from .._model.records import TopicPartition
 from .._model.written import WRITTEN
 from . import refusals
 from .confluent_library import KafkaError, KafkaException, Producer
 from .confluent_library import TopicPartition as Position
-from .consumer_client import client_configuration
+from .consumer_client import client_configuration, unusable_client
 from .keepers import Keepers
 
 # While a worker is dead with an open transaction, read_committed consumers of the destination stand still for so long.
@@ -71,8 +71,7 @@ class Transactions:
         try:
             self.producer = Producer({**configuration, "transactional.id": transactional_id})
         except KafkaException as exc:
-            why = exc.args[0].str()
-            raise InvalidInput("the producer cannot be set up", cluster=str(destination), why=why) from exc
+            raise unusable_client(destination, exc) from exc
         what = f"{transactional_id} cannot begin"
         # Not connected yet, it would look for its coordinator again only after half a second.
         self._asked(lambda: self.producer.list_topics(timeout=destination.request_timeout), what)

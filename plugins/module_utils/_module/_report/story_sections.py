@@ -15,6 +15,7 @@ from .story import Exceptions, Problems, Story
 from .totals import Totals, group_figures
 
 MOST_GROUPS = 200  # a ticket takes no more than some tens of thousands of characters
+_MANY = 100_000  # records; of fewer, the start of a step takes most of the time
 # What a run looks at, and nobody waits for to write.
 _UNTIMED = frozenset({"readiness", "start"})
 
@@ -45,7 +46,7 @@ def steps_section(steps: t.Iterable[Step]) -> list[Section]:
             Cell(step.step),
             Cell(_duration(step.seconds), "number", share=step.seconds / whole if whole else 0),
             Cell("" if step.records is None else f"{step.records:,}", "number"),
-            Cell("" if step.records is None or step.seconds <= 0 else f"{step.records / step.seconds:,.0f}", "number"),
+            Cell(_throughput(step), "number"),
         )
         for step in timed
     ]
@@ -135,3 +136,9 @@ def _duration(seconds: float) -> str:
         return f"{seconds:.1f} s"
     hours, minutes = divmod(whole // 60, 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {whole % 60} s"
+
+
+def _throughput(step: Step) -> str:
+    """Records in a second, empty where that says nothing."""
+    records = step.records or 0
+    return "" if records < _MANY or step.seconds <= 0 else f"{records / step.seconds:,.0f}"

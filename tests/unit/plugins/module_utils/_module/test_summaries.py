@@ -145,7 +145,7 @@ def test_the_commits_table_counts_by_group_and_tells_what_was_left_out():
         "group    partitions  changed",
         "billing          12        5",
         "  billing orders-7: left",
-        "Total: 1 group, 12 group-partitions: 5 changed, 1 left out.",
+        "Total: 1 group, 12 group-partitions: 5 changed; left out: see the line above.",
     ]
 
 
