@@ -9,9 +9,19 @@ import time
 
 import pytest
 
-from testbed.clients import Message, commit, committed, create_topic, delete_topic, produce, produce_in_transactions
+from testbed.clients import (
+    Message,
+    commit,
+    committed,
+    create_topic,
+    delete_topic,
+    list_groups,
+    produce,
+    produce_in_transactions,
+)
 from tests.support.consumers import unconsumed
 from tests.support.modules import Migration, refuses, succeeds
+from tests.support.playbooks import Controller, done
 from tests.support.random_logs import World, whatever
 from tests.support.replication_tool import copy
 
@@ -102,6 +112,21 @@ def test_a_backlog_comes_from_an_old_cluster(kafka011, destination, topic, tmp_p
 @pytest.mark.parametrize("seed", range(6, 9))
 def test_whatever_is_in_the_logs(old_source, destination, topic, tmp_path, seed):
     whatever(World(old_source, destination, topic, tmp_path / "migration"), seed)
+
+
+def test_a_group_is_renamed_inside_an_old_cluster(kafka11, topic, tmp_path):
+    create_topic(kafka11, topic)
+    produce(kafka11, topic, [Message(b"%d" % n) for n in range(20)])
+    commit(kafka11, topic, {(topic, 0): (5, "kept")})
+    controller = Controller(tmp_path / "infrastructure", onprem=kafka11)
+    names = {"groups": [topic], "group_map": [{"name": topic, "to": f"{topic}-new"}], "remove_source_groups": True}
+    done(controller.clone_groups(**names))
+    assert committed(kafka11, f"{topic}-new") == {(topic, 0): (5, "kept")}
+    assert topic not in list_groups(kafka11)
+    assert done(controller.clone_groups(**names)).changed == 0
+    done(controller.clone_groups(**names, phase="rollback"))
+    assert committed(kafka11, topic) == {(topic, 0): (5, "kept")}
+    assert f"{topic}-new" not in list_groups(kafka11)
 
 
 def test_a_group_is_reset_to_a_time_in_an_old_cluster(old_source, topic, tmp_path):

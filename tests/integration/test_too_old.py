@@ -18,7 +18,9 @@ from tests.support.playbooks import Controller, failed
 NO_GROUP_IS_REMOVED = (
     r"cannot remove groups: they do not offer DeleteGroups 0, which Kafka has since 1\.1, nor any version of it"
 )
-NO_COPY = r"OffsetFetch 7, which Kafka has since 2\.5, but only OffsetFetch 3\. Copy the backlog to brokers of Kafka 2\.5"
+NO_COPY = (
+    r"OffsetFetch 7, which Kafka has since 2\.5, but only OffsetFetch 3\. Copy the backlog to brokers of Kafka 2\.5"
+)
 NO_SETTINGS = r"IncrementalAlterConfigs 0, which Kafka has since 2\.3, nor any version of it"
 NO_GROWTH = r"CreatePartitions 0, which Kafka has since 1\.0, nor any version of it"
 

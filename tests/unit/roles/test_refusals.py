@@ -98,7 +98,9 @@ def test_files_are_not_kept_beside_an_inventory_that_is_no_file(controller, tmp_
     (tmp_path / "play.yml").write_text(yaml.safe_dump(play))
     output = failed(controller.run(str(tmp_path / "play.yml")))
     directory = "kafka-migrations/here-to-there"
-    assert f"group_migration_directory is {directory}, a path beside the inventory, which is no file. {ABSOLUTE}" in output
+    assert (
+        f"group_migration_directory is {directory}, a path beside the inventory, which is no file. {ABSOLUTE}" in output
+    )
 
 
 def test_a_command_for_rounds_without_its_phase_commits_nothing(controller):

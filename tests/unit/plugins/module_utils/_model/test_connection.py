@@ -103,7 +103,10 @@ def test_no_secret_is_told():
         ({**TOKEN, "aws_region": "eu-west-1"}, "are both given. Give one way to get tokens"),
         ({**TOKEN, "oauth_token": "error: not logged in"}, "oauth_token has blanks, line breaks or other characters"),
         ({**TOKEN, "oauth_extensions": {"logical_cluster": "lkc-1"}}, "'logical_cluster' with a name or a value"),
-        ({**TOKEN, "oauth_extensions": {"auth": "x"}}, "'auth' with a name or a value that cannot be sent. Write names"),
+        (
+            {**TOKEN, "oauth_extensions": {"auth": "x"}},
+            "'auth' with a name or a value that cannot be sent. Write names",
+        ),
         ({**LOGIN, "sasl_kerberos_keytab": "/etc/k.keytab"}, "sasl_kerberos_keytab is no option of a cluster"),
         ({**SERVERS, "ssl_cafile": "ca.pem"}, "ssl_cafile is given, but PLAINTEXT does not encrypt"),
         ({**TLS, "ssl_cafile": "ca.pem", "ssl_ca": CERTIFICATE}, "ssl_cafile and ssl_ca are both given"),
