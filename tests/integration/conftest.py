@@ -90,8 +90,14 @@ def old(shared_clusters: Path) -> KafkaCluster:
 
 @pytest.fixture(scope="session")
 def kafka11(shared_clusters: Path) -> KafkaCluster:
-    """Kafka 1.1.1, which test_old_sources.py shares."""
-    return KafkaCluster(start("source-1-1-1", shared_clusters, version="1.1.1", memory="300m"))
+    """Kafka 1.1.1."""
+    return KafkaCluster(start("kafka11", shared_clusters, version="1.1.1", memory="300m"))
+
+
+@pytest.fixture(scope="session")
+def kafka011(shared_clusters: Path) -> KafkaCluster:
+    """Kafka 0.11.0.3."""
+    return KafkaCluster(start("kafka011", shared_clusters, version="0.11.0.3", memory="300m"))
 
 
 @pytest.fixture(params=["source", "kafka39", "old"])

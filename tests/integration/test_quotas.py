@@ -19,7 +19,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.topic_c
     try_partitions,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import describe_topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogRange
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import copy_state
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
     Progress,
@@ -61,15 +62,17 @@ def limited(tmp_path_factory):
     stop("limited", folder)
 
 
-def copy(source, destination, topic, records):
-    """Copy the whole of a topic with one partition, in this process. -> the end of its log then."""
+def copy(source, destination, topic, records, say):
+    """Copy the whole of a topic with one partition, in this process. -> the end of its log then. say: told how far it is."""
     its, where = connection_from(destination.connection, "destination cluster"), TopicPartition(topic, 0)
     ranges = [BacklogRange(where, 0, records, where, 0, (0, records // 2))]
     run, groups = Run("a", "b", 1, 1), tuple(progress_groups(topic, ranges))
     claimed = claiming.Claimed((), {where: Progress(0)}, True)
     claiming.claim(its, topic, groups, ranges, run, lambda _known: claimed)
     job = Job(topic, transactional_number(where), tuple(ranges), run, groups, {}, {topic: 1_000_000})
-    record_copy.copy_jobs(connection_from(source.connection, "source cluster"), its, [job])
+    backlog = Backlog(topic, "here", "there", "now", (), tuple(ranges))
+    with copy_state.telling_progress(backlog, its, say):
+        record_copy.copy_jobs(connection_from(source.connection, "source cluster"), its, [job])
     return positions.partition_bounds(its, [where])[where].high_watermark
 
 
@@ -82,7 +85,11 @@ def test_a_copy_of_more_than_a_quota_lets_pass_in_one_transaction(source, limite
     monkeypatch.setattr(transactions, "_WAIT_SECONDS", 8.0)
     limit("producer_byte_rate", 1_000_000.0)
     begun = time.monotonic()
-    end = copy(source, destination, topic, RECORDS)
+    said = []
+    end = copy(source, destination, topic, RECORDS, said.append)
+    assert any(
+        "a quota (producer_byte_rate or request_percentage) makes the copy wait, up to " in line for line in said
+    ), said
     assert time.monotonic() > begun + 8
     assert [each.value for each in read(destination, topic)] == [each.value for each in read(source, topic)]
     assert end < RECORDS * 1.2  # transaction markers, and nothing that was aborted

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
 import threading
 import time
 import typing as t
@@ -67,9 +68,13 @@ class Transactions:
         settings: librdkafka's properties for batches.
         """
         self._destination, self._keepers = destination, keepers
+        self._throttled = throttled = list[float]()  # seconds that quotas have made the open transaction wait
         configuration = producer_configuration(destination, settings)
+        # Not a method: a producer that knows this object would not be closed with it.
+        told = {"throttle_cb": lambda event: throttled.append(event.throttle_time)}
+        configuration |= {"transactional.id": transactional_id, **told}
         try:
-            self.producer = Producer({**configuration, "transactional.id": transactional_id})
+            self.producer = Producer(configuration)
         except KafkaException as exc:
             raise unusable_client(destination, exc) from exc
         what = f"{transactional_id} cannot begin"
@@ -77,8 +82,14 @@ class Transactions:
         self._asked(lambda: self.producer.list_topics(timeout=destination.request_timeout), what)
         self._asked(lambda: self.producer.init_transactions(_WAIT_SECONDS), what)
 
+    @property
+    def throttled(self) -> int:
+        """How many seconds, rounded up, a quota has made this transaction wait at a time."""
+        return math.ceil(max(self._throttled, default=0))
+
     def begin(self) -> None:
         """Begin a transaction."""
+        self._throttled.clear()
         self.producer.begin_transaction()
 
     def flush(self, failed: t.Sequence[t.Any]) -> None:
