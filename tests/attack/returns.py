@@ -46,7 +46,7 @@ RETURNS = (UNLIKE, EQUAL, TIMES)
 _WAYS = {OnNewRecords.FAIL: "return", OnNewRecords.LEAVE: "return, leave"}
 _MIGRATIONS = [name for name in CLASSES if not name.startswith(DECLARED)]
 _P = TopicPartition("orders", 0)
-_COUNTED = re.compile(r"only at the source: (\d+) unconsumed")
+_COUNTED = re.compile(r"only at the source: ([\d,]+) unconsumed")
 
 
 def returning_worlds(names: t.Sequence[str], seed: int) -> t.Iterator[Task]:
@@ -216,7 +216,7 @@ def _wrong(case: Case, met: Met, entry: PlanEntry, policy: OnNewRecords) -> t.It
         yield "lost", f"{text}: skips {skipped}, which only the destination has"
     lacking = _lacking(case, met, entry.offset)
     counted = _COUNTED.search(entry.detail or "")
-    told = int(counted[1]) if counted and entry.reason is Reason.NEW_RECORDS else 0
+    told = int(counted[1].replace(",", "")) if counted and entry.reason is Reason.NEW_RECORDS else 0
     if lacking.total() > told:
         yield "lost" if policy == OnNewRecords.FAIL else "too few", f"{text}: the group does not get {dict(lacking)}"
 
