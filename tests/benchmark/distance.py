@@ -6,44 +6,65 @@ from __future__ import annotations
 
 import typing as t
 
-from tests.benchmark.bed import Bed
+from tests.benchmark.bed import ROUND_TRIP, Bed
 from tests.benchmark.loads import LOADS
 from tests.benchmark.measure import Run
 from tests.benchmark.migration import Migration
 from tests.benchmark.rounds import Population
-from tests.benchmark.tables import row, title
+from tests.benchmark.tables import median, row, title
 
 REPEATS = 3
 LOSS = 0.01
+TARGET = 3  # times the round trips that are needed
+# The round trips of a client that knows everything in advance and asks both clusters at the same time. To connect takes 3 (TCP,
+# ApiVersions, Metadata), to find a coordinator 1, to connect to it or to a leader 2, and each request that needs the answer to
+# another one 1 more.
+NEEDED = {
+    "snapshot": 3 + 1 + 2 + 1,  # OffsetFetch
+    "plan": 3
+    + 2
+    + 4,  # ListOffsets for the ends, Fetch at the source, ListOffsets for the time, Fetch at the destination
+    "verify": 3 + 2 + 2,  # ListOffsets, Fetch
+    "commit": 3 + 1 + 2 + 3,  # OffsetFetch, OffsetCommit, OffsetFetch
+    "read_back": 3 + 2 + 2,  # ListOffsets, Fetch
+    "status": 3 + 1 + 2 + 2,  # OffsetFetch, ListOffsets
+    "roll_back": 3 + 1 + 2 + 3,  # OffsetFetch, OffsetDelete, OffsetFetch
+}
 
 
 class Way(t.NamedTuple):
-    """How far the clusters are. milliseconds: a round trip; None: on loopback."""
+    """How far the clusters are. milliseconds: a round trip; 0: on loopback."""
 
     name: str
-    milliseconds: int | None = None
+    milliseconds: int = 0
     loss: float = 0.0
 
 
-NEAR, FAR, FARTHER = Way("near"), Way("40 ms", 40), Way("150 ms", 150)
-WAYS = (NEAR, FAR, FARTHER, Way("40 ms, 1 % lost", 40, LOSS), Way("150 ms, 1 % lost", 150, LOSS))
+NEAR, FAR, FARTHER = Way("near"), Way("40 ms", ROUND_TRIP), Way("150 ms", 150)
+WAYS = (NEAR, FAR, FARTHER, Way("40 ms, 1 % lost", ROUND_TRIP, LOSS), Way("150 ms, 1 % lost", 150, LOSS))
 
 
 def distance(bed: Bed) -> None:
     """What do the steps of a migration cost from afar, and how many round trips does each of them wait for?"""
     load = LOADS["many"]
     title(f"distance: {load.groups} groups on 5,000 partitions, on loopback and over round trips to both clusters")
-    steps: dict[str, dict[Way, list[Run]]] = {}
-    for again in range(REPEATS):
+    steps: dict[str, dict[Way, list[Run]]] = {name: {way: [] for way in WAYS} for name in NEEDED}
+    for again in range(1 if bed.short else REPEATS):
         for number, way in enumerate(WAYS):
-            bed.lengthen(way.milliseconds or 0, way.loss)
+            bed.lengthen(way.milliseconds, way.loss)
             population = Population(bed.folder / f"distance-{again}-{number}", load.records, load.commits())
             migration = Migration(bed, population, far=way is not NEAR)
-            for step in (
-                *(migration.snapshot, migration.plan, migration.verify, migration.commit),
-                *(migration.read_back, migration.status, migration.roll_back),
-            ):
-                steps.setdefault(step.__name__, {}).setdefault(way, []).append(step())
+            for name, ways in steps.items():
+                ways[way].append(getattr(migration, name)())
+    bed.lengthen(ROUND_TRIP)
     for name, ways in steps.items():
         for way, runs in ways.items():
             row(f"{name}, {way.name}", runs)
+    near, far = (sum(median(ways[way]) for ways in steps.values()) for way in (NEAR, FAR))
+    print(f"  all together: {near:.1f} s near, {far:.1f} s over 40 ms: {far / near:.1f} times (target: 4)")
+    print("  round trips that a step waits for: what 110 ms more for each cost, by the fastest runs")
+    for name, ways in steps.items():
+        slow, quick = (min(run.seconds for run in ways[way]) for way in (FARTHER, FAR))
+        trips = (slow - quick) / (FARTHER.milliseconds - FAR.milliseconds) * 1e3
+        ratio = trips / NEEDED[name]
+        print(f"    {name:<12}{trips:>6.0f}, needed {NEEDED[name]}: {ratio:.1f} times (target: {TARGET})", flush=True)

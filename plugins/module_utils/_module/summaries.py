@@ -37,7 +37,8 @@ def plan_summary(
         for old in sorted({at.group for at in entry.source}) if ends is not None else [""]:
             groups.setdefault((old, entry.group), []).append(entry)
     fine = [names for names, entries in groups.items() if _is_fine(entries)] if len(groups) > MOST_LINES else []
-    told = [names for names in groups if names not in set(fine)]
+    folded = set(fine)
+    told = [names for names in groups if names not in folded]
     lines = _table({names: groups[names] for names in told[:MOST_LINES]}, ends)
     if told[MOST_LINES:]:
         lines.append(f"... and {counted(len(told[MOST_LINES:]), 'more group')}")
