@@ -43,10 +43,9 @@ def merged(topics: t.Sequence[Merged]) -> list[list[Answer]]:
         ]
         worlds = [sides.world(its) for sides, its in asked if its]
         stable = [broker.facts.end for sides, its in asked if its for broker in sides.source]
-        lossy = [sides.is_lossy for sides, its in asked if its]
-        expired = [number for number, its in enumerate(lossy) if its]
+        lossy = [number for number, its in enumerate(sides for sides, its in asked if its) if its.is_lossy]
         found = (
-            by_hand.count_directly(worlds, timestamps, 1, without_headers=True, stable=stable, expired=expired)
+            by_hand.count_directly(worlds, timestamps, 1, without_headers=True, stable=stable, lossy=lossy)
             if worlds
             else []
         )

@@ -161,8 +161,7 @@ def _both_counted(case: Case) -> counting.Logs:
             operator.attrgetter(name),
             timestamps=case.options.with_timestamp,
             stable=(logs.source.facts.end,),
-            expired=case.source_edges.start > 0,
-            compacted=case.source_edges.compacted,
+            lossy=logs.source.facts.is_lossy,
         )
 
     contents = {record.fingerprint for record in source}
@@ -189,7 +188,7 @@ def may_skip(case: Case, offset: int) -> bool:
 
 def count_by_spark(cases: t.Sequence[Case]) -> list[Answer]:
     """The same as Spark's workers count it, for many cases at once, those of one world in a row. They compare times."""
-    worlds, stable, expired = [], list[int](), list[int]()
+    worlds, stable, lossy = [], list[int](), list[int]()
     for _logs, several in itertools.groupby(cases, lambda its: (its.source, its.destination, its.source_edges)):
         its = list(several)
         source, destination = (
@@ -199,11 +198,9 @@ def count_by_spark(cases: t.Sequence[Case]) -> list[Answer]:
         logs = (tuple(map(digested, source.with_open)),), (tuple(map(digested, destination.visible)),)
         commits = tuple((case.committed,) for case in its)
         worlds.append(by_hand.World(*logs, (destination.edges.end,), commits))
-        expired += [len(stable)] * (source.facts.log_start > 0)
+        lossy += [len(stable)] * source.facts.is_lossy
         stable.append(source.facts.end)
-    found = by_hand.count_directly(
-        worlds, True, 1, without_headers=True, stable=stable, expired=expired, only_doubled=True
-    )
+    found = by_hand.count_directly(worlds, True, 1, without_headers=True, stable=stable, lossy=lossy, only_doubled=True)
     return [_said(case, its.answers[0]) for case, its in zip(cases, found, strict=True)]
 
 

@@ -56,7 +56,7 @@ class CountedContents:
 
     contents: each once; those without source records are what only the destination has. singles: further ones, as they are.
     ages: the times of copies by their places, where there are several destination partitions; the youngest copies are needed.
-    expired: may equal records have expired? Then only a copy with its own time is surely a record's. aborted: places of copies
+    recurs: may equal records have been lost? Then only a copy with its own time is surely a record's. aborted: places of copies
     of aborted records, with those of the records: the offset goes past them. kept: see Facts.kept_times and kept_headers.
     """
 
@@ -67,11 +67,11 @@ class CountedContents:
         singles: Singles | None = None,
         *,
         ages: t.Mapping[int, int] | None = None,
-        expired: bool = False,
+        recurs: bool = False,
         aborted: t.Mapping[int, int] | None = None,
         kept: tuple[bool, bool] = (True, True),
     ) -> None:
-        self._expired, self._ages, self._aborted = expired, ages or {}, aborted or {}
+        self._recurs, self._ages, self._aborted = recurs, ages or {}, aborted or {}
         self._step, self._destination_step = sides.source.step, sides.destination.step
         self._begins = [number * self._step for number in sides.sources]
         self._first_source, self._first_destination = sides.sources.start, sides.destinations.start
@@ -95,10 +95,10 @@ class CountedContents:
         timed = [last_before(its.timed, _END) for its in self._singles]
         untimed = [last_before(its.untimed, _END) for its in self._singles]
         self._facts.last_by_time[0], self._facts.last_pair[0] = highest(timed), highest(timed + untimed)
-        if expired:
+        if recurs:
             self._lacking += [int(place) for its in self._singles for place in its.untimed]
         self._short.sort()
-        self._lacking = sorted(self._lacking if expired else self._lacking + self._short)
+        self._lacking = sorted(self._lacking if recurs else self._lacking + self._short)
         self._sources.sort()
         self._known: tuple[t.Any, list[tuple[_Unit, list[Count]]]] = (None, [])
 
@@ -111,14 +111,14 @@ class CountedContents:
             places, copies = ([place for place, _time in side] for side in content)
             unit = _Unit(places, copies, by_time=False, content=content)
             self._add(unit, number > len(unit.sources) or content.is_doubted)
-            self._lacking += content.without_own if self._expired else self._without(content, places, number)
+            self._lacking += content.without_own if self._recurs else self._without(content, places, number)
             return
         for sources, copies, by_time in parts:
             if len(sources) == len(copies) == 1:
                 yield sources[0], copies[0], by_time
                 continue
             self._short += self._without(content, sources, len(copies))
-            if self._expired:
+            if self._recurs:
                 self._lacking += sources[len(copies) if by_time else 0 :]
             if copies:
                 self._add(_Unit(sources, copies, by_time), len(copies) > len(sources))
@@ -288,7 +288,7 @@ class CountedContents:
         repeats = [sum(both) for both in zip(*(its.repeated(commits, offsets) for its in self._singles), strict=True)]
         equal, again, loose = [0] * len(repeats), [False] * len(repeats), [False] * len(repeats)
         both = 0
-        if self._expired:
+        if self._recurs:
             both = sum(
                 max(0, its.repeated(commits, offsets)[0] - its.timed_before(commits[0])) for its in self._singles
             )
@@ -300,7 +300,7 @@ class CountedContents:
                 lasts[at] = last, max(its for its in unit.sources if self._is_consumed(its, commits))
             number = count.repeated(offsets[at])
             repeats[at] += number
-            if self._expired and isinstance(count, Tally):
+            if self._recurs and isinstance(count, Tally):
                 both += count.alternatives(number)
             equal[at] += number if wanted else 0
             earliest = count.earliest

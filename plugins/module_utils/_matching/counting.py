@@ -57,8 +57,7 @@ class Logs:
     the visible records of the destination. name tells contents apart; timestamps: whether times are compared at all.
     otherwise: another name, by which copies are known whose first one the source does not have (tools add headers). They
     count as copies with another time, unless they have the source's.
-    stable, only_doubled, expired: see CountedPair. compacted: whether the source is. Copies that can only be those of lost
-    records stand for nothing.
+    stable, only_doubled, lossy: see CountedPair. Copies that can only be those of lost records stand for nothing.
     aborted: source records of aborted transactions, which some tools copy. The group never reads them at the source, so the
     offset goes past copies of those before the committed one where that skips nothing. Only of a single log.
     """
@@ -74,20 +73,19 @@ class Logs:
         aborted: t.Sequence[Record] = (),
         stable: tuple[int, ...] | None = None,
         only_doubled: bool = True,
-        expired: bool = False,
-        compacted: bool = False,
+        lossy: bool = False,
     ) -> None:
         sides = Sides(source.axis, range(len(source.records)), copies.axis, range(len(copies.records)))
-        self._pair = CountedPair(sides, copies.ends, timestamps, stable, only_doubled, expired)
+        self._pair = CountedPair(sides, copies.ends, timestamps, stable, only_doubled, lossy)
         self._name, self._family = name, otherwise or name
-        if timestamps and (expired or compacted):
+        if timestamps and lossy:
             copies = self._without_lost(source, copies)
         contents, kept_times, kept_headers = self._told_apart(source, copies)
         self._contents = CountedContents(
             sides,
             contents,
             ages={place: its.timestamp for _at, place, its in copies.places()} if len(sides.destinations) > 1 else None,
-            expired=self._pair.recurs,
+            recurs=self._pair.recurs,
             aborted=self._copies_of_aborted(aborted, source, copies),
             kept=(kept_times, kept_headers),
         )

@@ -38,6 +38,11 @@ class LogFacts:
     retention_ms: int | None = None
 
     @property
+    def is_lossy(self) -> bool:
+        """May retention or compaction have taken records?"""
+        return self.log_start > 0 or self.compacted
+
+    @property
     def open_from(self) -> int | None:
         """The last stable offset, where a transaction is open."""
         return self.end if self.end < self.high_watermark else None

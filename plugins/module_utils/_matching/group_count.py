@@ -95,7 +95,7 @@ class CountedPair(t.NamedTuple):
 
     ends: of each destination log. timestamps: whether times are compared at all. stable: the last stable offset of each source
     log; where it is given, repeats are counted as if all that open transactions hide were aborted; with only_doubled, where
-    anything was copied twice. expired: whether records may have been at the source that it has lost by retention.
+    anything was copied twice. lossy: whether the source may have lost records.
     """
 
     sides: Sides
@@ -103,15 +103,15 @@ class CountedPair(t.NamedTuple):
     timestamps: bool
     stable: tuple[int, ...] | None = None
     only_doubled: bool = False
-    expired: bool = False
+    lossy: bool = False
 
     @property
     def recurs(self) -> bool:
-        """May equal records have expired, so that only a copy with its own time is surely a record's?
+        """May equal records have been lost, so that only a copy with its own time is surely a record's?
 
         A copy without a time then tells as little as one whose time the broker has stamped.
         """
-        return self.expired and len(self.sides.sources) == len(self.sides.destinations) == 1
+        return self.lossy and len(self.sides.sources) == len(self.sides.destinations) == 1
 
     @property
     def nothing(self) -> CountedContents:

@@ -62,8 +62,7 @@ def count_logs(reader: Reader, question: Question) -> GroupCount:
             otherwise=_bare,
             aborted=aborted,
             stable=(facts.end,),
-            expired=facts.log_start > 0,
-            compacted=facts.compacted,
+            lossy=facts.is_lossy,
         )
     (found,) = made[key].count([(question.committed,)])
     return t.cast(GroupCount, found)
@@ -160,7 +159,7 @@ def _from_count(reader: Reader, question: Question, its: GroupCount) -> Decision
             answer.last_at_source, CountedBefore(answer.offset, answer.first_wanted), reached, destination_only
         )
     last, first_wanted = _located(reader, before), _located(reader, after)
-    if answer.to_come and reader.source.start > 0 and _last_has_come(reader, question, answer.offset):
+    if answer.to_come and reader.source.facts.is_lossy and _last_has_come(reader, question, answer.offset):
         answer = answer._replace(to_come=0)
     repeats = answer.repeats + answer.to_come
     placed = place(reader, matching, last, first_wanted, _between(reader, matching, last, first_wanted))

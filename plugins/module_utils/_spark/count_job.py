@@ -25,16 +25,6 @@ if t.TYPE_CHECKING:
 _SCHEMA = "said string"
 
 
-class Losses(t.NamedTuple):
-    """The pairs whose source may have lost records by retention, and those whose source is compacted."""
-
-    expired: t.Collection[int] = ()
-    compacted: t.Collection[int] = ()
-
-
-NONE_LOST = Losses()
-
-
 def count_wide(
     contents: DataFrame,
     layout: Layout,
@@ -44,17 +34,18 @@ def count_wide(
     without_headers: bool = True,
     stable: t.Sequence[int] | None = None,
     only_doubled: bool = False,
-    losses: Losses = NONE_LOST,
+    lossy: t.Collection[int] = (),
 ) -> list[GroupCount]:
     """Where groups belong on the pairs of a frame of contents, which has to be kept: it is read two to four times.
 
     ends: the end of each destination log; stable: the last stable offset of each source log. without_headers: tools may have
-    changed headers; without that, they are always compared. only_doubled: see CountedPair.
+    changed headers; without that, they are always compared. only_doubled: see CountedPair. lossy: the pairs whose source may
+    have lost records.
     """
     if not positions:
         return []
-    pairs = pairs_of(layout, ends, stable, only_doubled, losses)
-    edges = seen_edges(contents, layout, {*losses.expired, *losses.compacted})
+    pairs = pairs_of(layout, ends, stable, only_doubled, lossy)
+    edges = seen_edges(contents, layout, lossy)
 
     def run(ask: Ask) -> t.Iterator[Row]:
         def of_task(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
@@ -70,7 +61,7 @@ def count_wide(
 
 
 def pairs_of(
-    layout: Layout, ends: t.Sequence[int], stable: t.Sequence[int] | None, only_doubled: bool, losses: Losses
+    layout: Layout, ends: t.Sequence[int], stable: t.Sequence[int] | None, only_doubled: bool, lossy: t.Collection[int]
 ) -> dict[int, CountedPair]:
     """What is counted together, by the numbers of the pairs; see count_wide()."""
     sources, destinations = map(_numbers, (layout.source_pairs, layout.destination_pairs))
@@ -81,7 +72,7 @@ def pairs_of(
             layout.timestamps,
             None if stable is None else tuple(stable[at] for at in sources[pair]),
             only_doubled,
-            pair in losses.expired,
+            pair in lossy,
         )
         for pair in sources
     }

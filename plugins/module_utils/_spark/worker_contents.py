@@ -104,7 +104,7 @@ def counted_contents(
                 ],
                 singles_of_columns(columns, pair.sides),
                 ages=alike.ages if len(pair.sides.destinations) > 1 else None,
-                expired=pair.recurs,
+                recurs=pair.recurs,
                 kept=(alike.kept_times and bool(kept.all()), alike.kept_headers and same_headers),
             ),
         )

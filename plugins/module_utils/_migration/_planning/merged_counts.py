@@ -18,7 +18,7 @@ from ..._matching.placing import Between
 from ..._model.progress import Say, counted
 from ..._model.records import Record, TopicPartition
 from ..._spark.content_frame import Extent, LogPair, buckets_for, dealt_by_content, layout_of, packed_chunks, size_of
-from ..._spark.count_job import Losses, count_wide
+from ..._spark.count_job import count_wide
 from ..._spark.growing import Growing
 from ..._spark.scan_job import parallel_tasks
 from ..._spark.session import kept
@@ -72,7 +72,7 @@ def counting(
                     [destination.logs[at].facts.end for at in its.targets],
                     without_headers=source.match_on.headers_may_differ,
                     stable=[source.logs[at].facts.end for at in its.sources],
-                    losses=Losses([0] if _is_lossy(its, source) else []),
+                    lossy=[0] if _is_lossy(its, source) else [],
                 )
 
         yield count
@@ -93,7 +93,7 @@ def _count_in_process(
         otherwise=operator.attrgetter("bare"),
         stable=tuple(source.logs[at].facts.end for at in its.sources),
         only_doubled=False,
-        expired=_is_lossy(its, source),
+        lossy=_is_lossy(its, source),
     )
     return logs.count(committed)
 
@@ -109,7 +109,7 @@ def _whole(side: ClusterLogs, partitions: t.Sequence[TopicPartition]) -> LogSet:
 
 def _is_lossy(its: Merged, source: ClusterLogs) -> bool:
     """May the source have lost records?"""
-    return any(facts.log_start > 0 or facts.compacted for facts in (source.logs[at].facts for at in its.sources))
+    return any(source.logs[at].facts.is_lossy for at in its.sources)
 
 
 def _pair(its: Merged, source: ClusterLogs, destination: ClusterLogs) -> LogPair:

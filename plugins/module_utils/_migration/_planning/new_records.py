@@ -187,7 +187,7 @@ def _counted(entry: PlanEntry, facts: LogFacts, counts: PartitionPair, times: bo
     elif (
         counts.has_consumed(committed, begin)
         or _anchor(entry) is not None
-        or not (facts.log_start or facts.compacted)  # then nothing was consumed
+        or not facts.is_lossy  # then nothing was consumed
     ) and counts.follows_unknown(committed, begin, offset, _anchor(entry)):
         doubt = (
             f"a record before the destination's offset {offset} is none that the group has consumed, or has another timestamp, "

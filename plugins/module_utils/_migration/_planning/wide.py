@@ -187,10 +187,7 @@ class _Wide:
                 without_headers=self.source.match_on.headers_may_differ,
                 stable=[its.end for its in facts],
                 only_doubled=True,
-                losses=count_job.Losses(
-                    [number for number, its in enumerate(facts) if its.log_start > 0],
-                    [number for number, its in enumerate(facts) if its.compacted],
-                ),
+                lossy=[number for number, its in enumerate(facts) if its.is_lossy],
             )
         self.source.learn_starts({case.source for case in cases.values()})
         found = dict(zip(standings, results, strict=True))

@@ -314,7 +314,7 @@ def _windows(
     return Windows(
         tuple(_until(its, existed.get(partition)) for its, (partition, _at) in zip(around, claim.source, strict=True)),
         tuple(_window(destination_logs, each, reach, hidden=False) for each in claim.destination),
-        is_lossy=any(its.log_start or its.compacted for its in facts) or any(its.cut_below for its in around),
+        is_lossy=any(its.is_lossy for its in facts) or any(its.cut_below for its in around),
     )
 
 

@@ -50,3 +50,11 @@ def test_a_record_is_repeated_once_whether_it_is_there_or_still_to_come(way, sta
     copies = " ".join(f"{content}{time}<{at}" for at, content in enumerate("xbpqr"))
     answer = way(parse(f"S x@-(gone) b@- p@- q@- r@- b@- z@- T {copies} F b{time}<5 z{time}<6 C=4"))
     assert (answer.verdict, answer.repeats) == ("safe", 3)
+
+
+@pytest.mark.parametrize("time", ["@-", "@99(L)"])
+@pytest.mark.parametrize("way", [rule.near, rule.whole])
+def test_a_copy_of_what_compaction_has_taken_is_no_arrival(way, time: str) -> None:
+    copies = f"k{time}<0 a{time}<1 F k{time}<2 z{time}<3"
+    answer = way(parse(f"S 0:k@-(gone) 1:a@- 2:k@- 3:z@- T {copies} C=3 compacted=True start=0"))
+    assert (answer.verdict, answer.offset, answer.reason) == ("safe", 2, "destination_lags")

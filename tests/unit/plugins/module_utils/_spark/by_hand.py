@@ -66,16 +66,16 @@ def count_directly(
     buckets: int,
     without_headers: bool,
     stable: t.Sequence[int] | None = None,
-    expired: t.Collection[int] = (),
+    lossy: t.Collection[int] = (),
     only_doubled: bool = False,
 ) -> list[GroupCount]:
     """What Spark would do, with the workers' functions called one after the other."""
     its = layout(worlds, timestamps)
     tasks = chunks(its, sources(worlds), copies(worlds), buckets)
     texts = [row["seen"] for task in tasks for batch in worker_lost.seen(task, its) for row in batch.to_pylist()]
-    edges = worker_lost.edges_of(texts, its, expired) if expired and timestamps else None
+    edges = worker_lost.edges_of(texts, its, lossy) if lossy and timestamps else None
     ends = [end for world in worlds for end in world.ends]
-    pairs = count_job.pairs_of(its, ends, stable, only_doubled, count_job.Losses(expired))
+    pairs = count_job.pairs_of(its, ends, stable, only_doubled, lossy)
 
     def run(ask: Ask) -> list[Row]:
         told = (count_job.said(task, its, pairs, without_headers, edges, ask) for task in tasks)

@@ -230,9 +230,9 @@ def test_the_process_counts_the_same(world: World, timestamps: bool, expired: bo
         otherwise=lambda its: its.bare,
         stable=(6, 8),
         only_doubled=False,
-        expired=expired,
+        lossy=expired,
     )
-    found = count_directly([world], timestamps, 4, without_headers=True, stable=[6, 8], expired=[0] if expired else [])
+    found = count_directly([world], timestamps, 4, without_headers=True, stable=[6, 8], lossy=[0] if expired else [])
     assert logs.count(world.committed) == found
 
 

@@ -48,8 +48,7 @@ def logs_of(case: Case) -> tuple[Clusters, OneLog]:
         destination.visible,
         lambda record: record.fingerprint,
         timestamps=True,
-        expired=case.source_edges.start > 0,
-        compacted=case.source_edges.compacted,
+        lossy=case.source_edges.start > 0 or case.source_edges.compacted,
         start=case.destination_edges.start,
         end=case.destination_edges.end,
     )
