@@ -81,4 +81,5 @@ def _duration(seconds: float) -> str:
 
 def _throughput(step: Step) -> str:
     """Records in a second, empty where they are not known, or so few that the start of the step takes most of the time."""
-    return "" if (step.records or 0) < _MANY or step.seconds <= 0 else f"{step.records / step.seconds:,.0f}"
+    records = step.records or 0
+    return "" if records < _MANY or step.seconds <= 0 else f"{records / step.seconds:,.0f}"
