@@ -88,6 +88,14 @@ def _rounds(bed: Bed, population: Population, targets: tuple[str, str]) -> None:
         three = [{step: steps[step] for step in ("snapshot", "plan", "commit")} for steps in each]
         row(f"snapshot, plan and commit, {name}", list(map(_sum, three)), f"target: {target}" if target else "")
         row(f"all of it, {name}", list(map(_sum, each)))
+    status = run_module(
+        "kafka_group_readiness",
+        source=connection(bed.source.near),
+        destination=connection(bed.destination.near),
+        directories=[str(population.folder)],
+        idle_wait=0,
+    )
+    row("status of all groups", [status], "target: 20 s")
     done_by = [steps["commit"].result["written"] for steps in (*table["with no news"], *news)]
     if done_by != [0] * REPEATS + [percent] * REPEATS:
         raise RuntimeError(f"so many offsets were written: {done_by}")
