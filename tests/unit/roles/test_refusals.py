@@ -147,15 +147,53 @@ def test_the_playbooks_without_a_role_name_their_own_variables(controller):
         "migration_status_wave is no variable of the playbook migration_status. Did you mean migration_status_waves?"
         in failed(controller.migration_status(wave="x"))
     )
-    for variable in ("phase=apply", "phase=migrate", "directory=/srv", "return=true"):
-        output = failed(controller.assess_migration("-e", f"group_migration_{variable}", plan=True))
-        assert "An assessment makes a plan, and writes to no cluster. Leave out -e group_migration_phase" in output
     bundle = ("streamshift.kafka.support_bundle", "-e", "support_bundle_directory=elsewhere")
     assert "elsewhere is no directory. Correct support_bundle_directory." in failed(controller.run(*bundle))
     output = failed(controller.run(*bundle, "-e", "support_bundle_destination=clod"))
     assert "clod is no host of this inventory with a variable kafka_cluster." in output
+    output = failed(controller.run(*bundle, "-e", "support_bundle_archiv=x"))
+    assert "no variable of the playbook support_bundle. Did you mean support_bundle_archive?" in output
     both = "-e support_bundle_source=onprem -e support_bundle_destination=cloud"
     assert both in failed(controller.run("streamshift.kafka.support_bundle"))
+
+
+@pytest.mark.parametrize(
+    "variable", ["phase=apply", "directory=/srv", "return=true", "runbook=true", "groups=a", "backup=x.json"]
+)
+def test_an_assessment_decides_itself_what_it_plans(controller, variable):
+    given = f"group_migration_{variable}"
+    output = failed(controller.assess_migration("-e", given, plan=True, destination="cloud"))
+    assert f"decides what it plans, and writes to no cluster. Leave out -e {given.partition('=')[0]}." in output
+    assert "cannot connect" not in output
+
+
+@pytest.mark.parametrize(
+    ("playbook", "given", "meant"),
+    [
+        ("restore_offsets", "restore_offsets_backup", "group_clone_backup"),
+        ("restore_offsets", "restore_offsets_cluster", "group_clone_cluster"),
+        ("assess_migration", "assess_migration_source", "migration_assessment_source"),
+        ("migrate_groups", "migrate_groups_groups", "group_migration_groups"),
+    ],
+)
+def test_a_variable_that_begins_with_the_name_of_the_playbook_is_refused(controller, playbook, given, meant):
+    output = failed(controller.run(f"streamshift.kafka.{playbook}", "-e", f"{given}=onprem"))
+    assert f"{given} has no effect" in output and f"Did you mean {meant}?" in output
+
+
+def test_a_restore_names_a_misspelt_variable_before_it_misses_the_backup(controller):
+    output = failed(controller.clone_groups(playbook="restore_offsets", groups=["billing"], bakup="x.json"))
+    assert "group_clone_bakup is no variable of the role group_clone. Did you mean group_clone_backup?" in output
+
+
+@pytest.mark.parametrize("place", ["kafka-backups", "kafka-backups/onprem"])
+def test_a_file_in_place_of_the_directory_of_backups_is_named(controller, place):
+    file = controller.directory / place
+    file.parent.mkdir(exist_ok=True)
+    file.touch()
+    output = failed(controller.run("streamshift.kafka.back_up_offsets", "--limit", "onprem"))
+    assert "kafka-backups/onprem for the backups of onprem cannot be used: " in output
+    assert "another directory in back_up_offsets_directory" in output and "cannot connect" not in output
 
 
 @pytest.mark.parametrize(
