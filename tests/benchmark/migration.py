@@ -71,25 +71,19 @@ class Migration:
             changed_offsets=self._population.size,
         )
 
-    def report(self, *steps: Run) -> Run:
+    def report(self, **steps: Run) -> Run:
         """The page for people, of what these steps have returned."""
-        folder = str(self._population.folder)
-        begun = run_module("kafka_migration_run", directory=folder)
-        assert begun.result["held"], begun.result
         return run_module(
             "kafka_migration_run",
-            state="ended",
-            directory=folder,
-            results=[run.result for run in steps],
-            report=True,
+            state="reported",
+            directory=str(self._population.folder),
+            results={name: run.result for name, run in steps.items()},
             role="group_migration",
-            migration="benchmark",
-            phase="apply",
+            phase="migrate",
             source="source",
             destination="destination",
             source_cluster=self._source,
             destination_cluster=self._destination,
-            release=True,
         )
 
     def roll_back(self) -> Run:
