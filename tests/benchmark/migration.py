@@ -90,12 +90,12 @@ class Migration:
         return self._all(self._commit(state="rolled_back", everything=True, return_entries="changed"))
 
     def _both(self, module: str, *files: str, **options: t.Any) -> Run:
-        given = {name: self._files[name] for name in files}
+        given: dict[str, t.Any] = {name: self._files[name] for name in files}
         return run_module(module, source=self._source, destination=self._destination, **given, **options)
 
     def _commit(self, *files: str, **options: t.Any) -> Run:
         """Nobody is in the groups, so that there is nothing to wait for."""
-        given = {name: self._files[name] for name in ("receipt", *files)}
+        given: dict[str, t.Any] = {name: self._files[name] for name in ("receipt", *files)}
         return run_module("kafka_offset_commit", cluster=self._destination, idle_wait=0, **given, **options)
 
     def _all(self, run: Run) -> Run:
