@@ -19,5 +19,8 @@ if [[ $# -gt 0 ]]; then
     fi
     .venv/bin/antsibull-changelog generate --only-latest --output dist/notes.md --output-format md "$1"
 fi
+# The package has the guides for antsibull-docs; the checkout has the pages that they are made of.
+trap 'rm -rf docs/docsite' EXIT
+.venv/bin/python docs/site/docsite.py docs/docsite
 .venv/bin/ansible-galaxy collection build --output-path dist
 tools/importer.sh dist/*.tar.gz

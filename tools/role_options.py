@@ -2,7 +2,8 @@
 
 """Declare the roles' variables as the modules declare the options that they pass on.
 
-A role has an option of its modules if a file of its tasks or vars names the variable: this adds the variable, and writes its
+A role has an option of its modules if a file of its tasks or vars names the variable, or if it selects groups and topics, which
+roles/common reads for all roles: this adds the variable, and writes its
 type, choices, default and description, to roles/*/meta/argument_specs.yml and roles/*/defaults/main.yml. It also writes the
 keys of a cluster that roles/common knows. With --check, it only says which files would change. A variable that no module knows
 is declared by hand.
@@ -20,7 +21,7 @@ from pathlib import Path
 
 import yaml
 from ruamel.yaml import YAML
-from ruamel.yaml.comments import CommentedMap
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from ansible_collections.streamshift.kafka.plugins.doc_fragments import _cluster, _mapping, _selection
 from ansible_collections.streamshift.kafka.plugins.modules import (
@@ -182,6 +183,7 @@ ROLES: dict[str, dict[str, Options]] = {
 def passed_on(role: str) -> t.Iterator[tuple[str, Options]]:
     """Each option of the role's modules that is a variable -> its name without the role's, and what the role declares."""
     names = {match[1] for file in _program(role) for match in re.finditer(rf"\b{role}_(\w+)", file.read_text("utf-8"))}
+    names |= documented(SELECTION.DOCUMENTATION, SELECTION.TOPICS).keys()
     found: dict[str, Options] = {}
     for module, options in ROLES[role].items():
         for name, option in options.items():
@@ -190,6 +192,12 @@ def passed_on(role: str) -> t.Iterator[tuple[str, Options]]:
                 found[variable] = option
     for variable, option in found.items():
         yield variable, _of_role(f"{role}_{variable}", variable, option)
+
+
+def read_for_all() -> set[str]:
+    """The variables, without the role's name, that roles/common reads of whichever role calls it."""
+    texts = (ROOT / "roles/common" / name for name in ("defaults/main.yml", "vars/main.yml", "tasks/preflight.yml"))
+    return {match[1] for file in texts for match in re.finditer(r"common_role ~ '_(\w+)'", file.read_text("utf-8"))}
 
 
 def _program(role: str) -> list[Path]:
@@ -251,9 +259,19 @@ def declared(role: str) -> str:
             _describe(variables[full], option, role, set(variables))
             variables[full]["description"] += ADDED.get(full, [])
         previous = full
+    _in_line(variables)
     written = io.StringIO()
     parser.dump(specs, written)
     return re.sub(r" +\n", "\n", written.getvalue())
+
+
+def _in_line(options: Options) -> None:
+    """Let the choices of these options stand in one line."""
+    for option in options.values():
+        if "choices" in option:
+            option["choices"] = CommentedSeq(option["choices"])
+            option["choices"].fa.set_flow_style()
+        _in_line(option.get("options", {}))
 
 
 def _declare(variable: Options, option: Options, inner: str) -> None:

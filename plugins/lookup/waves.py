@@ -92,12 +92,14 @@ def _wave(path: str, known: t.Container[str], problems: list[str]) -> dict[str, 
 
     known: the variables of the role.
     """
+    its = None
     try:
         with open(path, encoding="utf-8") as file:
             its = yaml.safe_load(file)
+    except IsADirectoryError:
+        problems.append(f"{path} is a directory. Name its files, such as {os.path.join(path, '*.yml')}.")
     except (OSError, ValueError, yaml.YAMLError) as exc:
         problems.append(f"{path} cannot be read: {exc}")
-        its = None
     else:
         if not isinstance(its, dict):
             problems.append(f"{path} has no variables.")

@@ -350,7 +350,7 @@ from ..module_utils._migration._backlog import removal
 from ..module_utils._migration._backlog.planning import CopyOptions
 from ..module_utils._model import backlog as file
 from ..module_utils._model import offset_formats, plan, receipt
-from ..module_utils._model.policies import OnLostProgress, OnUncommitted, ReturnEntries
+from ..module_utils._model.policies import ReturnEntries
 from ..module_utils._module import backlog_results, files, options
 from ..module_utils._module.frame import run
 from ..module_utils._module.masking import Module
@@ -389,9 +389,8 @@ def _present(module: Module) -> dict[str, t.Any]:
         else:
             text = files.read_required(params["snapshot"], "snapshot", "kafka_group_offsets")
             taken, say = offset_formats.read_snapshot(text, params["snapshot"]), reporter(params["progress_file"])
-            outcome = use_case.copy_backlog(
-                taken, source, destination, mapping, _options(params), earlier, written, say
-            )
+            asked = options.filled(CopyOptions, params, spark=options.spark_options(params))
+            outcome = use_case.copy_backlog(taken, source, destination, mapping, asked, earlier, written, say)
         made = plan.to_json(outcome.plan) if outcome.plan is not None else planned
         if made is not None and made != planned:
             files.write_document(params["plan"], made, plan.from_json, check=module.check_mode)
@@ -426,19 +425,6 @@ def _absent(module: Module) -> dict[str, t.Any]:
     return {"changed": True, **backlog_results.removal_result(known, removed), **warned(module, removed.notes)}
 
 
-def _options(params: dict[str, t.Any]) -> CopyOptions:
-    return CopyOptions(
-        OnUncommitted(params["on_uncommitted"]),
-        params["append"],
-        params["live"],
-        params["idle_wait"],
-        params["max_bytes_per_second"],
-        params["restore_retention"],
-        OnLostProgress(params["on_lost_progress"]),
-        options.spark_options(params),
-    )
-
-
 def main() -> None:
     module = Module(
         argument_spec={
@@ -448,19 +434,13 @@ def main() -> None:
             **options.spark_spec(),
             **progress_spec(),
             **options.entries_spec(),
+            **options.spec_of(CopyOptions),
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
             "remove_topics": {"type": "bool", "default": False},
             "snapshot": {"type": "path"},
             "copy": {"type": "path", "required": True},
             "plan": {"type": "path"},
             "receipt": {"type": "path"},
-            "on_uncommitted": options.choices(OnUncommitted, default="ignore"),
-            "append": {"type": "bool", "default": False},
-            "live": {"type": "bool", "default": False},
-            "idle_wait": {"type": "float", "default": 5},
-            "max_bytes_per_second": {"type": "int"},
-            "restore_retention": {"type": "bool", "default": False},
-            "on_lost_progress": options.choices(OnLostProgress, default="fail"),
         },
         required_if=[("state", "present", ("source", "snapshot", "plan"))],
         supports_check_mode=True,

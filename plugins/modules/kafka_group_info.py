@@ -105,6 +105,33 @@ options:
         description: Verify the registry's certificate.
         type: bool
         default: true
+  connect:
+    description:
+      - Workers of Kafka Connect whose sinks consume from this cluster, one of each Connect cluster. The assessment has the
+        classes of their sink connectors, and so knows where a sink keeps its positions.
+      - The module only reads, with one request for each worker.
+      - Only with O(assessment).
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      url:
+        description: URL of the worker, for example C(https://connect.example.com:8083).
+        type: str
+        required: true
+      username:
+        description: User name for basic authentication.
+        type: str
+      password:
+        description: Password for basic authentication.
+        type: str
+      ca_path:
+        description: Path of the CA certificates, in PEM format, that must have signed the worker's certificate.
+        type: path
+      validate_certs:
+        description: Verify the worker's certificate.
+        type: bool
+        default: true
 seealso:
   - module: streamshift.kafka.kafka_group_offsets
 """
@@ -302,6 +329,7 @@ def main() -> None:
             "watch_seconds": {"type": "float", "default": 5},
             "read_records": {"type": "bool", "default": False},
             "schema_registry": {"type": "dict", "options": options.http_service_spec()},
+            "connect": {"type": "list", "elements": "dict", "default": [], "options": options.http_service_spec()},
         },
         supports_check_mode=True,
     )

@@ -163,7 +163,7 @@ import typing as t
 
 from ..module_utils._migration._committing import group_removal as use_case
 from ..module_utils._model import plan, receipt, removed
-from ..module_utils._model.policies import OnActiveGroup, OnAdvance, OnBlocked, OnRewind
+from ..module_utils._model.policies import OnActiveGroup
 from ..module_utils._module import files, options, results
 from ..module_utils._module.frame import run
 from ..module_utils._module.masking import Module
@@ -179,13 +179,7 @@ def remove(module: Module) -> dict[str, t.Any]:
         files.check_exists(path, "removed groups")
     files.check_writable(path)
     cluster = options.connection(params, "cluster")
-    policies = use_case.RemovalOptions(
-        OnActiveGroup(params["on_active_group"]),
-        OnBlocked(params["on_blocked"]),
-        OnRewind(params["on_rewind"]),
-        OnAdvance(params["on_advance"]),
-        params["idle_wait"],
-    )
+    policies = options.filled(use_case.RemovalOptions, params)
 
     def save(done: removed.Removed) -> None:
         files.write_document(path, removed.to_json(done), removed.from_json)
@@ -218,16 +212,13 @@ def main() -> None:
         argument_spec={
             **options.cluster_spec("cluster"),
             **options.group_selection_spec(),
+            **options.spec_of(use_case.RemovalOptions),
             "state": {"type": "str", "choices": ["removed", "restored"], "default": "removed"},
             "plan": {"type": "path"},
             "receipt": {"type": "path"},
             "removed": {"type": "path", "required": True},
             "everything": {"type": "bool", "default": False},
             "on_active_group": options.choices(OnActiveGroup.FAIL, OnActiveGroup.SKIP_GROUP, default="fail"),
-            "on_blocked": options.choices(OnBlocked, default="fail"),
-            "on_rewind": options.choices(OnRewind, default="fail"),
-            "on_advance": options.choices(OnAdvance, default="fail"),
-            "idle_wait": {"type": "float", "default": 5},
         },
         required_if=[("state", "removed", ["plan"])],
         supports_check_mode=True,

@@ -53,6 +53,12 @@ options:
       - Path of the file of M(streamshift.kafka.kafka_group_removal). Groups that it has removed are checked as they
         were. The module reports a problem if the file is damaged or belongs to another cluster.
     type: path
+  remove_source_groups:
+    description:
+      - Whether the migration will remove the groups of the source afterwards, as M(streamshift.kafka.kafka_group_removal) does.
+        The module reports a problem if the brokers cannot do that.
+    type: bool
+    default: false
   returns:
     description:
       - Path of the receipt of a migration that is to be taken back, from its destination to its source. O(source) is then the
@@ -293,6 +299,7 @@ def look(module: Module) -> dict[str, t.Any]:
         OnConflict(params["on_conflict"]),
         gone,
         params["creates_topics"],
+        params["remove_source_groups"],
     )
     destination = options.connection(params, "destination")
     another = []
@@ -302,7 +309,9 @@ def look(module: Module) -> dict[str, t.Any]:
     problems = list({str(problem): problem for problem in every}.values())
     if params["assessment"]:
         clusters = options.connection(params, "source"), destination
-        part = assess_destination(*clusters, found.drafts, options.mapping(params), problems, found.cluster_ids)
+        part = assess_destination(
+            *clusters, found.drafts, options.mapping(params), problems, found.cluster_ids, found.settings
+        )
         write_part(params["assessment"], part)
     opposite = use_case.opposite(_beside(params["receipt"]), found.cluster_ids, found.groups)
     result = {
@@ -364,6 +373,7 @@ def main() -> None:
             "plan": {"type": "path"},
             "receipt": {"type": "path"},
             "removed": {"type": "path"},
+            "remove_source_groups": {"type": "bool", "default": False},
             "returns": {"type": "path"},
             "on_conflict": options.choices(OnConflict, default="fail"),
             "copy": {"type": "path"},

@@ -378,17 +378,7 @@ from ..module_utils._migration._committing.conflicts import absent_objections
 from ..module_utils._migration._committing.outcome import CommitOptions
 from ..module_utils._model import offset_formats, plan, receipt
 from ..module_utils._model.errors import MigrationError
-from ..module_utils._model.policies import (
-    OnAbsent,
-    OnActiveGroup,
-    OnAdvance,
-    OnBlocked,
-    OnExpiring,
-    OnMissingEntry,
-    OnRewind,
-    OnStillWritten,
-    ReturnEntries,
-)
+from ..module_utils._model.policies import OnAbsent, OnActiveGroup, ReturnEntries
 from ..module_utils._module import digests, files, options, summaries
 from ..module_utils._module.commit_results import commit_result
 from ..module_utils._module.frame import run
@@ -429,7 +419,10 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
     files.check_writable(path)
     cluster = options.connection(params, "cluster")
     source = options.connection(params, "source") if params["source"] else None
-    policies, writer = _policies(params), None if module.check_mode else functools.partial(save, path)
+    policies, writer = (
+        options.filled(CommitOptions, params),
+        None if module.check_mode else functools.partial(save, path),
+    )
     head: list[str] = []
     lost = ""
     with files.locked(path):
@@ -467,44 +460,23 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
     }
 
 
-def _policies(params: dict[str, t.Any]) -> CommitOptions:
-    return CommitOptions(
-        OnBlocked(params["on_blocked"]),
-        OnRewind(params["on_rewind"]),
-        OnAdvance(params["on_advance"]),
-        OnActiveGroup(params["on_active_group"]),
-        OnActiveGroup(params["on_active_source"]),
-        OnMissingEntry(params["on_missing_entry"]),
-        params["idle_wait"],
-        OnExpiring(params["on_expiring"]),
-        OnStillWritten(params["on_still_written"]) if params["on_still_written"] else None,
-    )
-
-
 def main() -> None:
     module = Module(
         argument_spec={
             **options.cluster_spec("cluster"),
             **options.selection_spec(),
             **options.entries_spec(),
+            **options.spec_of(CommitOptions),
             "source": {**options.cluster_spec("source")["source"], "required": False},
             "state": {"type": "str", "choices": ["committed", "rolled_back"], "default": "committed"},
             "plan": {"type": "path"},
             "plan_digest": {"type": "str"},
             "snapshot": {"type": "path"},
-            "on_missing_entry": options.choices(OnMissingEntry, default="fail"),
             "receipt": {"type": "path", "required": True},
             "everything": {"type": "bool", "default": False},
             "report": {"type": "path"},
             "on_absent": options.choices(OnAbsent, default="fail"),
-            "on_blocked": options.choices(OnBlocked, default="fail"),
-            "on_rewind": options.choices(OnRewind, default="fail"),
-            "on_advance": options.choices(OnAdvance, default="advance"),
             "on_active_group": options.choices(OnActiveGroup.FAIL, OnActiveGroup.SKIP_GROUP, default="fail"),
-            "on_active_source": options.choices(OnActiveGroup, default="fail"),
-            "on_expiring": options.choices(OnExpiring, default="warn"),
-            "on_still_written": options.choices(OnStillWritten),
-            "idle_wait": {"type": "float", "default": 5},
         },
         required_if=[("state", "committed", ["plan"])],
         supports_check_mode=True,

@@ -545,20 +545,12 @@ failure:
 
 import typing as t
 
+from ..module_utils._migration._planning.strategy import TranslateOptions
 from ..module_utils._model import plan as file
 from ..module_utils._model.left_out import left_out
 from ..module_utils._model.match_on import PARTS
 from ..module_utils._model.offset_formats import OffsetFormat
-from ..module_utils._model.policies import (
-    OnConflict,
-    OnExpired,
-    OnNewRecords,
-    OnNoAnchor,
-    OnOutOfRange,
-    OnUncommitted,
-    ReturnEntries,
-    Strategy,
-)
+from ..module_utils._model.policies import OnExpired, OnNoAnchor, OnOutOfRange, ReturnEntries
 from ..module_utils._model.reset_rules import ResetTo
 from ..module_utils._module import digests, exports, files, options, results, summaries
 from ..module_utils._module.frame import run
@@ -632,9 +624,9 @@ def main() -> None:
             **options.spark_spec(),
             **progress_spec(),
             **options.entries_spec(),
+            **options.spec_of(TranslateOptions),
             "snapshot": {"type": "path"},
             "snapshot_group": {"type": "str"},
-            "restores": {"type": "bool", "default": False},
             "snapshot_format": {"type": "str", "choices": ["auto", "json", *OffsetFormat], "default": "auto"},
             "plan": {"type": "path", "required": True},
             "report": {"type": "path"},
@@ -643,18 +635,12 @@ def main() -> None:
             "export_format": options.choices(OffsetFormat, default="csv"),
             "receipt": {"type": "path"},
             "promotion": {"type": "path"},
-            "strategy": options.choices(Strategy, default="records"),
             "resets": {"type": "list", "elements": "dict", "options": _RESET},
             "on_out_of_range": options.choices(OnOutOfRange, default="block"),
             "match_on": {"type": "list", "elements": "str", "choices": list(PARTS)},
-            "wait_for_replication": {"type": "float", "default": 0},
-            "on_uncommitted": options.choices(OnUncommitted, default="ignore"),
-            "on_conflict": options.choices(OnConflict, default="fail"),
             "on_expired": options.choices(OnExpired, default="count_back"),
             "on_no_anchor": options.choices(OnNoAnchor, default="by_retention"),
-            "on_new_records": options.choices(OnNewRecords),
             "search_limit": {"type": "int", "default": 100_000},
-            "spark_limit": {"type": "int", "default": 1_000_000_000},
         },
         supports_check_mode=True,
     )

@@ -408,7 +408,6 @@ def topic_promotion(module: Module) -> dict[str, t.Any]:
 
 
 def main() -> None:
-    strings = {"type": "list", "elements": "str", "default": []}
     override = {
         "topics": {"type": "list", "elements": "str", "required": True},
         "settings": {"type": "dict", "required": True},
@@ -418,6 +417,7 @@ def main() -> None:
             **options.cluster_spec("source", "destination"),
             **options.topic_selection_spec(),
             **progress_spec(),
+            **options.spec_of(promotion.PromotionOptions),
             "state": {
                 "type": "str",
                 "choices": ["promoted", "planned", "applied", "rolled_back", "fenced", "lifted"],
@@ -426,24 +426,13 @@ def main() -> None:
             "snapshot": {"type": "path"},
             "topic_map": options.rules_spec(),
             **options.policy_spec(),
-            "on_missing": options.choices(promotion.OnMissing, default="create"),
             "replication_factor": {"type": "str", "default": "source"},
-            "on_fewer_partitions": options.choices(promotion.OnFewerPartitions, default="fail"),
-            "settings": options.choices(promotion.Settings, default="merge"),
-            "keep_settings": strings,
             "exclude_settings": {"type": "list", "elements": "str"},
             "overrides": {"type": "list", "elements": "dict", "default": [], "options": override},
-            "on_unknown_setting": options.choices(promotion.OnUnknownSetting, default="fail"),
-            "acls": options.choices(promotion.Acls, default="none"),
-            "acl_groups": strings,
-            "acl_transactional_ids": strings,
-            "acl_wildcards": {"type": "bool", "default": False},
             "principal_map": options.rules_spec(),
-            "remove_acls": {"type": "bool", "default": False},
-            "on_lockout": options.choices(promotion.OnLockout, default="fail"),
             "remove_created": {"type": "bool", "default": False},
             "principals": {"type": "list", "elements": "str", "default": ["User:*"]},
-            "read_principals": strings,
+            "read_principals": {"type": "list", "elements": "str", "default": []},
             "on_still_written": options.choices(OnStillWritten, default="fail"),
             "idle_wait": {"type": "float", "default": 5},
             "plan": {"type": "path"},

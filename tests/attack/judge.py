@@ -14,7 +14,7 @@ from tests.attack.rule import Answer, may_skip
 from tests.attack.truth import Truth, is_doubted
 
 # What breaks a promise. stopped: an error in place of an answer; ghost: skipped, though the source has lost it before anybody
-# had consumed it.
+# had consumed it; to come: repeated by what a tool still writes that keeps the order.
 FAULTS = (
     "hang",
     "crash",
@@ -30,10 +30,12 @@ FAULTS = (
     "unseen",
     "untrue certificate",
 )
-# What is right, and could be better; balanced: a declared assumption that a tool has broken by chance; not counted: skipped,
-# and a verification that says that it has not counted everything has not seen it.
+# What is right, and could be better; balanced, later: a declared assumption that a tool has broken by chance (later records are
+# outside of every certificate); not counted: skipped, and a verification that says that it has not counted everything has not
+# seen it.
 NEEDLESS = (
     "balanced",
+    "later",
     "neighbours",
     "differs",
     "needless safe",
@@ -98,7 +100,10 @@ def _judge(truth: Truth, answer: Answer, needless: bool) -> t.Iterator[tuple[str
         if (repeats := truth.repeats(answer.offset)) > stated:
             yield "too few" if stated else "false exact", f"{answer}: repeats {repeats}"
         elif (repeats := truth.repeats(answer.offset, to_come=True)) > stated:
-            yield "to come", f"{answer}: repeats {repeats} when the tool has caught up"
+            yield (
+                "to come" if truth.is_in_order else "later",
+                f"{answer}: repeats {repeats} when the tool has caught up",
+            )
     if needless and answer.verdict != "exact" and truth.is_plain:
         yield f"needless {answer.verdict}", f"{answer}, and {truth.best[0]} is exact"
 

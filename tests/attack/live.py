@@ -116,9 +116,9 @@ def _judged_together(
 ) -> t.Iterator[Said]:
     """All partitions of a topic; of those that are blocked, everything is read."""
     only = set(FAULTS) if world.manner.merged != "no" else {"lost"}
-    joined = None
+    last = None
     found: list[list[Finding]] = []
-    for moment in moments:
+    for moment in reversed(moments):
         topic = topic_of(moment, stands)
         if world.manner.merged == "no":
             answers = [
@@ -126,9 +126,12 @@ def _judged_together(
                 for its, edges in zip(answers, topic.edges, strict=True)
             ]
         joined = as_one(topic, answers)
+        last = last or joined
         found.append([] if joined is None else [its._replace(way=way) for its in joined[2] if its.kind in only])
-    if joined is not None:
-        yield way, joined[1], joined[0], _common(found)
+        if not found[-1]:
+            break
+    if last is not None:
+        yield way, last[1], last[0], _common(found)
 
 
 def _answer(entry: PlanEntry) -> rule.Answer:

@@ -61,10 +61,13 @@ class Still(Topic):
     @staticmethod
     def left(log: Topic, later: Topic) -> Topic:
         """What a later picture has of it."""
-        if not log.compacted:
-            return log
-        there = {record.offset: record for record in later.records}
-        return dataclasses.replace(log, records=[there[its.offset] for its in log.records if its.offset in there])
+        start, there = max(log.start, min(later.start, log.edges().stable)), log.records
+        if log.compacted:
+            known = {record.offset: record for record in later.records}
+            there = [known[its.offset] for its in log.records if its.offset in known]
+        return (
+            log if (start, there) == (log.start, log.records) else dataclasses.replace(log, start=start, records=there)
+        )
 
     def edges(self) -> Edges:
         return self._edges
@@ -283,13 +286,8 @@ class World:
         its.read = [list(each) for each in self.read]
         return its
 
-    @property
-    def is_compacted(self) -> bool:
-        """May compaction have taken records of any log?"""
-        return any(log.compacted for log in (*self.sources, *self.copies))
-
-    def without_compacted(self, later: World) -> World:
-        """The same picture without what compaction has taken up to a later one."""
+    def left(self, later: World) -> World:
+        """The same picture without what retention and compaction have taken up to a later one."""
         its = copy.copy(self)
         its.sources = [Still.left(*both) for both in zip(self.sources, later.sources, strict=True)]
         its.copies = [Still.left(*both) for both in zip(self.copies, later.copies, strict=True)]

@@ -7,8 +7,8 @@ record. A copy with another time may be one of any equal record that has no copy
 as these two sentences allow: a destination-only record that equals a record without a copy counts as its copy. Copies that
 are left over are second copies, or nobody's.
 
-Where the source has lost records, a copy with another time may as well be one of these, which may have been equal to any, and
-some copies are surely such: see of_lost_records().
+Where the source has lost records, a copy with another time, or with none, may as well be one of these, which may have been
+equal to any, and some copies are surely such: see of_lost_records().
 
 A consumer cannot tell equal records of one time apart, nor equal records whose copies have other times. So reading a copy of
 one of them is as good as reading a copy of the other.
@@ -53,6 +53,8 @@ class Logs:
 
     def __init__(self, source: t.Sequence[Thing], copies: t.Sequence[Thing], consumed: int, lost: bool = False) -> None:
         nobodys = set(of_lost_records(source, copies)) if lost else set[int]()
+        if lost:
+            copies = [copy._replace(time=None) if (copy.time or 0) < 0 else copy for copy in copies]
         records, found = collections.defaultdict(list), collections.defaultdict(list)
         for at, record in enumerate(source):
             records[record.content].append(_Record(record.time, at < consumed, at >= consumed - 1))

@@ -49,18 +49,19 @@ class Requests:
     def pictures(self) -> list[World]:
         """What may have been read: the destination's edges are told first, so it may be older than the source.
 
-        Compaction takes records of a log whose end was told before, up to when they are read: so they were not there.
+        Retention and compaction take records of a log whose end was told before, up to when they are read: so they were not
+        there.
         """
-        mixed = []
-        for earlier, later in itertools.pairwise(self.moments):
+        told = list(enumerate(self.moments))
+        for at, (earlier, later) in enumerate(itertools.pairwise(self.moments), 1):
             if earlier.truncations == later.truncations:  # else copies name records whose offsets others have taken
-                mixed.append(copy.copy(later))
-                mixed[-1].copies = earlier.copies
-        its_last = self.moments[-1]
-        left = [its.without_compacted(its_last) for its in (*mixed, *self.moments) if its.is_compacted]
+                mixed = copy.copy(later)
+                mixed.copies = earlier.copies
+                told.append((at, mixed))
+        left = [its.left(later) for at, its in told for later in self.moments[at + 1 :]]
         unlike = {
             (*map(id, [*its.sources, *its.copies]), *map(tuple, its.read)): its
-            for its in reversed([*left, *mixed, *self.moments])
+            for its in [*self.moments[::-1], *(its for _at, its in told), *left]
         }
         return [*unlike.values()][::-1]
 

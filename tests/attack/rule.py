@@ -16,11 +16,7 @@ import typing as t
 from ansible_collections.streamshift.kafka.plugins.module_utils import _matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching import counting, group_count
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.decide import decide
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
-    Decision,
-    Need,
-    Question,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision, Need, Question
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import NotRead, Reader
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.whole import count_logs as count_whole
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.whole import decide_counted

@@ -111,8 +111,5 @@ def _with_small_times(case: Case) -> Case:
         return tuple(r._replace(time=rank.get(r.time, r.time)) for r in records)
 
     return dataclasses.replace(
-        case,
-        source=changed(case.source),
-        destination=changed(case.destination),
-        to_come=changed(case.to_come),
+        case, source=changed(case.source), destination=changed(case.destination), to_come=changed(case.to_come)
     )

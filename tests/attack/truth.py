@@ -174,6 +174,17 @@ class Truth:
                 coming.append(seen)
         return coming
 
+    @functools.cached_property
+    def is_in_order(self) -> bool:
+        """Does all that the tool will bring follow what is there, and what destination-only records are equal to?"""
+        place = {(self._logs.text_of(record.text), record.time): record.offset for record in self._logs.left}
+        there = (
+            place.get((text, copy.time), -1) if copy.origin is None else copy.origin
+            for copy, text, _time in self._logs.visible
+        )
+        last = max(there, default=-1)
+        return all(copy.origin is None or copy.origin > last for copy in self.case.to_come)
+
     def _matched(self, wanted: t.Iterable[Original], read: t.Iterable[tuple[str, int | None]]) -> int:
         """How many of these records can be found among what is read, each in another copy."""
         copies = collections.Counter(read)

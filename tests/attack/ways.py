@@ -96,17 +96,8 @@ def _among_neighbours(case: Case) -> rule.Answer:
     return rule.near(case, {other} - {case.committed})
 
 
-_VARIANTS: dict[str, t.Callable[[Case], rule.Answer]] = {
-    "notes": _by_notes,
-    "neighbours": _among_neighbours,
-}
-EVERY_WAY = (
-    *WAYS,
-    *(f"{one}, {other}" for one, other in PAIRS),
-    "verify",
-    *_VARIANTS,
-    "merged",
-)
+_VARIANTS: dict[str, t.Callable[[Case], rule.Answer]] = {"notes": _by_notes, "neighbours": _among_neighbours}
+EVERY_WAY = (*WAYS, *(f"{one}, {other}" for one, other in PAIRS), "verify", *_VARIANTS, "merged")
 
 
 # What few positions need: of these one is asked of each position where the number of positions counts.

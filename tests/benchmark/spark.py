@@ -102,12 +102,7 @@ def match(_bed: Bed) -> None:
 
 
 def _asked(address: str, load: Load) -> dict[str, t.Any]:
-    return {
-        "address": address,
-        "topics": load.topic_names,
-        "partitions": load.partitions,
-        "records": load.records,
-    }
+    return {"address": address, "topics": load.topic_names, "partitions": load.partitions, "records": load.records}
 
 
 def _fill(address: str, load: Load) -> None:

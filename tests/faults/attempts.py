@@ -32,13 +32,7 @@ from tests.support.sparkless import sparkless
 
 ROOT = Path(__file__).parents[2]
 # Imported here, because that is the slow part of an attempt's start.
-LOADED = (
-    kafka_backlog_copy,
-    kafka_group_offsets,
-    kafka_offset_commit,
-    kafka_offset_translate,
-    kafka_offset_verify,
-)
+LOADED = (kafka_backlog_copy, kafka_group_offsets, kafka_offset_commit, kafka_offset_translate, kafka_offset_verify)
 ENDS_WITHIN = 420.0  # seconds, on a machine that does much else, too; whatever takes longer hangs
 # Without Spark, transactions are small, so that whatever dies does it in the middle of one, and time out soon.
 TRANSACTION_SECONDS = 6

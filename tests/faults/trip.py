@@ -82,11 +82,7 @@ class Trip:
         commit(self.bed.source, self.group, {(self.topic, at): offset for at, offset in there.items()})
 
     def _killed(
-        self,
-        step: str,
-        play: t.Callable[[], Played],
-        always: t.Callable[[], bool],
-        done: t.Callable[[], bool] | None,
+        self, step: str, play: t.Callable[[], Played], always: t.Callable[[], bool], done: t.Callable[[], bool] | None
     ) -> None:
         """Kill a step at any time, look what it has left, and run it again. always, done: whether all is as it must be."""
         self.ansible.after = self.chance.uniform(0.3, self._seconds.get(step, _SECONDS))

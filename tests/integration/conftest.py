@@ -20,6 +20,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from testbed.sandbox import start, stop
 from tests.support import sharing
 from tests.support.clusters import KafkaCluster
+from tests.support.rights import grant, revoke
 from tests.support.sharing import join, leave
 
 Start = t.Callable[..., KafkaCluster]
@@ -62,6 +63,19 @@ def rights_on_copies(shared_clusters: Path, secured: KafkaCluster) -> t.Iterator
         yield
 
 
+@pytest.fixture
+def granted(secured: KafkaCluster) -> t.Iterator[t.Callable[..., None]]:
+    """``granted(right, ...)`` lets the user migrator do what texts such as "GROUP READ on billing" say, for this test."""
+    given: list[str] = []
+
+    def run(*rights: str) -> None:
+        given.extend(rights)
+        grant(secured, rights)
+
+    yield run
+    revoke(secured, given)
+
+
 @pytest.fixture(scope="session")
 def kafka39(shared_clusters: Path) -> KafkaCluster:
     """Kafka 3.9.1."""
@@ -76,8 +90,14 @@ def old(shared_clusters: Path) -> KafkaCluster:
 
 @pytest.fixture(scope="session")
 def kafka11(shared_clusters: Path) -> KafkaCluster:
-    """Kafka 1.1.1, which test_old_sources.py shares."""
-    return KafkaCluster(start("source-1-1-1", shared_clusters, version="1.1.1", memory="300m"))
+    """Kafka 1.1.1."""
+    return KafkaCluster(start("kafka11", shared_clusters, version="1.1.1", memory="300m"))
+
+
+@pytest.fixture(scope="session")
+def kafka011(shared_clusters: Path) -> KafkaCluster:
+    """Kafka 0.11.0.3."""
+    return KafkaCluster(start("kafka011", shared_clusters, version="0.11.0.3", memory="300m"))
 
 
 @pytest.fixture(params=["source", "kafka39", "old"])

@@ -9,7 +9,6 @@ import json
 import pytest
 
 from testbed.clients import Message, commit, committed, create_topic, produce, read
-from tests.support.consumers import open_transaction
 from tests.support.modules import Migration, refuses, succeeds
 from tests.support.two_logs import BEGIN, TwoLogs, unlike
 
@@ -49,37 +48,6 @@ def test_records_that_the_destination_has_lost_are_in_the_plan_and_keep_it_from_
     assert "10 unconsumed records absent at the destination" in looked["summary"][0]
 
 
-def test_records_of_an_open_transaction_are_not_called_lost_and_count_once(source, destination, topic, tmp_path):
-    """A script has left them out, of which nobody knows yet whether they are aborted."""
-    first, held, last = unlike(range(30)), unlike(range(30, 37)), unlike(range(40, 50))
-    for cluster in (source, destination):
-        create_topic(cluster, topic, retention_ms=-1)
-    groups = [topic, f"{topic}-b"]
-    produce(source, topic, first)
-    with open_transaction(source, topic, held):
-        produce(source, topic, last)
-        produce(destination, topic, [*first, *last])
-        for group in groups:
-            commit(source, group, {(topic, 0): 20})
-        migration = Migration(tmp_path / "migration", source, destination)
-        migration.plan(*groups)
-        entries = json.loads(migration.plan_file.read_text())["entries"]
-        assert [each["absent"] for each in entries] == [
-            {"records": 7, "source": 30, "exactly": True, "open_from": 30}
-        ] * 2
-        for method in ("anchors", "records"):
-            done = migration.verify(receipt=None, method=method, on_problem="report")
-            assert [found["count"] for found in done["findings"]] == [7, 7]
-            for found in done["findings"]:
-                assert (
-                    "a transaction is open at the source from offset 30 on, and they may be its records"
-                    in found["detail"]
-                )
-                assert "lost" not in found["detail"] and "left them out" not in found["detail"]
-    migration.plan(*groups)
-    assert "absent" not in migration.plan_file.read_text()
-
-
 @pytest.mark.parametrize("lag", [0, 20])
 def test_a_script_with_a_partitioner_that_writes_the_current_time(source, destination, topic, tmp_path, lag):
     """As `kafka-console-consumer | kafka-console-producer`: nothing but the values is kept."""
@@ -92,15 +60,3 @@ def test_a_script_with_a_partitioner_that_writes_the_current_time(source, destin
     commit(source, topic, {(topic, 0): 300, (topic, 1): 100})
     entries = Migration(tmp_path / "migration", source, destination).plan(topic).values()
     assert {(entry["verdict"], entry["reason"]) for entry in entries} == {("blocked", "other_partitions")}
-
-
-@pytest.mark.parametrize("lag", [0, 20])
-def test_a_script_that_keeps_partitions_and_writes_the_current_time(source, destination, topic, tmp_path, lag):
-    for cluster in (source, destination):
-        create_topic(cluster, topic, 2, retention_ms=-1)
-    produce(source, topic, [Message(b"%d" % number, None, (), BEGIN + number, number % 2) for number in range(800)])
-    records = sorted(read(source, topic), key=lambda record: record.timestamp)[: 800 - lag]
-    produce(destination, topic, [Message(each.value, partition=each.partition) for each in records])
-    commit(source, topic, {(topic, 0): 300, (topic, 1): 390})
-    entries = Migration(tmp_path / "migration", source, destination).plan(topic)
-    assert [(entry["verdict"], entry["offset"]) for entry in entries.values()] == [("exact", 300), ("exact", 390)]

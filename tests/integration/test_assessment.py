@@ -152,10 +152,7 @@ def test_each_risk_of_a_company_is_found_once(cluster, source, destination, topi
         share_member(cluster, f"{topic}-share", f"{topic}-moving") if cluster is source else contextlib.nullcontext()
     )
     stop = threading.Event()
-    with (
-        assigned(cluster, f"{topic}-assigned", f"{topic}-moving") as more,
-        shares,
-    ):
+    with assigned(cluster, f"{topic}-assigned", f"{topic}-moving") as more, shares:
         more()
 
         def go_on():

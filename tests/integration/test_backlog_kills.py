@@ -110,7 +110,7 @@ def test_progress_is_removed_when_groups_are_past_the_backlog(destination, copy,
 def test_workers_are_killed(copy, mark):
     running = copy.begun(seconds=30)
     killed = set()
-    for _attempt in range(3):
+    for _attempt in range(2):
         copy.comes_to(copy.copied() + 1 if copy.copy_file.exists() else 1, running)
         victim = random.choice([pid for pid in python_workers(mark) if pid not in killed])
         os.kill(victim, signal.SIGKILL)
@@ -147,7 +147,7 @@ def test_brokers_are_killed(source, own_cluster, orders, topic, tmp_path):
     pids, kills, runs = destination.cluster.pids, 0, 1
     running = copy.begun(seconds=30)
     copy.comes_to(1, running)
-    while kills < 3:
+    while kills < 2:
         time.sleep(random.uniform(1, 4))
         os.kill(pids["broker-1"], signal.SIGKILL)
         os.waitpid(pids["broker-1"], 0)
@@ -162,19 +162,18 @@ def test_brokers_are_killed(source, own_cluster, orders, topic, tmp_path):
     copy.check(result["entries"])
 
 
-@pytest.mark.parametrize("kind", [standalone, yarn])
-def test_an_executor_is_killed(source, destination, orders, copy, tmp_path, monkeypatch, kind):
-    with kind(tmp_path / "spark") as cluster:
+def test_an_executor_and_the_application_master_are_killed(copy, tmp_path, monkeypatch):
+    """A standalone cluster that loses an executor: test_spark_sessions.py."""
+    with yarn(tmp_path / "spark") as cluster:
         for name, value in cluster.variables.items():
             monkeypatch.setenv(name, value)
         spark = {"master": cluster.url, "conf": QUICK | cluster.conf}
         running = copy.begun(seconds=15, spark=spark)
         copy.comes_to(1, running)
-        victims = [pid for pid in java_processes(str(cluster.folder)) if runs(pid, "ExecutorLauncher")]  # of YARN
-        assert len(victims) == (kind is yarn)
+        (master,) = (pid for pid in java_processes(str(cluster.folder)) if runs(pid, "ExecutorLauncher"))
         busy = [pid for pid in java_processes(str(cluster.folder)) if runs(pid, "ExecutorBackend") and workers(pid)]
         left = workers(busy[0])
-        for pid in [*victims, busy[0]]:
+        for pid in (master, busy[0]):
             os.kill(pid, signal.SIGKILL)
         result = outcome(running)
         assert not result.get("failed"), result["msg"]

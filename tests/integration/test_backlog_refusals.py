@@ -5,10 +5,8 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
-import socket
 import threading
 
 import pytest
@@ -104,19 +102,6 @@ class TestTopics:
         message = refused()
         assert f"topic {orders}: the topic has 3 partitions" in message and "has 2 at the source" in message
 
-    def test_two_topics_into_one(self, refused, migration, source, orders):
-        other = f"{orders}-other"
-        create_topic(source, other)
-        commit(source, orders, {(other, 0): 0})
-        commit(source, other, {(other, 0): 0})
-        migration.snapshot(orders, other)
-        into = {"topic_map": [{"pattern": "(.*)-other", "to": r"\1"}]}
-        message = refused(**into)
-        assert orders in message and other in message and "topic_map" in message
-        migration.snapshot(orders, other, topics=[orders, other])
-        groups = [{"name": other, "to": f"{other}-2"}]
-        assert "topic_map" in refused(**into, group_map=groups)
-
     def test_into_itself(self, refused, source):
         assert "copied into themselves" in refused(destination=source.connection)
 
@@ -181,19 +166,6 @@ class TestSource:
             writer.join()
         assert f"topic {orders}, partition 1: the log grows" in message and "Stop the producers" in message
 
-    def test_unreachable(self, refused):
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            address = f"127.0.0.1:{free.getsockname()[1]}"
-        for role in ("source", "destination"):
-            message = refused(**{role: {"bootstrap_servers": [address]}})
-            assert message.startswith(f"{role} cluster ") and "connection refused" in message
-
-    def test_wrong_password(self, refused, secured):
-        wrong = secured.connection_as("admin") | {"sasl_password": "not-the-password"}
-        for role in ("source", "destination"):
-            message = refused(**{role: wrong})
-            assert message.startswith(f"{role} cluster ") and "not-the-password" not in message
-
 
 class TestFiles:
     @pytest.fixture
@@ -205,36 +177,9 @@ class TestFiles:
         migration.backlog()
         return migration
 
-    def test_no_snapshot(self, refused, migration):
-        migration.snapshot_file.unlink()
-        message = refused()
-        assert str(migration.snapshot_file) in message and "kafka_group_offsets" in message
-
     def test_snapshot_of_another_cluster(self, refused, kafka39, source):
         message = refused(source=kafka39.connection)
         assert source.cluster_id in message and kafka39.cluster_id in message
-
-    @pytest.mark.parametrize(
-        "damage", ["cut", "empty", "other kind", "later version", "no ranges", "backwards", "words"]
-    )
-    def test_damaged_copy_file(self, refused, known, damage):
-        text = known.copy_file.read_text()
-        document = json.loads(text)
-        entry = document["entries"][0]
-        if damage == "other kind":
-            text = known.plan_file.read_text()
-        elif damage == "later version":
-            text = json.dumps(document | {"version": 99})
-        elif damage == "no ranges":
-            text = json.dumps({name: value for name, value in document.items() if name != "entries"})
-        elif damage == "backwards":
-            text = json.dumps(document | {"entries": [entry | {"start": entry["end"] + 1}]})
-        elif damage == "words":
-            text = json.dumps(document | {"entries": [entry | {"end": "ten"}]})
-        else:
-            text = "" if damage == "empty" else text[: len(text) // 2]
-        known.copy_file.write_text(text)
-        assert str(known.copy_file) in refused()
 
     def test_copy_file_of_other_clusters(self, refused, known, kafka39):
         message = refused(destination=kafka39.connection)
@@ -293,32 +238,6 @@ class TestFiles:
             taken, wanted, source_connection, destination_connection, planning.CopyOptions(idle_wait=0)
         )
         return backlog.name
-
-    def test_two_runs_at_once(self, refused, migration):
-        folder = os.open(migration.directory, os.O_RDONLY)
-        try:
-            fcntl.flock(folder, fcntl.LOCK_EX)
-            assert f"another run works in {migration.directory} now" in refused()
-        finally:
-            os.close(folder)
-
-    def test_no_directory(self, refused, migration, tmp_path):
-        for option in ("copy", "plan"):
-            assert f"{tmp_path}/missing is no directory" in refused(**{option: str(tmp_path / "missing/file.json")})
-
-
-class TestOptions:
-    @pytest.mark.parametrize("limit", [0, -1])
-    def test_a_limit_of_nothing(self, refused, limit):
-        assert f"max_bytes_per_second is {limit}. Give more than 0" in refused(max_bytes_per_second=limit)
-
-    def test_a_negative_wait(self, refused):
-        assert "idle_wait is -1" in refused(idle_wait=-1)
-
-    def test_no_java(self, refused):
-        for check in (True, False):
-            message = refused(spark={"java_home": "/nowhere"}, check=check)
-            assert "Spark needs Java 17 or newer" in message and "/nowhere" in message
 
 
 @pytest.mark.usefixtures("rights_on_copies")

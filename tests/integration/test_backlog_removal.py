@@ -8,7 +8,6 @@ import contextlib
 import functools
 import shutil
 import socket
-import time
 from unittest import mock
 
 import pytest
@@ -19,8 +18,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.positio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import all_groups
 from testbed.clients import (
     Message,
-    change_topic,
-    commit,
     create_topic,
     delete_groups,
     list_groups,
@@ -35,6 +32,7 @@ from tests.support.consumers import member
 from tests.support.copies import messages
 from tests.support.modules import kill, outcome, refuses, run
 from tests.support.rights import grant, revoke
+from tests.support.situations import make_anew
 from tests.support.sparkless import sparkless, spawn
 
 RECORDS = 2000  # of each partition
@@ -131,7 +129,7 @@ class TestRestored:
     def test_not_of_a_topic_that_was_made_anew(self, source, destination, orders, topic, tmp_path):
         copy = Copy(tmp_path / "migration", source, destination, orders, topic, COMMITS)
         copy.backlog()
-        made_anew(copy)
+        make_anew(copy.servers, copy.to)
         result = copy.backlog(restore_retention=True, source=GONE)
         assert result["changed"] is False
         (warning,) = result["warnings"]
@@ -166,12 +164,6 @@ class TestGivenUp:
         again = copy.remove()
         assert again["changed"] is False and again["summary"] == ["There is nothing to remove."]
 
-    def test_what_others_have_made_or_set_stays(self, to_theirs):
-        copy = to_theirs
-        change_topic(copy.servers, copy.to, retention_ms=777_000)
-        assert copy.remove(remove_topics=True)["removed_topics"] == []
-        assert own(topic_settings(copy.servers, copy.to)) == BEFORE | {"retention.ms": "777000"}
-
     def test_its_topics_on_request(self, copy):
         before = copy.state()
         predicted = copy.remove(check=True, remove_topics=True, diff=True)
@@ -183,18 +175,6 @@ class TestGivenUp:
         assert copy.progress() == [] and not copy.copy_file.exists()
         assert copy.remove(remove_topics=True)["changed"] is False
         copy.check(copy.backlog()["entries"])  # it may begin anew
-
-    def test_not_what_others_have_committed(self, copy):
-        commit(copy.servers, f"{copy.to}-other", {(copy.to, 1): 3})
-        before = copy.state()
-        for check in (True, False):
-            message = copy.remove(refuses, check, remove_topics=True)
-            assert f"group {copy.to}-other, topic {copy.to}, partition 1" in message and "committed offset 3" in message
-        # Nor do the settings come back while it may consume what was copied.
-        assert f"group {copy.to}-other" in (message := copy.remove(refuses)) and "has yet to consume" in message
-        assert copy.state() == before
-        delete_groups(copy.servers, [f"{copy.to}-other"])
-        assert copy.remove()["changed"] is True
 
     def test_not_what_somebody_reads_who_has_committed_nothing(self, copy):
         reads = functools.partial(member, copy.servers, topics=[copy.to], commits=False)
@@ -217,18 +197,6 @@ class TestGivenUp:
             assert f"topic {copy.to}, partition 1: it is not sure that only this copy has written" in message
             assert "remove_topics" in message
         assert copy.state() == before
-
-    def test_not_while_a_group_consumes_it(self, copy):
-        entries = copy.backlog()["entries"]
-        copy.commit()
-        before = copy.state()
-        group = min(each["group"] for each in entries)
-        for plan in ({}, {"plan": None}):
-            message = copy.remove(refuses, **plan)
-            assert f"group {group}, topic {copy.to}, partition " in message and "has yet to consume" in message
-        assert copy.state() == before
-        copy.backlog(restore_retention=True, source=GONE)
-        assert copy.remove()["removed_groups"] == copy.names
 
     def test_not_while_a_run_of_it_is_under_way(self, source, destination, orders, topic, tmp_path):
         copy = Copy(tmp_path / "migration", source, destination, orders, topic, COMMITS)
@@ -258,16 +226,6 @@ class TestGivenUp:
         copy.remove(copy=str(elsewhere / "copy.json"), plan=str(elsewhere / "plan.json"), idle_wait=0)
         assert outcome(running)["failed"]
         assert [group for group in list_groups(destination) if group.startswith(copy.known().name)] == []
-
-
-def made_anew(copy):
-    with contextlib.closing(KafkaAdminClient(bootstrap_servers=copy.servers.bootstrap_servers)) as client:
-        client.delete_topics([copy.to])
-        end = time.monotonic() + 20
-        while copy.to in client.list_topics():
-            assert time.monotonic() < end
-            time.sleep(0.1)
-    create_topic(copy.servers, copy.to, 2, retention_ms=-1)
 
 
 @pytest.mark.usefixtures("rights_on_copies")

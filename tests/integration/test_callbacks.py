@@ -9,20 +9,14 @@ import re
 
 import pytest
 
-from testbed.clients import Message, commit, create_topic, produce
 from tests.support.playbooks import ProgramController, done
-from tests.support.replication_tool import copy
+from tests.support.replication_tool import copied_topic
 
 
 @pytest.fixture
 def orders(source, destination, topic):
     """A topic with 20 records, copied; a group of its name stands at 5."""
-    for cluster in (source, destination):
-        create_topic(cluster, topic, partitions=1)
-    produce(source, topic, [Message(b"%d" % number) for number in range(20)])
-    copy(source, destination, topic)
-    commit(source, topic, {(topic, 0): 5})
-    return topic
+    return copied_topic(source, destination, topic, 20, 5, partitions=1)
 
 
 def messages(output):

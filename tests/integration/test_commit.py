@@ -12,7 +12,6 @@ import time
 import pytest
 
 from testbed.clients import (
-    Message,
     commit,
     committed,
     consume,
@@ -20,23 +19,18 @@ from testbed.clients import (
     delete_groups,
     delete_records,
     list_groups,
-    produce,
 )
 from tests.support.consumers import member
 from tests.support.modules import Migration, kill, outcome, refuses, run, spawn
-from tests.support.replication_tool import copy
+from tests.support.replication_tool import copied_topic
 
-KILLS = 15
+KILLS = 6
 
 
 @pytest.fixture
 def orders(source, destination, topic):
     """A topic with two partitions of 20 records, copied; at the destination two junk records come first."""
-    for cluster in (source, destination):
-        create_topic(cluster, topic, partitions=2)
-    produce(source, topic, [Message(b"%d" % number, partition=number % 2) for number in range(40)])
-    copy(source, destination, topic, junk=2)
-    return topic
+    return copied_topic(source, destination, topic, 20, junk=2)
 
 
 @pytest.fixture
@@ -52,19 +46,6 @@ def receipt_rows(migration):
     lines = migration.receipt_file.read_text().splitlines()
     rows = [json.loads(line.rstrip(",")) for line in lines[1:-1]]  # one entry a line
     return {(row["group"], row["partition"]): row for row in rows}
-
-
-def test_the_receipt_says_what_was_and_what_is(destination, orders, migration):
-    commit(destination, orders, {(orders, 1): (1, "before")})
-    migration.translate()
-    migration.commit()
-    assert migration.receipt_file.stat().st_mode & 0o777 == 0o600
-    rows = receipt_rows(migration)
-    first, second = rows[orders, 0], rows[orders, 1]
-    assert (first["before"], first["written"]["offset"], first["after"]["metadata"]) == (None, 7, "five")
-    assert (second["before"]["metadata"], second["written"]["offset"], second["after"]["offset"]) == ("before", 22, 22)
-    cluster = json.loads(migration.receipt_file.read_text())["destination"]
-    assert (cluster["cluster_id"], list(cluster["topic_ids"])) == (destination.cluster_id, [orders])
 
 
 def test_a_group_whose_commits_are_gone_is_not_set_to_the_old_offsets_again_in_silence(destination, orders, migration):
@@ -95,60 +76,6 @@ def test_a_later_commit_counts_as_consumption_only_if_somebody_was_in_the_group(
     assert migration.commit()["written"] == 0
 
 
-def test_a_group_that_has_consumed_since_is_left_where_it_is(destination, orders, migration):
-    migration.commit()
-    assert consume(destination, orders, [orders], 15) == 15
-    state = migration.state(orders)
-    assert migration.snapshot(orders)["changed"] is False
-    assert migration.translate()["changed"] is False
-    again = migration.commit()
-    assert again["changed"] is False
-    assert "migrated earlier, has consumed since" in again["summary"][-2]
-    assert migration.state(orders) == state
-
-
-def test_a_source_that_has_moved_on_moves_the_group_further(source, destination, orders, migration):
-    migration.commit()
-    commit(source, orders, {(orders, 0): 9, (orders, 1): 20})
-    assert [migration.snapshot(orders)["changed"], migration.translate()["changed"]] == [True, True]
-    done = migration.commit()
-    assert done["written"] == 1
-    assert committed(destination, orders) == {(orders, 0): (11, ""), (orders, 1): (22, "")}
-    assert receipt_rows(migration)[orders, 0]["before"] is None  # the first run's truth
-
-
-@pytest.mark.parametrize(
-    ("stands", "option", "policies"),
-    [(15, "on_rewind", ["fail", "keep", "rewind"]), (3, "on_advance", ["fail", "keep", "advance"])],
-)
-def test_a_group_that_stands_elsewhere(destination, orders, migration, stands, option, policies):
-    commit(destination, orders, {(orders, 0): (stands, "theirs")})
-    migration.translate()
-    for policy in policies:
-        if policy == "fail":
-            before = migration.state(orders)
-            message = migration.commit(via=refuses, **{option: policy})
-            assert f"group {orders}, topic {orders}, partition 0" in message and option in message
-            assert migration.state(orders) == before
-        else:
-            done = migration.commit(**{option: policy})
-            expected = (stands, "theirs") if policy == "keep" else (7, "five")
-            assert committed(destination, orders) == {(orders, 0): expected, (orders, 1): (22, "")}
-            assert bool(done["left_out"]) is (policy == "keep")
-
-
-@pytest.mark.parametrize(("policy", "written"), [("skip_group", 1), ("skip_partition", 2)])
-def test_blocked_entries_are_left_out_as_asked(source, destination, orders, migration, policy, written):
-    commit(source, f"{orders}-blocked", {(orders, 0): 99, (orders, 1): 5})
-    commit(source, orders, {(orders, 0): 5})
-    migration.plan(orders, f"{orders}-blocked")
-    migration.directory.joinpath("receipt.json").unlink(missing_ok=True)
-    done = migration.commit(on_blocked=policy)
-    assert f"{orders}-blocked {orders}-0: blocked, beyond_end" in done["blocked"][0]
-    assert (orders, 0) in committed(destination, orders)
-    assert len(committed(destination, f"{orders}-blocked")) == written - 1
-
-
 def test_a_busy_group_is_left_out_as_asked(source, destination, orders, migration):
     busy = f"{orders}-busy"
     commit(source, busy, {(orders, 0): 5})
@@ -167,18 +94,6 @@ def test_records_that_were_deleted_since_the_plan_was_made(destination, orders, 
     message = migration.commit(via=refuses)
     assert f"group {orders}, topic {orders}, partition 0: offset 7 is not between the log's start 10" in message
     assert migration.state(orders) == before
-
-
-def test_idle_wait_is_waited_once_for_all_groups_and_not_for_nothing(source, destination, orders, migration):
-    for number in range(5):
-        commit(source, f"{orders}-{number}", {(orders, 0): number})
-    migration.plan(*(f"{orders}-{number}" for number in range(5)))
-    begin = time.monotonic()
-    migration.commit(idle_wait=2)
-    assert 2 <= time.monotonic() - begin < 4
-    begin = time.monotonic()
-    assert migration.commit(idle_wait=30)["changed"] is False
-    assert time.monotonic() - begin < 5
 
 
 def test_killed_at_any_moment_a_run_goes_on_where_it_was(source, destination, topic, tmp_path):

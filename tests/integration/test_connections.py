@@ -18,6 +18,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import ConnectionFailed, InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import open_consumer
+from tests.support.modules import refuses
 
 SECONDS = 8.0
 
@@ -148,6 +149,19 @@ def test_a_name_that_does_not_exist():
 def test_a_port_that_never_answers():
     with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as silent:
         assert refused(by_control, {"bootstrap_servers": f"127.0.0.1:{silent.getsockname()[1]}"}).why == "no answer"
+
+
+@pytest.mark.parametrize(("backlog", "said"), [(None, "connection was lost"), (9, "a broker does not answer")])
+def test_a_broker_that_advertises_an_address_which_nobody_reaches(own_cluster, backlog, said):
+    """The first answer comes from another address, as through a load balancer. A listener without accept() hangs."""
+    with socket.socket() as advertised:
+        advertised.bind(("127.0.0.1", 0))
+        if backlog:
+            advertised.listen(backlog)
+        listeners = {"advertised.listeners": f"PLAINTEXT://127.0.0.1:{advertised.getsockname()[1]}"}
+        connection = {**own_cluster("elsewhere", settings=listeners).connection, "request_timeout": 2}
+        told = refuses("kafka_group_info", cluster=connection)
+    assert said in told and "advertised.listeners" in told
 
 
 def test_servers_that_are_down_are_passed_over(secured, monkeypatch):

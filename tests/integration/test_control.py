@@ -29,6 +29,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 from testbed.clients import Message, commit, consume, create_topic, delete_records, produce
 from tests.support.consumers import assigned, member, offsets_in_transaction, open_transaction, share_member
 
+# Brokers count units of UTF-16, and not bytes, as the name of their setting says.
+LONGEST = "é" * 4094 + "\N{GRINNING FACE}"
+
 
 def read(connection, group):
     return groups.read_groups(connection, [group])[group]
@@ -40,9 +43,9 @@ def test_commits_come_back_as_they_were_written(cluster, connection, topic):
         TopicPartition(topic, 0): CommittedOffset(0),
         TopicPartition(topic, 1): CommittedOffset(2**62, "AQAAAY==", 0),
         TopicPartition(topic, 2): CommittedOffset(7, "méta\x00\r\n😀", 3),
-        TopicPartition(topic, 3): CommittedOffset(8, "x" * 4096),
+        TopicPartition(topic, 3): CommittedOffset(8, LONGEST),
     }
-    too_long = {TopicPartition(topic, 4): CommittedOffset(1, "x" * 4097)}
+    too_long = {TopicPartition(topic, 4): CommittedOffset(1, LONGEST + "x")}
     nowhere = {TopicPartition(topic, 6): CommittedOffset(1), TopicPartition(f"{topic}-none", 0): CommittedOffset(1)}
     failed = commits.commit_offsets(connection, {topic: written | too_long | nowhere, f"{topic}-b": written})
     assert {where: text.split(":")[0] for where, text in failed[topic].items()} == {

@@ -8,7 +8,6 @@ import contextlib
 import os
 import signal
 import threading
-import time
 
 import pytest
 from kafka.admin import ACL, ACLOperation, ACLPermissionType, KafkaAdminClient, ResourcePattern, ResourceType
@@ -38,6 +37,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import NewTopic
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from testbed.clients import Message, create_topic, produce
+from tests.support.waiting import until
 
 NODES = (1, 2, 3)
 WEEK = "604800000"  # ms, the brokers' default of retention.ms
@@ -186,7 +186,7 @@ def test_an_old_broker_that_denies_sizes_by_an_empty_answer(own_cluster):
     ]
     with contextlib.closing(KafkaAdminClient(bootstrap_servers=denying.bootstrap_servers)) as client:
         assert not client.create_acls(acls)["failed"]
-    eventually(lambda: storage.log_sizes(connection, [where]) is None)
+    until(lambda: storage.log_sizes(connection, [where]) is None)
 
 
 def test_every_broker_of_a_cluster_counts(own_cluster, monkeypatch):
@@ -205,7 +205,7 @@ def test_every_broker_of_a_cluster_counts(own_cluster, monkeypatch):
 
     os.kill(three.cluster.pids["broker-3"], signal.SIGKILL)
     alter_topic_configs(connection, {"orders-1": {"retention.ms": "5000"}})  # though one does not answer any more
-    eventually(lambda: storage.broker_count(connection) == 2, seconds=30)
+    until(lambda: storage.broker_count(connection) == 2, seconds=30)
     where = [TopicPartition("orders-1", number) for number in range(3)]
     assert storage.partition_replicas(connection, ["orders-1"]) == dict.fromkeys(where, Replicas(3, 2))
     assert set(storage.log_sizes(connection, where)) == set(where)
@@ -240,13 +240,6 @@ def leaders(client, topic):
 
 def retentions(client, connection, topic):
     return [describe_configs(client, connection, [topic], ["retention.ms"], node)[topic][0].value for node in NODES]
-
-
-def eventually(check, seconds=10.0):
-    end = time.monotonic() + seconds
-    while not check() and time.monotonic() < end:
-        time.sleep(0.1)
-    assert check()
 
 
 def test_nothing_to_ask_asks_nobody():

@@ -1,25 +1,19 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Rounds while everything runs, and a cut-over of what has moved since, beside a replication tool that is not MirrorMaker 2."""
+"""Cut-overs that are refused, or that leave groups out. How one goes well after rounds: extensions/molecule/sync_groups."""
 
 from __future__ import annotations
 
-import concurrent.futures
-import contextlib
 import json
-import os
-import re
-import signal
-import socket
 import time
-from pathlib import Path
 
 import pytest
 
 from testbed.clients import Message, commit, committed, create_topic, log_bounds, produce
 from testbed.live_tool import LiveTool
-from tests.support.consumers import assigned, member, unconsumed
-from tests.support.playbooks import Controller, ProgramController, done, failed
+from tests.support.consumers import assigned
+from tests.support.playbooks import Controller, done, failed
+from tests.support.waiting import until
 
 NOW = int(time.time() * 1000) - 86_400_000
 
@@ -47,10 +41,7 @@ def more(source, topic, first, count):
 
 
 def until_copied(source, destination, topic):
-    deadline = time.monotonic() + 60
-    while log_bounds(source, topic) != log_bounds(destination, topic):
-        assert time.monotonic() < deadline, "the replication tool does not come to the end"
-        time.sleep(0.2)
+    until(lambda: log_bounds(source, topic) == log_bounds(destination, topic))
 
 
 def status(controller):
@@ -59,60 +50,6 @@ def status(controller):
 
 def plan(controller):
     return json.loads((controller.directory / "kafka-migrations/onprem-to-cloud/plan.json").read_text())["entries"]
-
-
-def test_rounds_and_then_a_cut_over(source, destination, orders, controller):
-    metrics = controller.directory / "kafka.prom"
-    with LiveTool(source, destination, orders):
-        until_copied(source, destination, orders)
-        with member(source, orders, [orders]):  # it has consumed everything
-            first = done(controller.migrate_groups(groups=[orders], phase="sync", metrics=str(metrics)))
-            assert "Round 1: 2 of 2 offsets changed. 2 exact; 0 as decided before" in first.output
-            assert f"{orders}: ready since" in first.output
-            assert (
-                "Next: stop the consumers at the source, and run the same command with -e group_migration_phase=cut_over."
-                in first.output
-            )
-            assert committed(destination, orders) == {(orders, 0): (100, ""), (orders, 1): (100, "")}
-            again = done(controller.migrate_groups(groups=[orders], phase="sync", metrics=str(metrics)))
-            assert "Round 1: 0 of 2 offsets changed. 2 exact; 2 as decided before" in again.output
-            assert again.changed == 0
-            assert [entry["verified"] for entry in plan(controller)] == [{"method": "anchors", "limit": None}] * 2
-            (group,) = status(controller)["entries"]
-            assert (group["ready"], group["in_use_at_source"], status(controller)["failure"]) == (True, True, None)
-            assert "streamshift_kafka_group_ready" in metrics.read_text()
-            assert metrics.stat().st_mode & 0o777 == 0o644
-
-            before = committed(destination, orders)
-            refused = failed(controller.migrate_groups(groups=[orders], phase="cut_over", stop_timeout=3))
-            assert f"{orders} (Stable): client " in refused
-            assert "; group_migration_stop_timeout of 3 s is over" in refused
-            assert re.search(r'"kind":\s*"group_in_use"', refused)
-            assert committed(destination, orders) == before
-            assert "still have members" in status(controller)["failure"]
-            left = done(controller.migrate_groups(groups=[orders], phase="cut_over", on_not_ready="skip_group"))
-            assert "No group was cut over" in left.output
-            assert "Next: look at what is left out, and run the same command again." in left.output
-            assert committed(destination, orders) == before
-
-        more(source, orders, 200, 100)
-        commit(source, orders, {(orders, 0): 120, (orders, 1): 130})
-        dry = done(controller.migrate_groups("--check", groups=[orders], phase="cut_over"))
-        assert f"These groups would be cut over: {orders}." in dry.output and "Consumers may start" not in dry.output
-        last = done(controller.migrate_groups(groups=[orders], phase="cut_over", idle_wait=1, stop_timeout=30))
-        assert last.changed == dry.changed
-        assert f"Consumers may start at the destination: {orders}." in last.output
-        window = r"It took: snapshot [0-9.]+ s, plan [0-9.]+ s, .*commit [0-9.]+ s, together [0-9.]+ s\."
-        assert re.search(window, last.output)
-        assert "Next: start the consumers at the destination." in last.output
-        assert committed(destination, orders) == {(orders, 0): (120, ""), (orders, 1): (130, "")}
-        until_copied(source, destination, orders)
-        assert unconsumed(destination, orders, orders) == unconsumed(source, orders, orders)
-        assert done(controller.migrate_groups(groups=[orders], phase="cut_over")).changed == 0
-    done(controller.rollback(groups=[orders]))
-    assert committed(destination, orders) == {}
-    # The second round has committed nothing; of the cut-overs, one has failed, one has left its group out, one has moved it.
-    assert controller.phases() == ["sync", "cut_over-failed", "cut_over", "cut_over", "rollback"]
 
 
 def test_a_tool_that_commits_ahead_between_a_round_and_the_cut_over_fails_it(source, destination, orders, controller):
@@ -163,53 +100,3 @@ def test_a_consumer_with_assign_is_waited_for_and_a_policy_of_another_phase_is_r
         assert "Dry run" in predicted.output
         assert committed(destination, orders) == {}
         assert not (controller.directory / "kafka-migrations").exists()
-
-
-def family(process):
-    """A process and all that it has started and that is there."""
-    found = [process]
-    with contextlib.suppress(OSError):  # it has ended
-        for child in Path(f"/proc/{process}/task/{process}/children").read_text().split():
-            found += family(int(child))
-    return found
-
-
-@contextlib.contextmanager
-def waiting_between_rounds(source, destination, directory, **variables):
-    """A run that has done its first round and holds its directory: the process of ansible-playbook, killed in the end."""
-    its = ProgramController(directory, onprem=source, cloud=destination)
-    home = directory / "kafka-migrations/onprem-to-cloud"
-    with concurrent.futures.ThreadPoolExecutor(1) as pool:
-        playing = pool.submit(its.migrate_groups, phase="sync", interval=600, run_for=3600, **variables)
-        while not (home / "status.json").exists():
-            assert not playing.done(), playing.result().output
-            time.sleep(0.1)
-        process = json.loads((home / "lease.json").read_text())["process"]
-        try:
-            yield process
-        finally:
-            for each in family(process):
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(each, signal.SIGKILL)
-        assert playing.result().code == -signal.SIGKILL  # it was the program itself
-
-
-def test_a_run_beside_another_is_refused_and_one_that_was_killed_is_followed_by_the_next(
-    source, destination, orders, controller
-):
-    more(destination, orders, 0, 200)
-    home = controller.directory / "kafka-migrations/onprem-to-cloud"
-    its = {"groups": [orders], "phase": "sync"}
-    with waiting_between_rounds(source, destination, controller.directory, groups=[orders]) as process:
-        before = committed(destination, orders)
-        assert before == {(orders, 0): (50, ""), (orders, 1): (50, "")}
-        commit(source, orders, {(orders, 0): 70, (orders, 1): 80})
-        named = f"another run works in {home} now: process {process} on {socket.gethostname()}, which started at 20"
-        assert named in failed(controller.migrate_groups(**its))
-        left = done(controller.migrate_groups(on_locked="leave", **its))
-        assert named in left.output and "This run ends here, and changes nothing." in left.output
-        assert (left.changed, committed(destination, orders)) == (0, before)
-    following = done(controller.migrate_groups(**its))
-    assert f"ended without releasing it: process {process} on" in " ".join(following.output.split())
-    assert committed(destination, orders) == {(orders, 0): (70, ""), (orders, 1): (80, "")}
-    assert not (home / "lease.json").exists()

@@ -13,9 +13,9 @@ import threading
 
 import pytest
 
-from testbed.clients import Message, commit, committed, create_topic, produce
+from testbed.clients import commit, committed
 from tests.support.playbooks import ROOT, Controller, done, failed
-from tests.support.replication_tool import copy
+from tests.support.replication_tool import copied_topic
 
 
 @contextlib.contextmanager
@@ -45,12 +45,7 @@ def listening():
 @pytest.fixture
 def orders(source, destination, topic):
     """A topic with a partition of 20 records, copied after two others; a group of its name has consumed 5."""
-    for cluster in (source, destination):
-        create_topic(cluster, topic, partitions=1)
-    produce(source, topic, [Message(b"%d" % number) for number in range(20)])
-    copy(source, destination, topic, junk=2)
-    commit(source, topic, {(topic, 0): 5})
-    return topic
+    return copied_topic(source, destination, topic, 20, 5, partitions=1, junk=2)
 
 
 @pytest.fixture

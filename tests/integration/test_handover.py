@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import contextlib
 import http.server
-import json
 import threading
 import time
 import typing as t
@@ -31,7 +30,6 @@ from tests.support.clusters import KafkaCluster
 from tests.support.connect import Worker
 from tests.support.consumers import content
 from tests.support.modules import refuses, succeeds
-from tests.support.playbooks import Controller, done, failed
 from tests.support.replicator import Places, Replicator, places
 from tests.support.rights import grant, revoke
 
@@ -162,15 +160,6 @@ def test_what_is_no_connect_is_said(handover, source):
         assert told in said and "s3cret" not in said, stranger
 
 
-def test_what_was_stored_is_taken_back(handover):
-    succeeds("kafka_connect_offsets", **handover.options)
-    assert len(handover.stored()) == 3
-    back = succeeds("kafka_connect_offsets", state="rolled_back", **handover.options)
-    assert back["written"] == 3
-    assert [value for places in handover.stored().values() for _place, value in places] == [None] * 3
-    assert succeeds("kafka_connect_offsets", state="rolled_back", **handover.options)["changed"] is False
-
-
 def test_keys_that_mislead_are_refused_and_removed_when_told(handover):
     topic, offsets_topic = handover.topic, handover.options["offsets_topic"]
     create_topic(handover.destination, offsets_topic, 25, cleanup_policy="compact")
@@ -201,27 +190,6 @@ def test_keys_that_mislead_are_refused_and_removed_when_told(handover):
     assert [(each.partition, each.value) for each in others] == [(each, b'{"offset":4}') for each in range(25)]
     assert topic_settings(handover.destination, offsets_topic) == {"cleanup.policy": "compact"}
     assert succeeds("kafka_connect_offsets", **handover.options)["changed"] is False
-
-
-def test_a_position_after_replicators_is_refused_kept_or_rewound(handover):
-    succeeds("kafka_connect_offsets", **handover.options)
-    where, offsets_topic = (handover.topic, 0), handover.options["offsets_topic"]
-    ((place, _value),) = handover.stored()[where]
-    key = f'["MirrorSourceConnector",{{"cluster":"{ALIAS}","partition":0,"topic":"{handover.topic}"}}]'.encode()
-    ahead = handover.copied[0] + 7
-    produce(handover.destination, offsets_topic, [Message(b'{"offset":%d}' % ahead, key, partition=place)])
-    options = {**handover.options, "on_rewind": "rewind"}
-    # By the receipt it has gone on since.
-    done = succeeds("kafka_connect_offsets", **options)
-    assert (done["changed"], done["entries"][0]["after"]) == (False, ahead)
-    Path(options["receipt"]).unlink()
-    said = refuses("kafka_connect_offsets", **handover.options)
-    assert (
-        f"{handover.topic}-0: {ahead} is stored already, and Replicator has copied up to {handover.copied[0]}" in said
-    )
-    assert succeeds("kafka_connect_offsets", **handover.options, on_rewind="keep")["changed"] is False
-    assert succeeds("kafka_connect_offsets", **options)["written"] == 1
-    assert json.loads(handover.stored()[where][0][1] or b"") == {"offset": handover.copied[0]}
 
 
 @pytest.mark.parametrize("policy", ["delete", "compact,delete"])
@@ -297,29 +265,6 @@ def test_the_group_says_where_replicator_is_when_it_is_told_to(handover):
     its = {**handover.options["replicator"], "position": "group"}
     done = succeeds("kafka_connect_offsets", **{**handover.options, "replicator": its})
     assert {row["partition"]: row["after"] for row in done["entries"]}[0] == 10
-
-
-def test_the_playbook_predicts_hands_over_and_takes_back(handover, source, destination, tmp_path):
-    controller = Controller(tmp_path / "user", onprem=source, cloud=destination)
-    variables = {name: handover.options[name] for name in ("replication_policy", "replicator", "offsets_topic")}
-    before = controller.files()
-    predicted = done(controller.hand_over_replicator("--check", "--diff", **variables))
-    assert f"+{handover.topic}-0: {handover.copied[0]}" in predicted.output
-    assert controller.files() == before
-    with pytest.raises(kafka.errors.UnknownTopicOrPartitionError):
-        handover.stored()
-    assert "3 of 3 positions changed." in done(controller.hand_over_replicator(**variables)).output
-    assert len(handover.stored()) == 3
-    assert done(controller.hand_over_replicator(**variables)).changed == 0
-    assert controller.phases() == ["hand_over"]  # a second run has changed nothing
-    done(controller.hand_over_replicator(phase="rollback", **variables))
-    assert controller.phases() == ["hand_over", "rollback"]
-    for folder in controller.history():
-        assert {file.name for file in folder.iterdir()} == {"connect-receipt.json", "run.json", "SHA256SUMS"}
-    assert [value for places in handover.stored().values() for _place, value in places] == [None] * 3
-    assert "Did you mean replicator_handover_phase" in failed(
-        controller.hand_over_replicator(phse="rollback", **variables)
-    )
 
 
 def test_the_documented_rights_are_enough_and_each_that_is_missing_is_refused(secured, topic, tmp_path):

@@ -20,10 +20,7 @@ LAG = 20
 JUNK = 13
 # Settings of topics are left alone, or the copy of a compacted topic would be compacted as well.
 MORE = {"src.consumer.isolation.level": "read_committed", "sync.topic.configs.enabled": "false"}
-ONCE = {
-    "dst.exactly.once.source.support": "enabled",
-    "dst.transaction.state.log.replication.factor": 1,
-}
+ONCE = {"dst.exactly.once.source.support": "enabled", "dst.transaction.state.log.replication.factor": 1}
 
 
 def plain(cluster: KafkaCluster, topic: str) -> None:
@@ -104,11 +101,7 @@ class Flow:
         ordered = f'["MirrorSourceConnector",{{"topic":"plain","partition":0,"cluster":"{ALIAS}"}}]'.encode()
         create_topic(self.destination, OFFSETS_TOPIC, 25, cleanup_policy="compact")
         for each in (key, spaced, ordered):
-            produce(
-                self.destination,
-                OFFSETS_TOPIC,
-                [Message(b'{"offset":3}', each, partition=zlib.crc32(each) % 25)],
-            )
+            produce(self.destination, OFFSETS_TOPIC, [Message(b'{"offset":3}', each, partition=zlib.crc32(each) % 25)])
         # Wherever the right one is, a worker reads one of these after it.
         others = f'["MirrorSourceConnector",{{"cluster":"{ALIAS}","partition":0,"topic":"transactions"}}]'.encode()
         produce(

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import threading
 import time
@@ -13,23 +12,17 @@ import time
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import commit as use_case
 from testbed.clients import Message, commit, committed, create_topic, list_groups, produce
 from tests.support.consumers import assigned, member, offsets_in_transaction, share_member
 from tests.support.modules import Migration, refuses, succeeds
 from tests.support.playbooks import Controller, done, failed
-from tests.support.replication_tool import copy
+from tests.support.replication_tool import copied_topic
 
 
 @pytest.fixture
 def orders(source, destination, topic):
     """A topic with ten records in each of two partitions, copied; a group of its name stands at 5 and 10."""
-    for cluster in (source, destination):
-        create_topic(cluster, topic, partitions=2)
-    produce(source, topic, [Message(b"%d" % number, partition=number % 2) for number in range(20)])
-    copy(source, destination, topic)
-    commit(source, topic, {(topic, 0): 5, (topic, 1): 10})
-    return topic
+    return copied_topic(source, destination, topic, 10, 5, 10)
 
 
 @pytest.fixture
@@ -127,22 +120,6 @@ class TestAnOpenTransactionWithOffsets:
             (orders, 0)
         }
 
-    def test_at_the_source_it_is_seen_by_the_policy_for_groups_in_use(self, source, orders, migration):
-        other = f"{orders}-other"
-        commit(source, other, {(orders, 0): 3})
-        with offsets_in_transaction(source, orders, {(orders, 1): 7}):
-            taken = migration.snapshot(orders, other, on_active_group="skip_group")
-        assert taken["left_out_groups"] == taken["active_groups"] == [orders]
-        assert [group["name"] for group in taken["groups"]] == [other]
-
-    def test_at_the_source_it_blocks_also_a_partition_without_a_commit(self, source, orders, migration):
-        group = f"{orders}-first"
-        commit(source, group, {(orders, 0): 3})
-        with offsets_in_transaction(source, group, {(orders, 1): 7}):
-            migration.snapshot(group)
-            planned = migration.translate(on_uncommitted="end")["entries"]
-        assert [row["reason"] for row in planned] == [None, "open_transaction"]
-
     @pytest.mark.parametrize("before", [{}, {1: (1, "")}])
     def test_at_the_destination_its_group_is_in_use(self, source, destination, orders, migration, before):
         other = f"{orders}-other"
@@ -208,18 +185,6 @@ class TestBeforeThePlan:
         )
         assert unseen["active_groups"] == []
 
-    def test_the_watch_is_waited_once_for_all_groups_and_other_topics_are_no_matter(self, source, orders, migration):
-        elsewhere = f"{orders}-elsewhere"
-        create_topic(source, elsewhere)
-        names = [f"{orders}-{number}" for number in range(4)]
-        for name in names:
-            commit(source, name, {(orders, 0): 3})
-        with committing(source, orders, elsewhere):
-            begin = time.monotonic()
-            taken = migration.snapshot(orders, *names, idle_wait=2, topics=[orders], on_active_group="fail")
-            assert 2 <= time.monotonic() - begin < 4
-        assert taken["active_groups"] == []
-
 
 class TestAroundTheCommit:
     """The source is looked at right before the first write, and after the last one."""
@@ -241,55 +206,6 @@ class TestAroundTheCommit:
             assert "would be repeated at the destination" in message and "Nothing was written" in message
         assert migration.state(orders) == before
 
-    def test_without_the_source_nothing_of_it_is_known(self, source, orders, migration):
-        commit(source, orders, {(orders, 0): 9, (orders, 1): 10})
-        assert migration.commit()["written"] == 2
-
-    def test_it_is_left_out_or_told_as_asked(self, source, destination, orders, migration):
-        quiet = f"{orders}-quiet"
-        commit(source, quiet, {(orders, 0): 3})
-        migration.plan(orders, quiet)
-        commit(source, orders, {(orders, 0): 9, (orders, 1): 10})
-        skipped = migration.commit(source=migration.source, on_active_source="skip_group")
-        assert skipped["written"] == 1 and committed(destination, orders) == {}
-        assert f"{orders}-0 from 5 to 9" in skipped["left_out"][0]
-        warned = migration.commit(source=migration.source, on_active_source="warn")
-        assert committed(destination, orders) == {(orders, 0): (5, ""), (orders, 1): (10, "")}
-        assert (
-            f"{orders}-0 from 5 to 9" in warned["notes"][0]
-            and f"source_in_use: {warned['notes'][0]}" in warned["warnings"]
-        )
-        # Where nothing is to be written, nobody is asked.
-        assert migration.commit(source=migration.source)["changed"] is False
-
-    def test_a_consumer_that_starts_during_the_commit_fails_the_run_and_undoes_nothing(
-        self, source, destination, orders, migration, monkeypatch
-    ):
-        write = use_case.writing.write_commits
-
-        def write_while_a_consumer_goes_on(*arguments):
-            write(*arguments)
-            commit(source, orders, {(orders, 0): 8, (orders, 1): 4})
-
-        monkeypatch.setattr(use_case.writing, "write_commits", write_while_a_consumer_goes_on)
-        message = migration.commit(via=refuses, source=migration.source)
-        assert f"group {orders}: the group was in use at the source while its offsets were committed" in message
-        assert f"{orders}-0 from 5 to 8, {orders}-1 from 10 to 4" in message
-        assert "up to 3 records that it has consumed since would be repeated" in message
-        assert "up to 6 records that it has moved back over would be missed" in message
-        assert (
-            "offsets of the plan are committed and stay" in message
-            and "migrate again" in message
-            and "roll back" in message
-        )
-        assert committed(destination, orders) == {(orders, 0): (5, ""), (orders, 1): (10, "")}
-        # Both ways on are there: the receipt is whole, and a new plan takes the group further.
-        migration.plan(orders)
-        assert migration.commit(source=migration.source, on_rewind="rewind")["written"] == 2
-        assert committed(destination, orders) == {(orders, 0): (8, ""), (orders, 1): (4, "")}
-        migration.roll_back()
-        assert orders not in list_groups(destination)
-
     def test_another_source_than_the_plans_is_refused(self, migration, orders):
         message = migration.commit(via=refuses, source=migration.destination)
         assert "the plan was made for another cluster" in message and "plan again" in message
@@ -297,26 +213,6 @@ class TestAroundTheCommit:
 
 class TestOneCluster:
     """Addresses tell whether two names are one cluster."""
-
-    def test_two_names_of_one_cluster_are_refused(self, orders, controller):
-        output = failed(controller.migrate_groups(source="twin", destination="onprem", groups=[orders]))
-        assert "are one cluster, and nothing would change for" in output
-        assert f"nothing would change for group {orders} on topic {orders}" in output
-        assert controller.files() == {}
-
-    @pytest.mark.parametrize("strategy", ["records", "identical"])
-    def test_no_plan_is_made_unless_something_changes(self, source, orders, tmp_path, strategy):
-        migration = Migration(tmp_path / "twin", source, source)
-        migration.snapshot(orders)
-        assert "are one cluster" in migration.translate(via=refuses, strategy=strategy)
-        assert not migration.plan_file.exists()
-        clusters, renamed = {"source": migration.source, "destination": migration.source}, f"new-{orders}"
-        group_map = [{"name": orders, "to": renamed}]
-        found = succeeds("kafka_migration_info", **clusters, groups=[orders], group_map=group_map)
-        assert found["problems"] == []
-        migration.translate(strategy=strategy, group_map=group_map)
-        migration.commit(source=migration.source)
-        assert committed(source, renamed) == {(orders, 0): (5, ""), (orders, 1): (10, "")}
 
     def test_a_merge_without_on_conflict_is_the_only_problem(self, source, orders, tmp_path):
         other = f"{orders}-other"
@@ -330,22 +226,6 @@ class TestOneCluster:
             group_map=[{"pattern": ".*", "to": f"{orders}-all"}],
         )["problems"]
         assert "set on_conflict to lowest or highest to merge the groups" in problem["message"]
-
-
-class TestReviewedPlans:
-    """What is applied is the plan that was reviewed; for the role see test_migrate_groups.py."""
-
-    def test_a_digest_is_that_of_the_files_bytes(self, destination, orders, migration):
-        digest = migration.translate()["digest"]
-        assert digest == hashlib.sha256(migration.plan_file.read_bytes()).hexdigest()
-        reviewed = migration.plan_file.read_bytes()
-        migration.plan_file.write_bytes(reviewed.replace(b"\n", b"\r\n"))  # which changes no entry
-        for wrong in (digest, "", digest[:12]):
-            message = migration.commit(via=refuses, plan_digest=wrong)
-            assert "plan.json is not the one that was reviewed" in message and repr(wrong) in message
-        assert committed(destination, orders) == {}
-        migration.plan_file.write_bytes(reviewed)
-        assert migration.commit(plan_digest=digest.upper())["written"] == 2
 
 
 class TestPreflight:

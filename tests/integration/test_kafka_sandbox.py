@@ -11,20 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from testbed.clients import Message, commit, committed, create_topic, produce, read
+from testbed.clients import Message, create_topic, produce, read
 from testbed.sandbox import SandboxError, alive, describe, names, start, stop
-
-
-def test_records_and_commits_on_every_version(source, kafka39, old, topic):
-    for cluster in (source, kafka39, old):
-        create_topic(cluster, topic, partitions=2, retention_ms=-1)  # or an old record is gone within seconds
-        message = Message(b"value", b"key", (("header", None),), 1_700_000_000_000, partition=1)
-        assert produce(cluster, topic, [message]) == [0]
-        assert [record[2:] for record in read(cluster, topic)] == [
-            (message.timestamp, b"key", b"value", (("header", None),))
-        ]
-        commit(cluster, topic, {(topic, 1): (1, "metadata")})
-        assert committed(cluster, topic) == {(topic, 1): (1, "metadata")}
 
 
 def test_a_started_cluster_is_left_alone_and_a_stopped_one_is_gone(tmp_path):

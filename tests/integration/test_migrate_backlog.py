@@ -10,25 +10,13 @@ import time
 
 import pytest
 
-from testbed.clients import (
-    Message,
-    commit,
-    committed,
-    consume,
-    create_topic,
-    list_groups,
-    log_bounds,
-    produce,
-    read,
-    topic_settings,
-)
-from tests.support.consumers import consumed_by_member, content, member
+from testbed.clients import Message, commit, committed, create_topic, list_groups, log_bounds, produce, topic_settings
+from tests.support.consumers import member
 from tests.support.modules import Migration
 from tests.support.playbooks import Controller, done, failed
 from tests.support.sparkless import sparkless
 
 DRY_RUN = "Dry run: nothing of this has been written."
-FILES = ["copy.json", "plan.json", "receipt.json", "report.json", "snapshot.json"]
 MONTH_AGO = int(time.time() * 1000) - 30 * 86_400_000
 
 
@@ -65,60 +53,11 @@ def migrated_by_modules(controller, source, destination, group):
         migration.commit(source=migration.source, snapshot=str(migration.snapshot_file))
 
 
-def ranges(output):
-    """Of a table that was shown: topic, partition, start, end, records and megabytes of each line."""
-    return re.findall(r'"(\S+) +(\d+) +(\d+) +(\d+) +(\d+) +(\S+)', output)
-
-
 def took(played, *steps):
     """A run that must have succeeded, and that ends with the seconds of these steps."""
     times = ", ".join(rf"{step} [0-9]+[.][0-9] s" for step in steps)
     assert re.search(rf'"It took: {times}[.]"', played.output), played.output
     return done(played)
-
-
-def test_the_main_job(source, destination, orders, controller):
-    # A dry run shows every range, and changes nothing at all.
-    dry = took(controller.migrate_backlog("--check", "--diff", groups=[orders]), "snapshot", "copy")
-    assert ranges(dry.output) == [(orders, "0", "5", "20", "15", "0.0"), (orders, "1", "20", "20", "0", "0.0")]
-    assert f"{orders}: made by this copy, with 2 partitions and replication factor 1" in dry.output
-    assert f"2 offsets of {orders} are to be committed; which ones is known when the records are copied." in dry.output
-    assert DRY_RUN in dry.output and dry.changed > 0
-    assert controller.files() == {}
-    assert orders not in list_groups(destination)
-
-    steps = ("snapshot", "copy", "preview", "verify", "commit", "read back")
-    real = took(controller.migrate_backlog("--diff", groups=[orders]), *steps)
-    assert ranges(real.output) == ranges(dry.output)
-    assert "2 verified, 0 without records, 15 records compared, each for every group" in real.output
-    assert "2 committed offsets read back." in real.output
-    assert f"Settings are suspended of {orders}." in real.output and DRY_RUN not in real.output
-    assert list(kept_files(controller)) == FILES
-    assert {file.stat().st_mode & 0o777 for file in kept_files(controller).values()} == {0o600}
-    assert committed(destination, orders) == {(orders, 0): (0, "kept"), (orders, 1): (0, "")}
-    unconsumed = [content(record) for record in read(source, orders, start={0: 5, 1: 20})]
-    assert consumed_by_member(destination, orders, orders) == unconsumed
-
-    # There is nothing more to do, and nothing is read again.
-    files, ends = controller.files(), log_bounds(destination, orders)
-    for check in (["--check"], []):
-        again = done(controller.migrate_backlog(*check, groups=[orders]))
-        assert again.changed == 0
-        assert "records compared" not in again.output
-    assert (controller.files(), log_bounds(destination, orders)) == (files, ends)
-
-    # When the group has consumed it all, the topic gets its settings back.
-    assert topic_settings(destination, orders) != {"retention.ms": "-1"}
-    assert consume(destination, orders, [orders], 15) == 15
-    moved = committed(destination, orders)
-    assert "no group is selected for the rollback" in failed(controller.migrate_backlog(phase="rollback"))
-    dry = done(controller.migrate_backlog("--check", groups=[orders]))
-    assert dry.changed > 0 and controller.files() == files
-    third = done(controller.migrate_backlog(groups=[orders]))
-    assert "are what they were before the copy" in third.output and "Settings are suspended" not in third.output
-    assert topic_settings(destination, orders) == topic_settings(source, orders) == {"retention.ms": "-1"}
-    assert committed(destination, orders) == moved
-    assert done(controller.migrate_backlog(groups=[orders])).changed == 0
 
 
 def test_a_plan_is_made_while_everything_runs_and_writes_to_no_cluster(source, destination, orders, controller):
@@ -225,6 +164,6 @@ def test_a_damaged_copy_file_is_named_where_it_is(orders, controller):
     home(controller).mkdir(parents=True)
     file = home(controller) / "copy.json"
     file.write_text("{")
-    # A dry run works on a copy of it, and names it all the same; for the real run see test_backlog_refusals.py.
+    # A dry run works on a copy of it, and names it all the same.
     assert f"the copy file {file} is damaged" in failed(controller.migrate_backlog("--check", groups=[orders]))
     assert file.read_text() == "{"

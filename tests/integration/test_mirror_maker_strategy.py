@@ -4,20 +4,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
-import uuid
-from random import Random
 
 import pytest
-from kafka.admin import KafkaAdminClient
 
-from testbed.clients import Message, commit, create_topic, delete_records, produce, produce_in_transactions
-from tests.support.kinds import commit_all, group_of
-from tests.support.mirror_records import checkpoint, offset_sync
-from tests.support.mirrored import FLOWS, NOW, checkpointed, mirrored, numbered
+from testbed.clients import commit, create_topic, delete_records, delete_topic, produce
+from tests.support.kinds import group_of
+from tests.support.mirror_records import checkpoint
+from tests.support.mirrored import FLOWS, checkpointed, mirrored, numbered
 from tests.support.modules import Migration, refuses
 from tests.support.numbered import Judge
+from tests.support.random_logs import World, whatever
 from tests.support.replication_tool import copy
 
 OF_VERSIONS = {"4.3.0": tuple(FLOWS), "3.9.1": ("default", "identity")}
@@ -87,138 +84,9 @@ def test_without_the_source_checkpoints_lose_nothing(flows, version, name, sourc
     assert flow.excluded in migration.translate(via=refuses, **options, groups=[flow.excluded])
 
 
-class World:
-    """A topic and its copy, and internal topics of a MirrorMaker that has never run.
-
-    The record n is at n + first at the source. Its copy is at n + junk.
-    """
-
-    def __init__(self, source, destination, topic, directory):
-        self.source, self.destination, self.topic = source, destination, topic
-        self.migration = Migration(directory, source, destination)
-        self.commits = {}
-        self.first = 0
-        self.another_mirror_maker()
-
-    def another_mirror_maker(self):
-        """From here on its internal topics are others, which have yet to be made."""
-        tag = uuid.uuid4().hex[:8]
-        self.policy = {"name": "identity", "source_alias": f"here{tag}", "target_alias": f"there{tag}"}
-        self.syncs = f"mm2-offset-syncs.there{tag}.internal"
-        self.checkpoints = f"here{tag}.checkpoints.internal"
-
-    def create(self, expired=0, stamps="CreateTime"):
-        """expired: so many records were at the source before any was copied."""
-        create_topic(self.source, self.topic, retention_ms=-1)
-        produce(self.source, self.topic, [Message(b"expired", timestamp=NOW - 1)] * expired)
-        delete_records(self.source, self.topic, {0: expired})
-        create_topic(self.destination, self.topic, retention_ms=-1, message_timestamp_type=stamps)
-        self.first = expired
-
-    def index(self, *messages, cleanup_policy="compact"):
-        """The topic of offset-syncs, and one of checkpoints that has none yet."""
-        create_topic(self.source, self.syncs, cleanup_policy=cleanup_policy)
-        produce(self.source, self.syncs, messages)
-        create_topic(self.destination, self.checkpoints, cleanup_policy="compact")
-
-    def sync(self, record, copy, partition=0):
-        """That the copy of this record of the source is at this offset."""
-        return offset_sync(self.topic, partition, record + self.first, copy)
-
-    def stand(self, *records):
-        """A group for each of these, which will consume it next."""
-        self.commits = {group_of(self.topic, number): at + self.first for number, at in enumerate(records)}
-        commit_all(self.source, self.topic, [{0: offset} for offset in self.commits.values()])
-        self.migration.snapshot(*self.commits)
-
-    def judged(self, **options):
-        """What the module says of the groups, if it is true."""
-        done = self.migration.translate(**self.options, **options)
-        judge = Judge(self.source, self.topic, self.destination, self.topic)
-        for entry in done["entries"]:
-            judge.check(entry, self.commits[entry["group"]])
-        assert len(done["entries"]) == len(self.commits)
-        return done
-
-    def all_exact(self, **options):
-        """The same for groups that can all be settled."""
-        done = self.judged(**options)
-        assert {entry["verdict"] for entry in done["entries"]} == {"exact"}, done["entries"]
-        return done
-
-    def refused(self, **options):
-        """What the module says when it does nothing."""
-        files = {name: str(self.migration.directory / f"{name}.json") for name in ("snapshot", "plan")}
-        its = {"source": self.source.connection, "destination": self.destination.connection, **files, **self.options}
-        return refuses("kafka_offset_translate", **its | options)
-
-    @property
-    def options(self):
-        return {"strategy": "mirror_maker", "replication_policy": self.policy}
-
-
 @pytest.fixture
 def world(source, destination, topic, tmp_path):
     return World(source, destination, topic, tmp_path / "migration")
-
-
-STAMPS = pytest.mark.parametrize("stamps", ["CreateTime", "LogAppendTime"])
-EVERY = range(0, 380, 20)
-# Which copies are said to be of which records: by their numbers, as if the first copy were at 0.
-INDEXES = {
-    "right": [(0, 0), (100, 100), (200, 200), (300, 300), (399, 399)],
-    "one is left": [(350, 350)],
-    "after all groups": [(399, 399)],
-    "none is copied yet": [(-1, -1)],
-    "too far": [(at, at + 3) for at in EVERY],
-    "not far enough": [(at, max(0, at - 5)) for at in EVERY],
-    "of other records": [(at, 399 - at) for at in EVERY],
-    "beyond both ends": [(5_000, 5_000), (1 << 62, 1 << 62)],
-    "beyond the copy's end": [(at, at + 1000) for at in EVERY],
-    "right and wrong": [pair for at in EVERY for pair in ((at, at), (at + 3, at + 40), (at + 9, max(0, at - 1)))],
-    "from the start again": [*((at, at) for at in EVERY), (0, 0), (10, 10)],
-    "empty": [],
-}
-
-
-@pytest.fixture(scope="module", params=["CreateTime", "LogAppendTime"])
-def copied(request, source, destination, tmp_path_factory):
-    """A topic that was copied without any trouble, and groups."""
-    topic = f"copied-{request.param}-{uuid.uuid4().hex[:8]}"
-    world = World(source, destination, topic, tmp_path_factory.mktemp("copied") / "migration")
-    world.create(expired=7, stamps=request.param)
-    produce(source, topic, [numbered(number) for number in range(400)])
-    copy(source, destination, topic)
-    world.stand(0, 1, 3, 99, 100, 101, 250, 399, 400)
-    return world
-
-
-@pytest.mark.parametrize("index", INDEXES.values(), ids=INDEXES)
-def test_an_index_is_checked_before_it_is_believed(copied, index, tmp_path):
-    copied.another_mirror_maker()
-    copied.index(*(copied.sync(*pair) for pair in index))
-    copied.all_exact(plan=str(tmp_path / "plan.json"))
-
-
-def test_one_sync_tells_where_to_look_when_timestamps_do_not(world, tmp_path):
-    world.create(expired=7, stamps="LogAppendTime")
-    produce(world.source, world.topic, [numbered(number) for number in range(4000)])
-    copy(world.source, world.destination, world.topic)
-    world.index(world.sync(1200, 1200))
-    world.stand(5, 1000, 3990)
-    assert world.all_exact()["records_read"] < 400
-    anew = str(tmp_path / "plan.json")  # nothing is kept there
-    assert world.migration.translate(strategy="records", plan=anew)["records_read"] >= 8000
-
-
-@STAMPS
-def test_foreign_records_at_the_destination(world, stamps):
-    world.create(stamps=stamps)
-    produce(world.source, world.topic, [numbered(number) for number in range(400)])
-    copy(world.source, world.destination, world.topic, junk=7)
-    world.index(*(world.sync(at, at + 7) for at in (0, 100, 200, 300)))
-    world.stand(1, 150, 399, 400)
-    world.all_exact()
 
 
 def test_a_topic_that_was_recreated_at_both_ends_or_at_one(world, stamps="LogAppendTime"):
@@ -245,65 +113,13 @@ def test_a_topic_that_was_recreated_at_both_ends_or_at_one(world, stamps="LogApp
     assert world.all_exact()["kept"] == 0
 
 
-def test_a_group_that_has_moved_is_decided_anew_and_the_others_are_not(world):
-    world.create(expired=7)
-    produce(world.source, world.topic, [numbered(number) for number in range(100)])
-    copy(world.source, world.destination, world.topic)
-    world.index(*(world.sync(at, at) for at in range(0, 100, 10)))
-    world.stand(20, 50, 99)
-    world.all_exact()
-    moved = group_of(world.topic, 1)
-    world.commits[moved] = 60
-    commit(world.source, moved, {(world.topic, 0): 60})
-    world.migration.snapshot(*world.commits)
-    assert world.all_exact()["kept"] == 2
-    # More is written and copied meanwhile: that is no reason to begin again.
-    produce(world.source, world.topic, [numbered(number) for number in range(100, 150)])
-    copy(world.source, world.destination, world.topic, keep=lambda record: int(record.value or b"") >= 100)
-    assert world.all_exact()["kept"] == 3
-    # What is copied again is one.
-    copy(world.source, world.destination, world.topic, keep=lambda record: 40 <= int(record.value or b"") < 60)
-    assert world.judged()["kept"] == 0
-
-
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_whatever_is_in_the_logs_and_in_the_index(world, seed):
-    """Transactions and aborts, replication tools that filter, lag or begin again, and syncs of which many are wrong."""
-    random = Random(seed)
-    world.create(expired=random.choice([0, 7]), stamps=random.choice(["CreateTime", "LogAppendTime"]))
-    numbers = iter(range(1_000_000))
-    writes = [
-        ([numbered(next(numbers)) for _each in range(random.randrange(1, 40))], random.random() < 0.7)
-        for _write in range(random.choice([1, 12]))
-    ]
-    produce_in_transactions(world.source, world.topic, writes)
-    produce(world.source, world.topic, [numbered(next(numbers)) for _each in range(300)])
-    keep = random.choice([None, lambda record: record.offset % 3 > 0])
-    copies = copy(
-        world.source,
-        world.destination,
-        world.topic,
-        junk=random.choice([0, 0, 4]),
-        keep=keep,
-        lag=random.choice([0, 0, 30]),
-        again=random.choice([0, 0, 25]),
-        committed=random.random() < 0.5,
-    )
-    pairs = [(at, copied[0]) for (_partition, at), copied in copies.items()]
-    right = random.sample(pairs, 10)
-    wrong = [(at, max(0, there + random.randrange(-40, 40))) for at, there in random.sample(pairs, 10)]
-    index = [pair for pair in [*right, *wrong] if random.random() < 0.7]
-    world.index(*(offset_sync(world.topic, 0, *pair) for pair in index))
-    bogus = [checkpoint(f"group {at}", world.topic, 0, at, max(0, there - 7)) for at, there in wrong]
-    produce(world.destination, world.checkpoints, bogus)
-    end = max(at for at, _there in pairs)
-    world.stand(*(random.randrange(0, end - world.first) for _group in range(8)), end - world.first + 1)
-    world.judged()
+    whatever(world, seed)
 
 
 def recreate(cluster, topic, stamps="CreateTime", cleanup_policy="delete"):
-    with contextlib.closing(KafkaAdminClient(bootstrap_servers=list(cluster.bootstrap_servers))) as client:
-        client.delete_topics([topic])
+    delete_topic(cluster, topic)
     create_topic(cluster, topic, retention_ms=-1, message_timestamp_type=stamps, cleanup_policy=cleanup_policy)
 
 

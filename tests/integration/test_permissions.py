@@ -4,15 +4,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import time
-
 import pytest
-from kafka.admin import ACL, ACLOperation, ACLPermissionType, KafkaAdminClient, ResourcePattern, ResourceType
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.commits import commit_offsets, delete_offsets
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import (
     alter_topic_configs,
+    broker_number,
     topic_configs,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.creation import create_topics
@@ -34,39 +31,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.range_reader import read_ranges
 from testbed.clients import Message, commit, create_topic, produce
 from tests.support.consumers import member
-
-
-@pytest.fixture
-def grant(secured):
-    """``grant(right, ...)`` lets the user migrator do what texts such as "GROUP READ on billing" say."""
-    granted = []
-
-    def run(*rights):
-        acls = []
-        for right in rights:
-            kind, operation, _on, name = right.split(" ")
-            resource = ResourcePattern(ResourceType[kind], name)
-            acls.append(ACL("User:migrator", "*", ACLOperation[operation], ACLPermissionType.ALLOW, resource))
-        with contextlib.closing(KafkaAdminClient(bootstrap_servers=secured.bootstrap_servers)) as client:
-            assert not client.create_acls(acls)["failed"]
-        granted.extend(acls)
-
-    yield run
-    with contextlib.closing(KafkaAdminClient(bootstrap_servers=secured.bootstrap_servers)) as client:
-        client.delete_acls(granted)
+from tests.support.waiting import until
 
 
 @pytest.fixture
 def migrator(secured):
     return connection_from(secured.connection_as("migrator"), "source cluster")
-
-
-def eventually(check, seconds=10.0):
-    """ACLs reach a broker a moment after they were granted."""
-    end = time.monotonic() + seconds
-    while not check() and time.monotonic() < end:
-        time.sleep(0.1)
-    assert check()
 
 
 def everything(group, topic):
@@ -79,7 +49,7 @@ def everything(group, topic):
     }
 
 
-def test_each_missing_acl_is_named_until_it_is_granted(secured, migrator, topic, grant):
+def test_each_missing_acl_is_named_until_it_is_granted(secured, migrator, topic, granted):
     create_topic(secured, topic)
     needed = [
         *(f"GROUP {operation} on {topic}" for operation in ("DELETE", "DESCRIBE", "READ")),
@@ -87,11 +57,11 @@ def test_each_missing_acl_is_named_until_it_is_granted(secured, migrator, topic,
     ]
     assert missing_acls(migrator, **everything(topic, topic)) == needed
     for right in (f"GROUP DESCRIBE on {topic}", f"TOPIC READ on {topic}", f"GROUP READ on {topic}"):
-        grant(right)
+        granted(right)
         needed.remove(right)
-        eventually(lambda: missing_acls(migrator, **everything(topic, topic)) == needed)
-    grant(*needed)
-    eventually(lambda: missing_acls(migrator, **everything(topic, topic)) == [])
+        until(lambda: missing_acls(migrator, **everything(topic, topic)) == needed)
+    granted(*needed)
+    until(lambda: missing_acls(migrator, **everything(topic, topic)) == [])
 
 
 def test_nothing_is_missing_for_who_may_do_everything(secured, source, old, topic):
@@ -104,7 +74,7 @@ def test_a_topic_that_does_not_exist_misses_no_acl(secured, topic):
     assert missing_acls(connection_from(secured.connection), reads_topics=[topic], commits_topics=[topic]) == []
 
 
-def test_each_acl_that_writing_misses_is_named_until_it_is_granted(secured, migrator, topic, grant):
+def test_each_acl_that_writing_misses_is_named_until_it_is_granted(secured, migrator, topic, granted):
     create_topic(secured, topic)
     needs = {"writes_topics": [topic], "transactional_ids": [f"{topic}-a", f"{topic}-b"]}
     needed = [
@@ -113,11 +83,11 @@ def test_each_acl_that_writing_misses_is_named_until_it_is_granted(secured, migr
     ]
     assert missing_acls(migrator, **needs) == needed
     for right in (f"TOPIC WRITE on {topic}", f"TRANSACTIONAL_ID WRITE on {topic}-a", f"TOPIC READ on {topic}"):
-        grant(right)
+        granted(right)
         needed.remove(right)
-        eventually(lambda: missing_acls(migrator, **needs) == needed)
-    grant(f"TOPIC ALTER_CONFIGS on {topic}", f"TRANSACTIONAL_ID WRITE on {topic}-b")  # to alter implies to describe
-    eventually(lambda: missing_acls(migrator, **needs) == [])
+        until(lambda: missing_acls(migrator, **needs) == needed)
+    granted(f"TOPIC ALTER_CONFIGS on {topic}", f"TRANSACTIONAL_ID WRITE on {topic}-b")  # to alter implies to describe
+    until(lambda: missing_acls(migrator, **needs) == [])
 
 
 def test_who_may_do_everything_may_write(secured, source, old, topic):
@@ -127,29 +97,29 @@ def test_who_may_do_everything_may_write(secured, source, old, topic):
         assert missing_acls(connection, writes_topics=[topic, f"{topic}-none"], transactional_ids=[topic]) == []
 
 
-def test_rights_on_a_kip_848_group_are_told_as_well(secured, migrator, topic, grant):
+def test_rights_on_a_kip_848_group_are_told_as_well(secured, migrator, topic, granted):
     create_topic(secured, topic)
     produce(secured, topic, [Message(b"one")])
     with member(secured, topic, [topic], protocol="consumer"):
-        grant(f"GROUP DESCRIBE on {topic}")
-        eventually(
+        granted(f"GROUP DESCRIBE on {topic}")
+        until(
             lambda: missing_acls(migrator, reads_groups=[topic], commits_groups=[topic]) == [f"GROUP READ on {topic}"]
         )
 
 
-def test_a_denied_group_is_named(secured, migrator, topic, grant):
+def test_a_denied_group_is_named(secured, migrator, topic, granted):
     create_topic(secured, topic)
     for group in (f"{topic}-a", f"{topic}-b", f"{topic}-c"):
         commit(secured, group, {(topic, 0): 0})
-    grant(f"GROUP DESCRIBE on {topic}-b", f"TOPIC DESCRIBE on {topic}")
+    granted(f"GROUP DESCRIBE on {topic}-b", f"TOPIC DESCRIBE on {topic}")
     # Other tests have let this user see other groups.
-    eventually(lambda: [row.group for row in list_groups(migrator) if topic in row.group] == [f"{topic}-b"])
+    until(lambda: [row.group for row in list_groups(migrator) if topic in row.group] == [f"{topic}-b"])
     with pytest.raises(NotAuthorized, match=f"needs ACL GROUP DESCRIBE on {topic}-a, {topic}-c"):
         read_groups(migrator, [f"{topic}-a", f"{topic}-b", f"{topic}-c"])
     assert read_groups(migrator, [f"{topic}-b"])[f"{topic}-b"].offsets == {TopicPartition(topic, 0): CommittedOffset(0)}
 
 
-def test_a_denied_topic_is_named(secured, migrator, topic, grant):
+def test_a_denied_topic_is_named(secured, migrator, topic, granted):
     create_topic(secured, topic)
     produce(secured, topic, [Message(b"one")])
     where = TopicPartition(topic, 0)
@@ -157,23 +127,23 @@ def test_a_denied_topic_is_named(secured, migrator, topic, grant):
         partition_bounds(migrator, [where])
     with pytest.raises(NotAuthorized, match=f"needs ACL TOPIC DESCRIBE_CONFIGS on {topic}"):
         topic_settings(migrator, [topic])
-    grant(f"TOPIC DESCRIBE on {topic}")
-    eventually(lambda: missing_acls(migrator, reads_topics=[topic]) != [])
+    granted(f"TOPIC DESCRIBE on {topic}")
+    until(lambda: missing_acls(migrator, reads_topics=[topic]) != [])
     with pytest.raises(NotAuthorized, match=f"needs ACL TOPIC READ on {topic}"):
         read_ranges(migrator, {where: [(0, 1)]})
-    grant(f"TOPIC READ on {topic}")
-    eventually(lambda: missing_acls(migrator, commits_topics=[topic]) == [])
+    granted(f"TOPIC READ on {topic}")
+    until(lambda: missing_acls(migrator, commits_topics=[topic]) == [])
     assert len(read_ranges(migrator, {where: [(0, 1)]})[where][0].records) == 1
 
 
-def test_every_topic_that_may_not_be_made_or_changed_is_named(secured, migrator, topic, grant):
+def test_every_topic_that_may_not_be_made_or_changed_is_named(secured, migrator, topic, granted):
     first, second = f"{topic}-a", f"{topic}-b"
     new = dict.fromkeys([first, second], NewTopic(1, 1, {}))
     with pytest.raises(NotAuthorized, match=f"needs ACL TOPIC CREATE on {first}, {second}"):
         create_topics(migrator, new)
     assert {each.error for each in try_creation(migrator, new).refusals.values()} == {"TOPIC_AUTHORIZATION_FAILED"}
-    grant(f"TOPIC CREATE on {first}", f"TOPIC DESCRIBE on {first}")
-    eventually(lambda: missing_acls(migrator, writes_topics=[first]) == [])  # it may be known not to exist
+    granted(f"TOPIC CREATE on {first}", f"TOPIC DESCRIBE on {first}")
+    until(lambda: missing_acls(migrator, writes_topics=[first]) == [])  # it may be known not to exist
     create_topics(migrator, {first: new[first]})
     create_topic(secured, second)
     with pytest.raises(NotAuthorized, match=f"needs ACL TOPIC DESCRIBE_CONFIGS on {first}, {second}"):
@@ -181,8 +151,8 @@ def test_every_topic_that_may_not_be_made_or_changed_is_named(secured, migrator,
     changes = {name: {"retention.ms": "1000"} for name in (first, second)}
     with pytest.raises(NotAuthorized, match=f"needs ACL TOPIC ALTER_CONFIGS on {first}, {second}"):
         alter_topic_configs(migrator, changes)
-    grant(f"TOPIC ALTER_CONFIGS on {first}")
-    eventually(lambda: "ALTER_CONFIGS" not in str(missing_acls(migrator, writes_topics=[first])))
+    granted(f"TOPIC ALTER_CONFIGS on {first}")
+    until(lambda: "ALTER_CONFIGS" not in str(missing_acls(migrator, writes_topics=[first])))
     with pytest.raises(NotAuthorized, match=rf"needs ACL TOPIC ALTER_CONFIGS on {second}\. "):
         alter_topic_configs(migrator, changes)
     assert topic_configs(migrator, [first])[first].own == {"retention.ms": "1000"}
@@ -194,19 +164,19 @@ def test_sizes_and_room_are_told_only_to_who_may_describe_the_cluster(secured, m
     assert log_sizes(migrator, [where]) is usable_bytes(migrator) is None
     with pytest.raises(NotAuthorized, match=f"needs ACL TOPIC DESCRIBE on {topic}"):
         partition_replicas(migrator, [topic])
+    assert broker_number(migrator, "offset.metadata.max.bytes") is None
     admin = connection_from(secured.connection)
+    assert broker_number(admin, "offset.metadata.max.bytes") == 4096
     assert log_sizes(admin, [where]) == {where: 0} and usable_bytes(admin)
 
 
-def test_a_denied_commit_names_the_acl_and_touches_no_other(secured, migrator, topic, grant):
+def test_a_denied_commit_names_the_acl_and_touches_no_other(secured, migrator, topic, granted):
     denied = f"{topic}-denied"
     for name in (topic, denied):
         create_topic(secured, name)
     here, there = TopicPartition(topic, 0), TopicPartition(denied, 0)
-    grant(f"GROUP DESCRIBE on {denied}", f"GROUP READ on {topic}", f"TOPIC READ on {topic}")
-    eventually(
-        lambda: missing_acls(migrator, commits_groups=[topic], reads_groups=[denied], commits_topics=[topic]) == []
-    )
+    granted(f"GROUP DESCRIBE on {denied}", f"GROUP READ on {topic}", f"TOPIC READ on {topic}")
+    until(lambda: missing_acls(migrator, commits_groups=[topic], reads_groups=[denied], commits_topics=[topic]) == [])
     wanted = {here: CommittedOffset(3), there: CommittedOffset(4)}
     assert commit_offsets(migrator, {topic: wanted, denied: {here: CommittedOffset(5)}}) == {
         topic: {there: f"TOPIC_AUTHORIZATION_FAILED: needs ACL TOPIC READ on {denied}"},

@@ -8,7 +8,6 @@ import pytest
 
 from testbed.clients import Message, commit, create_topic, produce
 from tests.support.modules import Migration
-from tests.support.playbooks import Controller, done
 from tests.support.replication_tool import copy, repartition
 
 
@@ -19,20 +18,6 @@ def migration(source, destination, tmp_path):
 
 def numbered(count):
     return [Message(b"%d" % number) for number in range(count)]
-
-
-def test_a_playbook_shows_what_a_proof_is_doing(source, destination, topic, tmp_path):
-    for cluster in (source, destination):
-        create_topic(cluster, topic, partitions=2)
-    produce(source, topic, [Message(b"%d" % number, partition=number % 2) for number in range(40)])
-    copy(source, destination, topic, junk=2)
-    commit(source, topic, {(topic, 0): 5, (topic, 1): 20})
-    controller = Controller(tmp_path / "infrastructure", onprem=source, cloud=destination)
-    said = done(controller.migrate_groups(groups=[topic], verify="records")).output
-    lines = ["[cloud] comparing up to ", "2 verified"]
-    places = [said.index(line) for line in lines]
-    assert places == sorted(places)
-    assert "[cloud] reading up to " in said[: places[0]]
 
 
 def test_what_spark_reads_for_a_plan_is_told(source, destination, topic, migration):

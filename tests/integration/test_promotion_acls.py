@@ -36,19 +36,6 @@ def promotion(tmp_path, secured):
     return Promotion(tmp_path, secured, secured)
 
 
-@pytest.fixture
-def granted(secured):
-    """``granted(right, ...)`` lets the user migrator do this until the test ends."""
-    given = []
-
-    def run(*rights):
-        given.extend(rights)
-        grant(secured, rights)
-
-    yield run
-    revoke(secured, given)
-
-
 def acls_on(secured, name):
     return {str(acl) for acl in list_acls(connection_from(secured.connection)) if acl.name == name}
 

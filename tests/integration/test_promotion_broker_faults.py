@@ -15,10 +15,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control import 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Unserved
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import topic_ids
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._module import promoting
 from testbed.clients import Message, create_topic, produce, read
 from testbed.sandbox import end, java_command, start
-from tests.support.modules import refuses
+from tests.support.modules import refuses, run
 from tests.support.promotion import Promotion
 
 # What a company may have: Java adds the jar of an agent to the class path.
@@ -157,3 +159,21 @@ def noted(promotion):
     """The ids of the topics that the receipt says the promotion has created."""
     entries = json.loads(promotion.receipt_file.read_text())["entries"]
     return {each["topic"]: each["topic_id"] for each in entries if each["created"]}
+
+
+def test_a_rollback_that_fails_after_topics_are_deleted_says_that_it_has_changed_something(
+    source, destination, topic, tmp_path, monkeypatch
+):
+    create_topic(source, topic)
+    promotion = Promotion(tmp_path, source, destination)
+    promotion.run(topics=[topic])
+
+    def full(path, *_document):
+        raise InvalidFile(f"{path} cannot be written", why="No space left on device")
+
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(promoting.files, "write_document", full)
+        result = promotion.run(run, state="rolled_back", remove_created=True)
+    assert (result["failed"], result.get("changed")) == (True, True), result
+    assert promotion.partitions(topic) == {}
+    assert promotion.run(state="rolled_back", remove_created=True)["changed"] is True  # completes the receipt

@@ -12,8 +12,7 @@ import pytest
 from testbed.clients import change_topic, create_topic
 from tests.support.playbooks import Controller, done, failed
 from tests.support.promotion import Promotion
-
-SECONDS = 60.0
+from tests.support.waiting import until
 
 
 @pytest.fixture
@@ -24,13 +23,6 @@ def controller(source, destination, tmp_path):
 @pytest.fixture
 def promotion(tmp_path, source, destination):
     return Promotion(tmp_path, source, destination)
-
-
-def until(has_come):
-    end = time.monotonic() + SECONDS
-    while not has_come():
-        assert time.monotonic() < end, "it has not come"
-        time.sleep(0.2)
 
 
 def without_lease(controller):

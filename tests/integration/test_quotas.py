@@ -19,7 +19,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.topic_c
     try_partitions,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import describe_topics
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogRange
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import copy_state
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import (
     Progress,
@@ -31,9 +32,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topic
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import claiming, record_copy, transactions
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.jobs import Job
-from testbed.clients import Message, create_topic, produce, read
+from testbed.clients import Message, commit, create_topic, produce, read
 from testbed.sandbox import start, stop
 from tests.support.clusters import KafkaCluster
+from tests.support.modules import Migration, refuses
 
 RECORDS = 12_000  # of 1 kB
 
@@ -60,15 +62,17 @@ def limited(tmp_path_factory):
     stop("limited", folder)
 
 
-def copy(source, destination, topic, records):
-    """Copy the whole of a topic with one partition, in this process. -> the end of its log then."""
+def copy(source, destination, topic, records, say):
+    """Copy the whole of a topic with one partition, in this process. -> the end of its log then. say: told how far it is."""
     its, where = connection_from(destination.connection, "destination cluster"), TopicPartition(topic, 0)
     ranges = [BacklogRange(where, 0, records, where, 0, (0, records // 2))]
     run, groups = Run("a", "b", 1, 1), tuple(progress_groups(topic, ranges))
     claimed = claiming.Claimed((), {where: Progress(0)}, True)
     claiming.claim(its, topic, groups, ranges, run, lambda _known: claimed)
     job = Job(topic, transactional_number(where), tuple(ranges), run, groups, {}, {topic: 1_000_000})
-    record_copy.copy_jobs(connection_from(source.connection, "source cluster"), its, [job])
+    backlog = Backlog(topic, "here", "there", "now", (), tuple(ranges))
+    with copy_state.telling_progress(backlog, its, say):
+        record_copy.copy_jobs(connection_from(source.connection, "source cluster"), its, [job])
     return positions.partition_bounds(its, [where])[where].high_watermark
 
 
@@ -81,10 +85,41 @@ def test_a_copy_of_more_than_a_quota_lets_pass_in_one_transaction(source, limite
     monkeypatch.setattr(transactions, "_WAIT_SECONDS", 8.0)
     limit("producer_byte_rate", 1_000_000.0)
     begun = time.monotonic()
-    end = copy(source, destination, topic, RECORDS)
+    said = []
+    end = copy(source, destination, topic, RECORDS, said.append)
+    assert any(
+        "a quota (producer_byte_rate or request_percentage) makes the copy wait, up to " in line for line in said
+    ), said
     assert time.monotonic() > begun + 8
     assert [each.value for each in read(destination, topic)] == [each.value for each in read(source, topic)]
     assert end < RECORDS * 1.2  # transaction markers, and nothing that was aborted
+
+
+def test_a_consumer_quota_that_lets_no_batch_pass_is_named_and_a_larger_one_costs_only_time(
+    source, limited, topic, tmp_path
+):
+    """Brokers send no part of a batch, and none that is more than the quota lets pass in its window of two seconds."""
+    destination, limit = limited
+    records = [Message(os.urandom(1000), b"%d" % number) for number in range(1500)]
+    in_batches = {"linger_ms": 500, "batch_num_messages": 900, "batch_size": 950_000}
+    for cluster in (source, destination):
+        create_topic(cluster, topic)
+    produce(destination, topic, [Message(b"of nobody")])
+    for cluster in (source, destination):
+        produce(cluster, topic, records, **in_batches)
+    commit(source, topic, {(topic, 0): 1200})
+    migration = Migration(tmp_path, source, destination)
+    migration.snapshot(topic)
+    try:
+        limit("consumer_byte_rate", 100_000.0)
+        said = migration.translate(refuses, destination={**destination.connection, "request_timeout": 5})
+        assert said.startswith("destination cluster ") and f"topic {topic}, partition 0: no record" in said
+        assert "(consumer_byte_rate) lets less than a batch of records pass" in said
+        limit("consumer_byte_rate", 600_000.0)
+        (entry,) = migration.translate()["entries"]
+        assert (entry["verdict"], entry["offset"]) == ("exact", 1201)
+    finally:
+        limit("consumer_byte_rate", 1e12)
 
 
 def test_topics_are_made_at_the_rate_of_a_quota(limited):

@@ -11,10 +11,7 @@ import pytest
 
 from testbed.clients import Message, commit, committed, create_topic, list_groups, produce
 from tests.support.consumers import commit_with_epoch, member
-from tests.support.killing import dies_in
 from tests.support.modules import Migration, kill, refuses, spawn, succeeds
-
-WRITING = "ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.writing"
 
 
 @pytest.fixture
@@ -110,27 +107,6 @@ def test_what_cannot_be_meant_is_refused_and_nothing_is_written(source, orders, 
     assert groups(source, orders) == [orders, other, taken]
 
 
-def test_one_group_becomes_several_and_several_become_one(source, orders, rename):
-    other = f"{orders}-other"
-    commit(source, other, {(orders, 0): 9, (orders, 1): 20})
-    names = [f"{orders}-a", f"{orders}-b"]
-    rename.prepared(orders, group_map=[{"name": orders, "to": names}])
-    rename.commit(source=rename.source)
-    assert [committed(source, name) for name in names] == [committed(source, orders)] * 2
-    for policy, offset, verdict in (("lowest", 5, "safe"), ("highest", 9, "requested")):
-        one = f"{orders}-{policy}"
-        rename.snapshot(orders, other)
-        planned = rename.translate(
-            strategy="identical", on_conflict=policy, group_map=[{"pattern": ".*", "to": one}], return_entries="changed"
-        )["entries"]
-        assert [(row["offset"], row["verdict"]) for row in planned] == [(offset, verdict), (20, "exact")]
-        rename.carefully(one, lambda **how: rename.commit(source=rename.source, **how))
-        assert {where: at for where, (at, _metadata) in committed(source, one).items()} == {
-            (orders, 0): offset,
-            (orders, 1): 20,
-        }
-
-
 def test_a_renewal_that_is_killed_at_any_moment_ends_as_if_it_had_not_been(source, topic, tmp_path):
     """Groups that had members once, with commits that no plan is about, are removed and made again."""
     create_topic(source, topic, partitions=20)
@@ -162,21 +138,3 @@ def test_a_renewal_that_is_killed_at_any_moment_ends_as_if_it_had_not_been(sourc
     rename.roll_back()
     everything = {(topic, partition): (5, "") for partition in range(20)}
     assert {name: committed(source, name) for name in new} == dict.fromkeys(new, everything)
-
-
-def test_a_new_plan_completes_a_renewal_that_was_killed_too(source, orders, rename):
-    """A run of a role plans before it commits, and the group is not there then."""
-    new = f"{orders}-new"
-    commit(source, new, {(orders, 0): 3, (orders, 1): 20})
-    with member(source, new, [orders]):
-        pass  # it has committed everything, and is empty from now on
-    commit(source, new, {(orders, 0): (3, "kept")})
-    rename.prepared(orders)
-    options = {"cluster": rename.destination, "plan": str(rename.plan_file), "receipt": str(rename.receipt_file)}
-    dies_in(f"{WRITING}.write_commits", "kafka_offset_commit", **options, idle_wait=0, on_expiring="renew")
-    assert new not in groups(source, orders)
-    assert rename.translate(strategy="identical", group_map=[{"pattern": "(.*)", "to": r"\1-new"}])["changed"] is False
-    rename.carefully(new, lambda **how: rename.commit(on_expiring="renew", **how))
-    assert committed(source, new) == committed(source, orders)
-    rename.roll_back(on_rewind="rewind")
-    assert committed(source, new) == {(orders, 0): (3, "kept"), (orders, 1): (20, "")}

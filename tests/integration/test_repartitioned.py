@@ -9,24 +9,14 @@ from __future__ import annotations
 
 import collections
 import random
-import threading
 import time
 import typing as t
 
 import pytest
 
-from testbed.clients import (
-    Message,
-    commit,
-    committed,
-    create_topic,
-    delete_records,
-    produce,
-    produce_in_transactions,
-    read,
-)
+from testbed.clients import Message, commit, committed, create_topic, produce, produce_in_transactions, read
 from tests.support.clusters import KafkaCluster
-from tests.support.consumers import consumed_by_member, open_transaction
+from tests.support.consumers import consumed_by_member
 from tests.support.modules import Migration, Result, refuses
 from tests.support.replication_tool import repartition
 
@@ -115,18 +105,9 @@ def check(
     return repeated
 
 
-def migrated(migration: Migration, group: str, **options: t.Any) -> dict[tuple[str, str, int], Result]:
-    """Planned, committed and proved, each once; -> the plan's entries."""
-    entries = migration.plan(group, **options)
-    migration.commit()
-    migration.verify()
-    return entries
-
-
 def test_repartitioned_and_merged_topics_go_on_without_loss(source, destination, topics, migration):
     name = topics(
-        {"keyed": 4, "keyless": 4, "eu": 2, "us": 3, "quiet": 2},
-        {"keyed": 6, "keyless": 6, "both": 3, "quiet": 3},
+        {"keyed": 4, "keyless": 4, "eu": 2, "us": 3, "quiet": 2}, {"keyed": 6, "keyless": 6, "both": 3, "quiet": 3}
     )
     keyed = [each for each in messages(400, 4) for _unused in range(1 + (each.timestamp % 11000 == 0))]  # some twice
     produce(source, name("keyed"), keyed)
@@ -189,86 +170,6 @@ def test_repartitioned_and_merged_topics_go_on_without_loss(source, destination,
     assert committed(destination, ahead).keys() == {(name("keyed"), part) for part in range(6)}
     migration.roll_back()
     assert committed(destination, group) == {}
-
-
-def test_a_destination_that_stamps_records_itself_adds_headers_and_has_foreign_records(
-    source, destination, topics, migration
-):
-    name = topics({"late": 3}, {"late": 2}, message_timestamp_type="LogAppendTime")
-    produce(source, name("late"), messages(90, 3))
-    foreign = [Message(b"foreign %d" % number, b"x", (), 0, number % 2) for number in range(6)]
-    produce(destination, name("late"), foreign[:4])
-    repartition(source, destination, [name("late")], name("late"), 2)
-    produce(destination, name("late"), foreign[4:])
-    positions = {0: 12, 1: 20, 2: 25}
-    commit(source, name("g"), {(name("late"), part): offset for part, offset in positions.items()})
-    entries = migrated(migration, name("g"), repartitioned=[name("late")])
-    assert {entry["verdict"] for entry in entries.values()} <= {"exact", "safe"}
-    check(source, destination, name("g"), {name("late"): positions}, name("late"), list(entries.values()), timed=False)
-    got = untimed(left_at_destination(destination, name("g"), name("late")))
-    # Foreign records after the copies are read as well: nobody has proved that they are consumed.
-    assert {(0, b"x", each.value, ()) for each in foreign[4:]} <= got.keys()
-
-
-def test_consumed_records_that_are_still_to_come_block_until_they_have_come(source, destination, topics, migration):
-    name = topics({"lag": 2}, {"lag": 3})
-    produce(source, name("lag"), messages(60, 2))
-    late = {(each.partition, each.offset) for each in read(source, name("lag")) if each.offset >= 25}
-    counts = collections.Counter(each.partition for each in read(source, name("lag")))
-    repartition(
-        source, destination, [name("lag")], name("lag"), 3, keep=lambda each: (each.partition, each.offset) not in late
-    )
-    positions = {0: 28, 1: min(counts[1], 20)}
-    commit(source, name("g"), {(name("lag"), part): offset for part, offset in positions.items()})
-    entries = migration.plan(name("g"), repartitioned=[name("lag")])
-    assert {(entry["verdict"], entry["reason"]) for entry in entries.values()} == {("blocked", "destination_lags")}
-    assert f"{name('lag')}-0 offset 27" in entries[name("g"), name("lag"), 0]["detail"]
-    assert "3 consumed records" in entries[name("g"), name("lag"), 0]["detail"]
-    assert "destination_lags" in migration.commit(via=refuses)
-
-    def catch_up() -> None:
-        time.sleep(15)
-        repartition(
-            source, destination, [name("lag")], name("lag"), 3, keep=lambda each: (each.partition, each.offset) in late
-        )
-
-    copier = threading.Thread(target=catch_up)
-    copier.start()
-    try:
-        entries = migration.plan(name("g"), repartitioned=[name("lag")], wait_for_replication=600)
-    finally:
-        copier.join()
-    assert {entry["verdict"] for entry in entries.values()} <= {"exact", "safe"}
-    migration.commit()
-    check(source, destination, name("g"), {name("lag"): positions}, name("lag"), list(entries.values()))
-
-
-def test_what_has_expired_before_it_was_consumed_is_kept_where_the_destination_has_it(
-    source, destination, topics, migration
-):
-    name = topics({"old": 2}, {"old": 3})
-    produce(source, name("old"), messages(80, 2))
-    before = {each.partition: 10 for each in read(source, name("old"))}
-    lost = left_at_source(source, name("old"), before)
-    repartition(source, destination, [name("old")], name("old"), 3)
-    delete_records(source, name("old"), {0: 15, 1: 5})
-    commit(source, name("g"), {(name("old"), 0): 10, (name("old"), 1): 10})
-    entries = migrated(migration, name("g"), repartitioned=[name("old")])
-    assert {(entry["verdict"], entry["reason"]) for entry in entries.values()} == {("safe", "expired")}
-    assert lost - left_at_destination(destination, name("g"), name("old")) == collections.Counter()
-
-
-def test_an_open_transaction_that_is_copied_already_is_left_to_be_read(source, destination, topics, migration):
-    name = topics({"open": 2}, {"open": 1})
-    produce(source, name("open"), messages(20, 1))
-    held = [Message(b"held %d" % number, b"h", (), NOW, 1) for number in range(3)]
-    with open_transaction(source, name("open"), held):
-        repartition(source, destination, [name("open")], name("open"), 1, committed=False)
-        commit(source, name("g"), {(name("open"), 0): 20, (name("open"), 1): 0})
-        migration.plan(name("g"), repartitioned=[name("open")])
-        migration.commit()
-        got = left_at_destination(destination, name("g"), name("open"))
-    assert {(NOW, b"h", each.value, ()) for each in held} <= got.keys()
 
 
 def test_what_cannot_be_meant_is_refused(source, destination, topics, migration):

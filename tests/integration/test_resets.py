@@ -26,7 +26,7 @@ from tests.support.consumers import member, open_transaction
 from tests.support.killing import dies_in
 from tests.support.logs import compacted_log
 from tests.support.modules import Migration, refuses
-from tests.support.playbooks import Controller, done, failed
+from tests.support.playbooks import Controller, done
 from tests.support.stock_tool import consumer_groups
 
 HOUR = 3_600_000  # milliseconds
@@ -199,25 +199,13 @@ def test_a_report_of_a_reset_names_the_group_that_was_left_out(source, orders, t
     )
 
 
-def test_an_offset_outside_of_the_log_ends_the_run_unless_it_is_clamped(source, orders, tmp_path):
-    commit(source, orders, {(orders, 0): 4})
-    controller = Controller(tmp_path / "infrastructure", onprem=source)
-    asked = {"groups": [orders], "resets": [{"to": "shift", "value": -5}]}
-    output = failed(controller.reset_groups(**asked))
-    assert "out_of_range" in output and "; group_reset_on_out_of_range: clamp takes offset 0" in output
-    assert committed(source, orders) == {(orders, 0): (4, "")} and controller.phases() == ["reset-failed"]
-    done(controller.reset_groups(on_out_of_range="clamp", **asked))
-    assert committed(source, orders) == {(orders, 0): (0, "")}
-
-
-@pytest.mark.parametrize("selection", ["groups", "group_patterns"])
-def test_a_new_plan_completes_the_renewal_of_a_reset_that_was_killed(source, orders, tmp_path, selection):
+def test_a_new_plan_completes_the_renewal_of_a_reset_that_was_killed(source, orders, tmp_path):
     with member(source, orders, [orders]):
         pass  # it has committed everything, and is empty from now on
     before = {(orders, 0): (4, "by hand"), (orders, 1): (10, "")}
     commit(source, orders, before)
     reset = Reset(tmp_path / "reset", source, source)
-    asked = {"groups": [], selection: [orders]}
+    asked = {"groups": [], "group_patterns": [orders]}
     reset.plan_resets({"to": "shift", "value": -3}, **asked)
     files = {"plan": str(reset.plan_file), "receipt": str(reset.receipt_file)}
     room = "ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.writing"

@@ -33,6 +33,7 @@ from testbed.mirror_maker import ALIAS, TARGET_ALIAS, MirrorMaker
 from tests.support.consumers import member
 from tests.support.modules import succeeds
 from tests.support.playbooks import Controller, done, failed
+from tests.support.waiting import until
 
 NOW = int(time.time() * 1000) - 86_400_000
 PARTITIONS = 2
@@ -75,10 +76,7 @@ class World:
         lacking = sum(ends.values()) - sum(begin.values())
         wanted = sum(end for _start, end in log_bounds(destination, to).values()) + lacking
         with LiveTool(source, destination, topic, to, begin):
-            deadline = time.monotonic() + 60
-            while sum(end for _start, end in log_bounds(destination, to).values()) < wanted:
-                assert time.monotonic() < deadline, "the replication tool does not come to the end"
-                time.sleep(0.1)
+            until(lambda: sum(end for _start, end in log_bounds(destination, to).values()) >= wanted)
         return ends
 
     def consume(self, count, *, at_new=False):
@@ -238,11 +236,11 @@ def test_there_and_back_beside_mirror_maker_in_both_directions(source, destinati
             produce(cluster, topic, [Message(b"%d" % number, partition=number % PARTITIONS) for number in numbers])
             written += 100
         for cluster in names:
-            until(functools.partial(lambda cluster: size(cluster) == written, cluster))
+            until(functools.partial(lambda cluster: size(cluster) == written, cluster), 120)
 
     def consume(cluster, count):
         with consumer(cluster, topic, names[cluster], got, batch=10, pause=0.02) as running:
-            until(lambda: len(got) >= count and len({each[:2] for each in got}) >= 2 * PARTITIONS)
+            until(lambda: len(got) >= count and len({each[:2] for each in got}) >= 2 * PARTITIONS, 120)
             running.end()
 
     for cluster in names:
@@ -258,13 +256,6 @@ def test_there_and_back_beside_mirror_maker_in_both_directions(source, destinati
         assert "4 exact" in done(controller.play("return_groups", **options)).output
         consume(source, written)
     assert collections.Counter(each.value for each in got) == collections.Counter(b"%d" % n for n in range(written))
-
-
-def until(is_so):
-    deadline = time.monotonic() + 120
-    while not is_so():
-        assert time.monotonic() < deadline, "this has not come to pass"
-        time.sleep(0.1)
 
 
 @pytest.mark.parametrize(("old", "consumed"), [(300, 20), (800, 840)], ids=["short logs", "long logs"])

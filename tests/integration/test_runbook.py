@@ -9,20 +9,15 @@ import shlex
 
 import pytest
 
-from testbed.clients import Message, commit, committed, create_topic, produce
+from testbed.clients import committed
 from tests.support.consumers import unconsumed
 from tests.support.playbooks import Controller, done, failed
-from tests.support.replication_tool import copy
+from tests.support.replication_tool import copied_topic
 
 
 @pytest.fixture
 def orders(source, destination, topic):
-    create_topic(source, topic)
-    create_topic(destination, topic)
-    produce(source, topic, [Message(b"%d" % number) for number in range(40)])
-    copy(source, destination, topic, junk=2)
-    commit(source, topic, {(topic, 0): 15})
-    return topic
+    return copied_topic(source, destination, topic, 40, 15, partitions=1, junk=2)
 
 
 def test_the_commands_of_a_run_book_do_the_wave_and_go_back(source, destination, orders, tmp_path):

@@ -29,7 +29,15 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._records import 
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import plain_fingerprint
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.range_reader import read_ranges
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Piece, scan
-from testbed.clients import Message, create_topic, delete_records, log_bounds, produce, produce_in_transactions
+from testbed.clients import (
+    Message,
+    create_topic,
+    delete_records,
+    delete_topic,
+    log_bounds,
+    produce,
+    produce_in_transactions,
+)
 from testbed.clients import read as read_all
 from tests.support.consumers import open_transaction
 from tests.support.logs import compacted_log
@@ -198,14 +206,6 @@ def test_a_topic_that_is_deleted_while_it_is_read_is_told_of(source, topic, litt
     assert time.monotonic() - began < 25
 
 
-def delete_topic(cluster, topic):
-    admin = KafkaAdminClient(bootstrap_servers=list(cluster.bootstrap_servers))
-    try:
-        admin.delete_topics([topic])
-    finally:
-        admin.close()
-
-
 def test_what_does_not_exist_is_named_at_once(source, newest, topic):
     create_topic(source, topic)
     began = time.monotonic()
@@ -273,8 +273,6 @@ def test_a_partition_whose_leader_dies_meanwhile_is_read_on_from_the_next_one(ow
 
 def leader_and_replicas(cluster, topic):
     """Of the topic's only partition, the nodes' numbers."""
-    from kafka.admin import KafkaAdminClient
-
     admin = KafkaAdminClient(bootstrap_servers=list(cluster.bootstrap_servers))
     try:
         ((partition,),) = (each["partitions"] for each in admin.describe_topics([topic]))

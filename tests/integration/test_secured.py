@@ -15,23 +15,19 @@ from pathlib import Path
 
 import pytest
 
-from testbed.clients import Message, commit, committed, create_topic, produce
+from testbed.clients import commit, committed
 from tests.support.consumers import unconsumed
 from tests.support.modules import Migration
 from tests.support.playbooks import PROGRAMS, ROOT, ProgramController, done, failed
-from tests.support.replication_tool import copy
+from tests.support.replication_tool import copied_topic
 from tests.support.rights import grant, rights_of
+from tests.support.waiting import until
 
 
 @pytest.fixture
 def orders(source, secured, topic):
     """A topic on the source and on the secured cluster, and a group of its name that has consumed half."""
-    for cluster in (source, secured):
-        create_topic(cluster, topic)
-    produce(source, topic, [Message(b"%d" % number) for number in range(20)])
-    copy(source, secured, topic, junk=1)
-    commit(source, topic, {(topic, 0): 10})
-    return topic
+    return copied_topic(source, secured, topic, 20, 10, partitions=1, junk=1)
 
 
 @pytest.mark.parametrize("mechanism", ["SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN"])
@@ -122,13 +118,13 @@ def test_a_run_that_is_killed_leaves_no_secret_with_pipelining(source, secured, 
             start_new_session=True,
         )
         try:
-            until(lambda: "Write down what the groups have committed" in (tmp_path / "output").read_text(), playing)
+            until(lambda: "Write down what the groups have committed" in (tmp_path / "output").read_text(), 120)
             # It waits for idle_wait seconds, with the password in its arguments.
             if pipelining:
                 time.sleep(4)
                 assert playing.poll() is None, (tmp_path / "output").read_text()
             else:
-                until(lambda: files_with(connection["sasl_password"], temporary), playing)
+                until(lambda: files_with(connection["sasl_password"], temporary), 120)
         finally:
             playing.kill()
             playing.wait()
@@ -146,13 +142,6 @@ def kill_those_with(variable):
         with contextlib.suppress(OSError):  # ended meanwhile
             if variable.encode() in (folder / "environ").read_bytes().split(b"\0"):
                 os.kill(int(folder.name), signal.SIGKILL)
-
-
-def until(condition, process):
-    end = time.monotonic() + 120
-    while not condition():
-        assert time.monotonic() < end and process.poll() is None
-        time.sleep(0.1)
 
 
 def stored_by_tasks():

@@ -189,13 +189,6 @@ def test_a_python_that_workers_do_not_have_is_told_of(source, orders, cluster):
     assert "Spark's workers have no Python /nowhere/bin/python. Set spark.pyspark.python" in failed["failed"]
 
 
-def test_workers_that_cannot_reach_the_brokers_say_so(orders, cluster):
-    nowhere = {"bootstrap_servers": ["127.0.0.1:1"], "request_timeout": 2}
-    failed = Program(nowhere, orders, master=cluster.url).outcome()
-    assert failed["kind"] == "ConnectionFailed"
-    assert failed["failed"].startswith("source cluster 127.0.0.1:1: cannot connect: ")
-
-
 def test_no_java_is_told_in_one_line(source, orders, monkeypatch, tmp_path):
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))

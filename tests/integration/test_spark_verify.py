@@ -2,7 +2,7 @@
 
 """kafka_offset_verify verifies exact migrations by their contents, and says of wrong ones what would be skipped or repeated.
 
-Most tests run twice: counted in the process, as small logs are, and on Spark, in one session, because each would cost seconds.
+Where Spark may come to another result, tests run twice: counted in the process, as small logs are, and in one Spark session.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import re
 import time
 import typing as t
 from unittest import mock
@@ -21,18 +20,8 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification import comparison
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import open_session
-from testbed.clients import (
-    Message,
-    commit,
-    committed,
-    consume,
-    create_topic,
-    delete_records,
-    produce,
-    produce_in_transactions,
-    read,
-)
-from tests.support.modules import ROOT, Migration, outcome, refuses, run, spawn
+from testbed.clients import Message, commit, consume, create_topic, produce, produce_in_transactions, read
+from tests.support.modules import ROOT, Migration, run
 from tests.support.replication_tool import copy
 
 DAY = 86_400_000
@@ -59,6 +48,9 @@ def one_session(request: pytest.FixtureRequest) -> t.Iterator[None]:
         mock.patch.object(comparison, "FEW", 0),
     ):
         yield
+
+
+in_process = pytest.mark.parametrize("one_session", ["in process"], indirect=True)
 
 
 @pytest.fixture
@@ -161,26 +153,7 @@ def test_one_too_far_is_a_loss_and_one_too_low_a_repeat(source, destination, bot
     assert [line.split(" ")[0] for line in said["problems"]] == [f"{topic}-end", f"{topic}-far"]
 
 
-def test_a_plan_that_repeats_more_than_it_says_is_wrong(source, destination, both, migration, topic):
-    both()
-    produce(source, topic, numbered(100))
-    copy(source, destination, topic)
-    commit(source, topic, {(topic, 0): 50})
-    migration.plan(topic)
-    migration.commit()
-    moved = migration.plan_file.read_text().replace('"offset": 50, "metadata"', '"offset": 49, "metadata"', 1)
-    migration.plan_file.write_text(moved)
-    commit(destination, topic, {(topic, 0): 49})
-    migration.receipt_file.unlink()
-    said = migration.verify(via=run, method="records")
-    assert said["failed"]
-    assert "1 consumed record is repeated" in said["problems"][0]
-    assert "the plan says none" in said["problems"][0]
-    admitted = moved.replace('"exact"', '"safe"').replace('"repeats": 0', '"repeats": 1')
-    migration.plan_file.write_text(re.sub(r'"certificate": "\w+"', '"certificate": null', admitted))
-    assert migration.verify(method="records")["problems"] == []
-
-
+@in_process
 def test_a_plan_is_proved_before_a_group_is_set(source, destination, both, migration, tmp_path, topic):
     both()
     produce(source, topic, numbered(300))
@@ -216,66 +189,6 @@ def test_a_plan_is_proved_before_a_group_is_set(source, destination, both, migra
     assert [found["kind"] for found in said["findings"]] == ["skipped"]
 
 
-def test_a_replication_tool_that_lags_has_lost_nothing(source, destination, both, verify, topic):
-    both()
-    both(None, OWN_TIME, suffix="-own")
-    for name in (topic, f"{topic}-own"):
-        produce(source, name, numbered(3000))
-        copy(source, destination, name, lag=1500)
-        commit(source, topic, {(name, 0): 100})
-        commit(destination, topic, {(name, 0): 100})
-    said = verify(topic)
-    assert not said.get("failed"), said["msg"]
-    assert said["verified"] == 2
-    for entry in verify.found().values():
-        assert (entry["compared"], entry["to_come"]) == (1400, 1500)
-        assert entry["notes"] == [{"kind": "to_come", "detail": "1500 unconsumed records are still to be copied"}]
-    # Beyond what it has written, a group would lose what comes: nothing is there that says so.
-    commit(destination, topic, {(topic, 0): 1500, (f"{topic}-own", 0): 1500})
-    said = verify(topic)
-    assert {entry["skipped"] for entry in verify.found().values()} == {1400}
-    assert said["failed"]
-
-
-def test_what_a_replication_tool_has_dropped_is_a_loss(source, destination, both, verify, topic):
-    both()
-    produce(source, topic, numbered(2000))
-    copy(source, destination, topic, keep=lambda record: record.offset not in (3, 700, 701))
-    commit(source, topic, {(topic, 0): 10})
-    commit(destination, topic, {(topic, 0): 9})
-    said = verify(topic)
-    assert said["failed"]
-    (entry,) = verify.found().values()
-    assert (entry["absent"], entry["compared"]) == (2, 1988)
-    assert entry["first_difference"] == {"source": 700, "destination": None}
-    assert "first source offset 700" in said["problems"][0]
-
-
-def test_a_compacted_destination_may_lack_records(source, destination, both, verify, topic):
-    both(None, {"cleanup_policy": "compact"})
-    produce(source, topic, numbered(100))
-    copy(source, destination, topic, keep=lambda record: record.offset not in (70, 71))
-    commit(source, topic, {(topic, 0): 10})
-    commit(destination, topic, {(topic, 0): 10})
-    said = verify(topic)
-    assert not said.get("failed"), said["msg"]
-    (note,) = said["notes"]
-    assert note.startswith(f"{topic} {topic}-0: 2 unconsumed records are not at the destination, which is compacted: ")
-
-
-def test_foreign_records_and_those_copied_again_are_told(source, destination, both, verify, topic):
-    both()
-    produce(source, topic, numbered(1000))
-    copy(source, destination, topic, again=30)
-    produce(destination, topic, [Message(b"destination_only", timestamp=NOW)])
-    commit(source, topic, {(topic, 0): 980})
-    commit(destination, topic, {(topic, 0): 980})
-    said = verify(topic)
-    assert not said.get("failed"), said["msg"]
-    (entry,) = verify.found().values()
-    assert (entry["compared"], entry["recopied"], entry["repeated"], entry["destination_only"]) == (20, 20, 10, 1)
-
-
 @pytest.mark.parametrize("settings", [None, OWN_TIME], ids=["CreateTime", "LogAppendTime"])
 def test_transactions_headers_and_own_timestamps(source, destination, both, verify, topic, settings):
     """Markers and aborted records on one side; a replication tool that adds headers; timestamps that are not compared."""
@@ -300,58 +213,7 @@ def test_transactions_headers_and_own_timestamps(source, destination, both, veri
     assert "1 unconsumed record is skipped" in said["problems"][0]
 
 
-def test_a_source_that_has_lost_records(source, destination, both, verify, topic):
-    both()
-    produce(source, topic, numbered(1000))
-    copy(source, destination, topic)
-    delete_records(source, topic, {0: 600})
-    commit(source, topic, {(topic, 0): 500})
-    commit(destination, topic, {(topic, 0): 500})
-    said = verify(topic)
-    assert not said.get("failed"), said["msg"]
-    (entry,) = verify.found().values()
-    assert (entry["compared"], entry["destination_only"]) == (400, 100)
-
-
-def test_what_several_groups_have_in_common_is_read_once(source, destination, both, verify, topic, tmp_path):
-    both()
-    produce(source, topic, numbered(5000))
-    copy(source, destination, topic, junk=10)
-    groups = {f"{topic}-{number}": 100 * number for number in range(1, 5)}
-    for group, offset in groups.items():
-        commit(source, group, {(topic, 0): offset})
-        commit(destination, group, {(topic, 0): offset + 10})
-    said = verify(*groups, limit=1000, progress_file=str(tmp_path / "progress"))
-    assert said["verified"] == 4
-    assert all(entry["compared"] > 800 for entry in verify.found().values())
-    # On both sides up to the next multiple of the limit.
-    assert "comparing up to 4,000 records of 1 partition" in (tmp_path / "progress").read_text()
-
-
-def test_a_limit_stops_the_comparison(source, destination, both, verify, topic):
-    both()
-    produce(source, topic, numbered(20_000))
-    copy(source, destination, topic)
-    commit(source, topic, {(topic, 0): 5000})
-    commit(destination, topic, {(topic, 0): 5000})
-    said = verify(topic, limit=1000)
-    (entry,) = verify.found().values()
-    assert 900 <= said["compared"] <= 1000
-    assert (said["verified"], said["incomplete"]) == (1, 1)
-    assert (entry["complete"], entry["notes"], entry["first_difference"]) == (False, [], None)
-    whole = verify(topic, limit=0)
-    assert (whole["compared"], whole["incomplete"]) == (15_000, 0)
-    (entry,) = verify.found().values()
-    assert entry["complete"]
-    commit(destination, topic, {(topic, 0): 5600})
-    assert "600 unconsumed records are skipped" in verify(topic, limit=1000)["problems"][0]
-    # So far from each other the two windows have nothing in common, and whole logs are read.
-    commit(destination, topic, {(topic, 0): 15_005})
-    said = verify(topic, limit=100)
-    assert said["failed"]
-    assert "10005 unconsumed records are skipped" in said["problems"][0]
-
-
+@in_process
 def test_what_cannot_be_compared_is_named(source, destination, both, verify, topic):
     both()
     create_topic(source, f"{topic}-only", 1, retention_ms=-1)
@@ -367,6 +229,7 @@ def test_what_cannot_be_compared_is_named(source, destination, both, verify, top
     assert f"offset 7 of {topic}-0 is after the destination's end 0" in said["problems"][0]
 
 
+@in_process
 def test_names_may_differ(source, destination, topic, verify):
     create_topic(source, topic, 1, retention_ms=-1)
     create_topic(destination, f"onprem.{topic}", 1, retention_ms=-1)
@@ -423,6 +286,7 @@ def test_merged_and_repartitioned_topics_are_proved_as_a_whole(source, destinati
     assert [line.split(":")[1] for line in said["problems"]] == [" 1 unconsumed record is skipped"]
 
 
+@in_process
 def test_what_the_replication_tool_left_out_is_no_fault_of_the_offset(source, destination, both, migration, topic):
     both()
     produce(source, topic, numbered(300))
@@ -448,39 +312,7 @@ def test_what_the_replication_tool_left_out_is_no_fault_of_the_offset(source, de
     assert said["findings"][0]["destination"] == [{"topic": topic, "partition": 0, "offset": 55}]
 
 
-def test_a_commit_leaves_out_what_the_report_objects_to(source, destination, both, migration, tmp_path, topic):
-    both(partitions=2)
-    produce(source, topic, [message._replace(partition=part) for part in (0, 1) for message in numbered(100)])
-    copy(source, destination, topic)
-    commit(source, topic, {(topic, 0): 50, (topic, 1): 60})
-    migration.plan(topic)
-    right = migration.plan_file.read_text()
-    report = str(tmp_path / "report.json")
-    its = {"method": "records", "scope": "to_commit", "report": report, "on_problem": "report"}
-    migration.verify(**its)
-    assert "is about a plan with the digest" not in str(migration.commit(check=True, report=report))
-    set_offset(migration, topic, 55)
-    wrong = migration.plan_file.read_text()
-    said = refuses("kafka_offset_commit", **committing(migration), report=report)
-    assert f"the report {report} is about a plan with the digest {sha256(right)}" in said
-    assert f"has the digest {sha256(wrong)}" in said and "Verify this plan" in said
-
-    said = migration.verify(**its)
-    assert (said["verified"], said["plan_digests"]) == (1, [sha256(wrong)])
-    assert json.loads((tmp_path / "report.json").read_text())["plan"] == sha256(wrong)
-    before = migration.state(topic)[1]
-    said = refuses("kafka_offset_commit", **committing(migration), report=report)
-    assert "1 of 2 entries of the plan are blocked" in said
-    assert "(verification_failed: 5 unconsumed records are skipped" in said
-    refuses("kafka_offset_commit", **committing(migration), report=report, on_blocked="fail", check=True)
-    assert migration.state(topic)[1] == before and not migration.receipt_file.exists()
-    done = migration.commit(report=report, on_blocked="skip_partition")
-    assert done["written"] == 1
-    assert "blocked, verification_failed (5 unconsumed records" in done["left_out"][0]
-    assert committed(destination, topic) == {(topic, 1): (60, "")}
-    assert migration.plan_file.read_text() == wrong  # it keeps what the rule decided
-
-
+@in_process
 def test_only_what_would_be_written_is_verified(source, destination, both, migration, tmp_path, topic):
     both()
     produce(source, topic, numbered(100))
@@ -555,37 +387,6 @@ def sha256(text):
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def committing(migration):
-    files = {"plan": str(migration.plan_file), "receipt": str(migration.receipt_file)}
-    return {"cluster": migration.destination, "idle_wait": 0, **files}
-
-
-def test_a_module_of_its_own_leaves_one_line_of_json(source, destination, both, topic):
-    both()
-    produce(source, topic, numbered(100))
-    copy(source, destination, topic)
-    commit(source, topic, {(topic, 0): 5})
-    commit(destination, topic, {(topic, 0): 6})
-    process = spawn(
-        "kafka_offset_verify",
-        source=dict(source.connection),
-        destination=dict(destination.connection),
-        groups=[topic],
-        spark={"master": "local[1]"},
-    )
-    said = outcome(process)
-    assert said["failed"]
-    assert "first source offset 5, destination offset 5" in said["msg"]
-
-
-def test_where_there_is_nothing_spark_is_not_started(source, destination, both, alone, topic):
-    both()
-    commit(source, topic, {(topic, 0): 0})
-    commit(destination, topic, {(topic, 0): 0})
-    with mock.patch.object(comparison, "FEW", 0):
-        assert alone(topic, spark={"java_home": "/nowhere"})["verified"] == 1
-
-
 def test_without_java_it_is_said_at_once(source, destination, both, alone, topic):
     both()
     produce(source, topic, numbered(1))
@@ -597,21 +398,3 @@ def test_without_java_it_is_said_at_once(source, destination, both, alone, topic
         said = alone(topic, spark={"java_home": "/nowhere"})
     assert said["failed"]
     assert "Spark needs Java 17 or newer" in said["msg"]
-
-
-def test_options_that_do_not_go_together_are_refused(source, destination, tmp_path):
-    clusters = {"source": dict(source.connection), "destination": dict(destination.connection)}
-    said = run("kafka_offset_verify", **clusters, groups=["g"], method="anchors")
-    assert "method is anchors but all of the following are missing: plan" in said["msg"]
-    files = {"plan": str(tmp_path / "p"), "receipt": str(tmp_path / "r")}
-    assert "mutually exclusive" in run("kafka_offset_verify", **clusters, **files, groups=["g"])["msg"]
-    assert "Set plan, or groups or group_patterns" in run("kafka_offset_verify", **clusters)["msg"]
-    said = run("kafka_offset_verify", **clusters, receipt=files["receipt"])
-    assert "missing parameter(s) required by 'receipt': plan" in said["msg"]
-    plans = {"plan": ["a", "b"]}
-    assert "one for each plan, in receipt" in run("kafka_offset_verify", **clusters, **plans, receipt=["r"] * 3)["msg"]
-    for reports in (["one"], ["same", "same"]):
-        said = run("kafka_offset_verify", **clusters, **plans, report=[str(tmp_path / name) for name in reports])
-        assert "Name another report for each of them in report" in said["msg"]
-    said = run("kafka_offset_verify", **clusters, plan="p", scope="committed")
-    assert "scope is committed but all of the following are missing: receipt" in said["msg"]

@@ -27,7 +27,8 @@ class Column(t.NamedTuple):
     """One environment, and the clusters of which and to which it migrates.
 
     python: major and minor version. lowest: each package in the lowest version that requirements*.txt allow, else in the
-    newest. pins: what else pip is told. spark: install requirements-spark.txt, and let Spark verify.
+    newest. pins: what else pip is told. spark: install requirements-spark.txt, and let Spark verify. may_fail: whether the run
+    succeeds without it.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Column(t.NamedTuple):
     pins: tuple[str, ...] = ()
     lowest: bool = False
     spark: bool = True
+    may_fail: bool = False
 
 
 COLUMNS = (
@@ -54,6 +56,10 @@ COLUMNS = (
         for version, destination in FROM_OLD.items()
     ),
     Column("newest-python-3.14", "3.14", NEWEST_KAFKA, NEWEST_KAFKA),
+    # The development branch itself is in no package index: its pre-releases are, for some weeks before each release.
+    Column(
+        "core-pre-release", "3.13", "4.3.0", NEWEST_KAFKA, ("ansible-core>=2.22.0.dev0",), spark=False, may_fail=True
+    ),
 )
 
 # What the lists above do not have, and why: `make matrix` says so, too.

@@ -127,12 +127,7 @@ def _prepare(failure: str, *command: str | Path) -> None:
     """Run a command. NotPrepared if it fails, with the last line that it has printed."""
     try:
         done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
         )
     except OSError as exc:
         raise NotPrepared(f"{failure}: {exc}") from exc

@@ -22,10 +22,7 @@ SCENARIOS = sorted(file.parent.name for file in ROOT.glob("extensions/molecule/*
 def test_every_scenario(run_tool):
     assert set(SCENARIOS) > {"default"}
     # Molecule's own choice is one directory for all checkouts of the same name.
-    molecule = {
-        "MOLECULE_EPHEMERAL_DIRECTORY": str(FOLDER),
-        "STORY_PYTHON": loaded_python(),
-    }
+    molecule = {"MOLECULE_EPHEMERAL_DIRECTORY": str(FOLDER), "STORY_PYTHON": loaded_python()}
     try:
         said = run_tool("molecule", "test", "--all", **molecule)
     except BaseException as failed:

@@ -5,9 +5,12 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 import yaml
 
 ROOT = Path(__file__).parents[2]
@@ -34,3 +37,14 @@ def test_ansible_builder_accepts_the_environment(run_tool: Callable[..., str], t
     core = next(line for line in stated("requirements.txt") if line.startswith("ansible-core"))
     assert core in (tmp_path / "Containerfile").read_text()
     assert "streamshift.kafka" in (tmp_path / "_build/requirements.yml").read_text()
+
+
+@pytest.mark.skipif(shutil.which("apt-cache") is None, reason="there is no apt")
+def test_the_packages_of_bindep_exist_where_apt_can_look() -> None:
+    """Those of rpm are the same release. `make matrix` installs the Python packages in clean environments."""
+    said = subprocess.run(["apt-cache", "pkgnames", "openjdk"], check=True, capture_output=True, text=True)
+    known = set(said.stdout.split())
+    if not known:
+        pytest.skip("apt knows no packages: run apt-get update")
+    packages = {line.split()[0] for line in stated("bindep.txt") if "platform:dpkg" in line}
+    assert packages and packages <= known

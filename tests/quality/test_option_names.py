@@ -115,7 +115,6 @@ def variables_of_roles() -> dict[str, dict[str, t.Any]]:
             name.removeprefix(f"{role}_"): about for name, about in spec["argument_specs"]["main"]["options"].items()
         }
         for role, spec in specs.items()
-        if role != "common"
     }
 
 

@@ -105,7 +105,7 @@ def test_every_option_that_is_referred_to_exists(role):
     ("file", "right", "wrong"),
     [
         ("specification", "V(keep) ", "V(kept) "),  # a description
-        ("specification", "          - remove\n", ""),
+        ("specification", "[fail, keep, rewind]", "[fail, keep]"),
         ("defaults", "replicator_handover_on_rewind: fail", "replicator_handover_on_rewind: keep"),
         ("defaults", "replicator_handover_method: topic\n", ""),
     ],

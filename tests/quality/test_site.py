@@ -7,12 +7,14 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import shutil
 import typing as t
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
+import yaml
 from playwright.sync_api import expect
 from sphinx.search.en import SearchEnglish
 
@@ -131,6 +133,22 @@ def test_every_figure_is_drawn(site, known_files):
     drawn = [file.read_text(encoding="utf-8") for file in site.rglob("mermaid-*.svg")]
     assert figures and len(drawn) == figures
     assert all(text.startswith("<svg") and "<text" in text for text in drawn)
+
+
+def test_the_guides_of_the_package_are_the_pages_of_the_site(run_tool, tmp_path):
+    """antsibull-docs finds all of them, and each link in them leads somewhere."""
+    collection = tmp_path / "ansible_collections/streamshift/kafka"
+    run_tool("python", "docs/site/docsite.py", collection / "docs/docsite")
+    shutil.copy(ROOT / "galaxy.yml", collection)
+    run_tool("antsibull-docs", "lint-collection-docs", "--no-plugin-docs", collection)
+    rst = collection / "docs/docsite/rst"
+    chosen = ["root_doc=choosing-a-path", "suppress_warnings=toc.not_included"]
+    options = [word for each in chosen for word in ("-D", each)]
+    run_tool("sphinx-build", "-C", "-n", "-W", "--keep-going", *options, rst, tmp_path / "html")
+    sections = yaml.safe_load((collection / "docs/docsite/extra-docs.yml").read_text(encoding="utf-8"))["sections"]
+    listed = [name for section in sections for name in section["toctree"]]
+    assert sorted(listed) == sorted(file.stem for file in rst.glob("*.rst"))
+    assert {file.stem for file in (ROOT / "docs").glob("*.md")} - set(listed) == {"README", "architecture"}
 
 
 @pytest.mark.parametrize(

@@ -127,12 +127,7 @@ class Soak:
             self._judge(company, group, stands, got, len(left))
 
     def _judge(
-        self,
-        company: Company,
-        group: str,
-        stands: t.Mapping[tuple[str, int], int],
-        got: list[Got],
-        left: int,
+        self, company: Company, group: str, stands: t.Mapping[tuple[str, int], int], got: list[Got], left: int
     ) -> None:
         entries = [entry for entry in json.loads(self._plan.read_text())["entries"] if entry["group"] == group]
         repeated = collections.Counter(

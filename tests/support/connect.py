@@ -7,7 +7,6 @@ from __future__ import annotations
 import contextlib
 import json
 import signal
-import socket
 import time
 import typing as t
 import urllib.error
@@ -17,7 +16,7 @@ from pathlib import Path
 
 from testbed.clients import Servers
 from testbed.mirror_maker import ALIAS, IDENTITY, TARGET_ALIAS
-from testbed.sandbox import alive, end, java_command, last_words, spawn
+from testbed.sandbox import alive, end, free_ports, java_command, last_words, spawn
 
 MAIN = "org.apache.kafka.connect.cli.ConnectDistributed"
 SECONDS = 120.0
@@ -33,9 +32,8 @@ class Worker:
         folder.mkdir(parents=True, exist_ok=True)
         self.group, self.offsets_topic = f"{name}-connect", f"{name}-offsets"
         self._log, self._file, self._version = folder / "connect.log", folder / "connect.properties", version
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.url = f"http://127.0.0.1:{free.getsockname()[1]}"
+        (port,) = free_ports(1)  # none that the system may give to a client before the worker has it
+        self.url = f"http://127.0.0.1:{port}"
         settings = {
             "bootstrap.servers": ",".join(cluster.bootstrap_servers),
             "group.id": self.group,

@@ -87,9 +87,9 @@ class Controller:
         """Play sync_mirror_maker_groups; variables are the role's, without its prefix."""
         return self._play("sync_mirror_maker_groups", "mirror_maker_group_sync", {**QUICK, **variables}, words)
 
-    def migration_status(self, **variables: t.Any) -> Played:
+    def migration_status(self, *words: str, **variables: t.Any) -> Played:
         """Play migration_status; variables are the playbook's, without its prefix."""
-        return self._play("migration_status", "migration_status", {"idle_wait": 0, **variables}, ())
+        return self._play("migration_status", "migration_status", {"idle_wait": 0, **variables}, words)
 
     def list_groups(self, *words: str, **variables: t.Any) -> Played:
         """Play list_groups; variables are the playbook's, without its prefix."""

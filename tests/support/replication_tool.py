@@ -8,7 +8,7 @@ import typing as t
 import zlib
 from random import Random
 
-from testbed.clients import Message, Servers, Stored, produce, read
+from testbed.clients import Message, Servers, Stored, commit, create_topic, produce, read
 
 DAY = 86_400_000  # milliseconds; much older junk would be removed at once where nothing else stands beside it
 
@@ -46,6 +46,27 @@ def copy(
         for record, offset in zip(wanted, offsets[junk:], strict=True):
             copies.setdefault((partition, record.offset), []).append(offset)
     return copies
+
+
+def copied_topic(
+    source: Servers,
+    destination: Servers,
+    topic: str,
+    records: int,
+    *stands: int | tuple[int, str],
+    partitions: int = 2,
+    to: str | None = None,
+    junk: int = 0,
+) -> str:
+    """Make and fill a topic, so many records in each partition, and copy it. A group of its name stands at these offsets."""
+    create_topic(source, topic, partitions)
+    create_topic(destination, to or topic, partitions)
+    numbers = range(records * partitions)
+    produce(source, topic, [Message(b"%d" % number, partition=number % partitions) for number in numbers])
+    copy(source, destination, topic, to, junk=junk)
+    if stands:
+        commit(source, topic, {(topic, partition): offset for partition, offset in enumerate(stands)})
+    return topic
 
 
 def repartition(

@@ -140,7 +140,8 @@ class Ability(enum.Enum):
         0,
         "1.1",
         "remove groups",
-        "Old groups of a rename, and offsets that a rollback would remove, stay until they expire (offsets.retention.minutes)",
+        "A rename cannot remove old groups, nor a rollback groups that had committed nothing before. They stay until they "
+        "expire (offsets.retention.minutes)",
     )
     GROUP_OPERATIONS = KnownSince(
         "DescribeGroups",

@@ -13,7 +13,7 @@ from .._model.errors import BrokerError, NotAuthorized, Refused
 from .._model.failure_kinds import FailureKind
 from .._model.option_names import option_name, ways
 from .abilities import Ability, can
-from .admin_client import attempt, error_name, exchange, raise_if_retriable
+from .admin_client import attempt, exchange, raise_if_retriable
 from .kafka_library import (
     CreateAclsRequest,
     DeleteAclsRequest,
@@ -22,6 +22,7 @@ from .kafka_library import (
     KafkaAdminClient,
     errors,
 )
+from .reasons import error_name
 from .topics import broker_ids
 
 # Codes of org.apache.kafka.common: resource.ResourceType, resource.PatternType, acl.AclOperation, acl.AclPermissionType.
@@ -131,6 +132,7 @@ def _change(
                     f"the ACL {acl} cannot be {'created' if creates else 'deleted'}",
                     cluster=str(connection),
                     why=(row.error_message or error_name(error)).rstrip("."),
+                    remedy="remove the cause, and run again: what is done stays",
                 )
 
     def shown(client: KafkaAdminClient) -> bool:

@@ -16,11 +16,11 @@ import time
 import typing as t
 
 from .._model.connection import Connection
-from .._model.errors import BrokerError, ConnectionFailed, MigrationError, NotAuthorized
+from .._model.errors import BrokerError, ConnectionFailed, MigrationError
 from .._model.progress import paced, tell_wait
-from .abilities import needed
+from .._model.written import WRITTEN
 from .kafka_library import KafkaAdminClient, KafkaConnectionManager, KafkaNetClient, NetworkSelector, errors
-from .reasons import hopeless, limits, refusal
+from .reasons import hopeless, limits, refusal, translated
 from .security import security_options
 
 CONNECT_SECONDS = 5.0
@@ -31,6 +31,7 @@ NO_LIMIT = 1_000_000  # requests in flight: above the limit the library fails th
 # Which version the brokers seem to have, by the name of the connection, of all that this process has connected to. No request
 # tells a version: the library concludes it from the requests that the brokers know.
 BROKER_VERSIONS: dict[str, str] = {}
+_CHANGING = ("Alter", "Create", "Delete", "IncrementalAlter", "OffsetCommit", "OffsetDelete")  # the names of requests
 LARGEST_ANSWER = 1 << 28  # bytes; less than what the first bytes of a TLS alert mean as a length (0x15030000)
 
 # The library warns on stderr about every failed try, and its DEBUG lines hold passwords: let it be silent.
@@ -168,13 +169,14 @@ def connect(connection: Connection) -> KafkaAdminClient:
 def exchange(client: KafkaAdminClient, requests: t.Sequence[tuple[t.Any, int | None]]) -> list[t.Any]:
     """Send (request, broker id or None for any) all at once and return the answers in the same order."""
     manager = client._manager
+    names = [type(each).__name__ for each, _node in requests if not getattr(each, "validate_only", False)]
+    WRITTEN.extend(name for name in names if name.startswith(_CHANGING))
 
     async def run() -> list[t.Any]:
         sent = [manager.send(request, node_id=node) for request, node in requests]
         return [await answer for answer in sent]
 
-    answers: list[t.Any] = manager.run(run)
-    return answers
+    return t.cast("list[t.Any]", manager.run(run))
 
 
 def attempt(
@@ -248,49 +250,3 @@ def raise_if_held_back(codes: t.Mapping[str, int], answer: t.Any) -> None:
     held = [name for name, code in codes.items() if code == errors.ThrottlingQuotaExceededError.errno]
     if held:
         raise HeldBack(held[0], answer.throttle_time_ms / 1000, len(held) < len(codes))
-
-
-def error_name(error: type[errors.KafkaError]) -> str:
-    """The name that Kafka's documentation uses, such as UNKNOWN_MEMBER_ID."""
-    return str(getattr(error, "message", None) or error.__name__)
-
-
-def translated(connection: Connection, exc: errors.KafkaError) -> BrokerError | NotAuthorized | ConnectionFailed:
-    """What a user is told about an error that nobody nearer to it has explained."""
-    cluster = str(connection)
-    if isinstance(exc, errors.SaslAuthenticationFailedError):
-        return refusal(connection, [exc])
-    if isinstance(exc, errors.UnsupportedVersionError):
-        return _not_offered(cluster, exc)
-    if isinstance(exc, errors.AuthorizationError):
-        return NotAuthorized(
-            "the broker denies it", cluster=cluster, why=_text(exc), remedy="grant the ACL to the user of this cluster"
-        )
-    if isinstance(exc, errors.KafkaConnectionError | errors.NodeNotReadyError | errors.KafkaTimeoutError):
-        return ConnectionFailed(
-            "the connection was lost and did not come back",
-            cluster=cluster,
-            why=_text(exc),
-            remedy="check that every broker is reachable under its advertised.listeners",
-        )
-    if isinstance(exc, errors.KafkaProtocolError):
-        return BrokerError(
-            "the broker's answer cannot be read",
-            cluster=cluster,
-            why=_text(exc),
-            remedy="see that the address is a Kafka broker's, and whether a group, a client or metadata is not UTF-8",
-        )
-    # Others are the client's own.
-    what = "the broker refused" if isinstance(exc, errors.BrokerResponseError) else "the request failed"
-    return BrokerError(what, cluster=cluster, why=_text(exc))
-
-
-def _not_offered(cluster: str, exc: errors.UnsupportedVersionError) -> BrokerError:
-    need = needed(str(exc))
-    if need is None:
-        return BrokerError("the brokers do not offer a request that is needed", cluster=cluster, why=_text(exc))
-    return need.refusal(cluster)
-
-
-def _text(exc: errors.KafkaError) -> str:
-    return error_name(type(exc)) + (f" ({exc.args[0]})" if exc.args and exc.args[0] else "")

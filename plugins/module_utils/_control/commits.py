@@ -15,9 +15,10 @@ from .._model.errors import BrokerError, ConnectionFailed, InvalidInput, Migrati
 from .._model.group_state import Commits, CommittedOffset
 from .._model.records import TopicPartition
 from .abilities import Ability, can
-from .admin_client import DEADLINE_SECONDS, attempt, error_name, exchange, is_retriable
+from .admin_client import DEADLINE_SECONDS, attempt, exchange, is_retriable
 from .coordinators import find_coordinators, raise_for_groups
 from .kafka_library import DeleteGroupsRequest, KafkaAdminClient, OffsetCommitRequest, OffsetDeleteRequest, errors
+from .reasons import error_name
 
 Errors = dict[TopicPartition, str]
 Codes = dict[TopicPartition, int]

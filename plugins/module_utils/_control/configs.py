@@ -12,8 +12,9 @@ from .._model.connection import Connection
 from .._model.errors import BrokerError
 from .._model.new_topics import is_same_value
 from .abilities import Ability, can
-from .admin_client import attempt, error_name, exchange, is_retriable, raise_if_retriable
+from .admin_client import attempt, exchange, is_retriable, raise_if_retriable
 from .kafka_library import DescribeConfigsRequest, IncrementalAlterConfigsRequest, KafkaAdminClient, errors
+from .reasons import error_name
 from .topics import TOPIC_RESOURCE, broker_ids, describe_configs, raise_for_topics
 
 _BROKER_RESOURCE = 4  # the resource type of DescribeConfigs

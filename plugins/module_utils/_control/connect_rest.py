@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""The REST interface of Kafka Connect, as far as source connectors' offsets need it.
+"""The REST interface of Kafka Connect, as far as source connectors' offsets and the classes of sinks need it.
 
 https://kafka.apache.org/documentation/#connect_rest; offsets can be read since Kafka 3.5 and changed since 3.6.
 """
@@ -17,6 +17,8 @@ import urllib.parse
 from .._http.http_json import Endpoint, HttpAnswer, HttpService, Json, ask, ask_patiently
 from .._model.errors import BrokerError, ConnectionFailed, InvalidInput, MigrationError, NotAuthorized, NotFound
 from .._model.failure_kinds import FailureKind
+from .._model.sinks import Sink, sink_of
+from .._model.written import WRITTEN
 
 SECONDS = 30.0  # for an answer
 PATIENCE = 60.0  # seconds, for workers that rebalance
@@ -69,6 +71,18 @@ def read_config(rest: ConnectRest, connector: str) -> dict[str, str]:
     return {str(name): str(value) for name, value in found.items()}
 
 
+def read_sinks(rest: ConnectRest) -> list[Sink]:
+    """The sink connectors of the workers, by name. Workers before Kafka 2.3 answer with names alone."""
+    found = _ask(rest, "GET", "/connectors?expand=info")
+    if isinstance(found, list):
+        configs = {str(name): read_config(rest, str(name)) for name in found}
+    else:
+        infos = {name: _members(rest, _members(rest, its).get("info")) for name, its in _members(rest, found).items()}
+        configs = {name: _members(rest, its.get("config")) for name, its in infos.items()}
+    sinks = (sink_of(name, config) for name, config in sorted(configs.items()))
+    return [sink for sink in sinks if sink is not None]
+
+
 def read_offsets(rest: ConnectRest, connector: str) -> list[tuple[dict[str, t.Any], dict[str, t.Any] | None]]:
     """What the connector has stored: partition and offset as it calls them; an offset of None was forgotten."""
     found = _ask(rest, "GET", f"/connectors/{_quoted(connector)}/offsets")
@@ -98,6 +112,7 @@ def write_offsets(
     body = {"offsets": [{"partition": partition, "offset": offset} for partition, offset in offsets]}
     path = f"/connectors/{_quoted(connector)}/offsets"
     end = time.monotonic() + PATIENCE
+    WRITTEN.append(path)
     while True:
         try:
             said = _members(rest, _ask(rest, "PATCH", path, body, patient=False))

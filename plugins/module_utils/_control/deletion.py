@@ -46,6 +46,7 @@ def delete_records(connection: Connection, before: t.Mapping[TopicPartition, int
                 "the broker deletes no records of a topic whose cleanup.policy is compact",
                 cluster=str(connection),
                 topic=", ".join(names),
+                remedy="add delete to its cleanup.policy, and run again",
             )
         time.sleep(0.1)
 

@@ -9,6 +9,7 @@ import typing as t
 from .._model.connection import Connection
 from .._model.errors import BrokerError
 from .._model.notes import Note
+from .._model.option_names import option_name
 from .abilities import Ability, KnownSince, can, missing_part
 from .admin_client import attempt, exchange, raise_if_retriable
 from .coordinators import by_node, find_coordinators
@@ -88,6 +89,13 @@ def copy_obstacles(destination: Connection) -> list[BrokerError]:
     remedy = "copy the backlog to brokers of Kafka 2.5 or newer, or let a replication tool copy it"
     needs = not_offered(destination, Ability.TRANSACTIONS, Ability.STABLE_OFFSETS)
     return [need.refusal(str(destination), remedy=remedy) for need in needs[:1]]
+
+
+def removal_obstacles(source: Connection) -> list[BrokerError]:
+    """Why these brokers cannot remove groups."""
+    option = option_name("remove_source_groups")
+    remedy = f"leave {option} out: the old groups stay until they expire (offsets.retention.minutes)"
+    return [need.refusal(str(source), remedy=remedy) for need in not_offered(source, Ability.REMOVE_GROUPS)]
 
 
 def not_offered(connection: Connection, *abilities: Ability) -> list[KnownSince]:

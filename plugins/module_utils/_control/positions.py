@@ -10,8 +10,9 @@ from .._model.connection import Connection
 from .._model.errors import NotFound
 from .._model.progress import first_of
 from .._model.records import TopicPartition
-from .admin_client import attempt, error_name, exchange
+from .admin_client import attempt, exchange
 from .kafka_library import KafkaAdminClient, ListOffsetsRequest, errors
+from .reasons import error_name
 from .topics import id_of, raise_for_topics, request_metadata
 
 # Special timestamps and isolation levels of the ListOffsets request.
@@ -137,7 +138,7 @@ def _look_up(
                     found[(where, batch[where], level)] = each.offset
         raise_for_topics(connection, codes, "DESCRIBE")
         if len(found) < len(set(queries)):
-            raise errors.RequestTimedOutError("an answer left partitions out")
+            raise errors.CorrelationIdError("it leaves partitions out")  # retriable
         return found
 
     return attempt(connection, read) if queries else {}

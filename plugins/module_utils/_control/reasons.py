@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""Why a connection failed, in the words of someone who has to cure it."""
+"""Why a connection or a request failed, in the words of someone who has to cure it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import re
 import typing as t
 
 from .._model.connection import LIMIT_REMEDY, Connection, is_limited
-from .._model.errors import ConnectionFailed
+from .._model.errors import BrokerError, ConnectionFailed, NotAuthorized
+from .abilities import needed
 from .kafka_library import errors
 
 
@@ -122,3 +123,72 @@ def _text(reason: BaseException) -> str:
     text = re.sub(r"^(\[Error \d+\] )?(\w+Error: )*", "", text)
     text = re.sub(r"^Handshake failed: ", "", text)
     return text.strip() or type(reason).__name__
+
+
+def error_name(error: type[errors.KafkaError]) -> str:
+    """The name that Kafka's documentation uses, such as UNKNOWN_MEMBER_ID."""
+    return str(getattr(error, "message", None) or error.__name__)
+
+
+def translated(connection: Connection, exc: errors.KafkaError) -> BrokerError | NotAuthorized | ConnectionFailed:
+    """What a user is told about an error that nobody nearer to it has explained.
+
+    Kafka's REQUEST_TIMED_OUT is a broker's answer without a text; with one, the library has waited in vain.
+    """
+    cluster = str(connection)
+    if isinstance(exc, errors.SaslAuthenticationFailedError):
+        return refusal(connection, [exc])
+    if isinstance(exc, errors.UnsupportedVersionError):
+        return _not_offered(cluster, exc)
+    if isinstance(exc, errors.AuthorizationError):
+        return NotAuthorized(
+            "the broker denies it", cluster=cluster, why=_named(exc), remedy="grant the ACL to the user of this cluster"
+        )
+    if isinstance(exc, errors.KafkaTimeoutError) or (isinstance(exc, errors.RequestTimedOutError) and exc.args):
+        return ConnectionFailed(
+            "a broker does not answer",
+            cluster=cluster,
+            why=str(exc.args[0]) if exc.args else None,
+            remedy="check that every broker is reachable under its advertised.listeners; if it is slow, raise request_timeout",
+        )
+    if isinstance(exc, errors.KafkaConnectionError | errors.NodeNotReadyError):
+        return ConnectionFailed(
+            "the connection was lost and did not come back",
+            cluster=cluster,
+            why=_named(exc),
+            remedy="check that every broker is reachable under its advertised.listeners",
+        )
+    if isinstance(exc, errors.InvalidReceiveError):
+        row = _row(exc)
+        return ConnectionFailed(
+            "what answers at an address that the brokers advertise does not speak as expected",
+            cluster=cluster,
+            why=(row and row.why) or _named(exc),
+            remedy="check that advertised.listeners has addresses of Kafka listeners, and that they speak security_protocol",
+        )
+    if isinstance(exc, errors.KafkaProtocolError):
+        return BrokerError(
+            "the broker's answer cannot be read",
+            cluster=cluster,
+            why=_named(exc),
+            remedy="see whether the name of a group or a client, or metadata, is not UTF-8",
+        )
+    # Others are the client's own.
+    what = "the broker refused" if isinstance(exc, errors.BrokerResponseError) else "the request failed"
+    return BrokerError(
+        what, cluster=cluster, why=_named(exc), remedy="see what the brokers' logs say of it, and run again"
+    )
+
+
+def _not_offered(cluster: str, exc: errors.UnsupportedVersionError) -> BrokerError:
+    need = needed(str(exc))
+    if need is None:
+        what = "the brokers do not offer a request that is needed"
+        return BrokerError(
+            what, cluster=cluster, why=_named(exc), remedy="upgrade them, or see what older brokers cannot do"
+        )
+    return need.refusal(cluster)
+
+
+def _named(exc: errors.KafkaError) -> str:
+    return error_name(type(exc)) + (f" ({exc.args[0]})" if exc.args and exc.args[0] else "")

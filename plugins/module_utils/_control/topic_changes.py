@@ -9,10 +9,11 @@ import typing as t
 from .._model.connection import Connection
 from .._model.errors import BrokerError
 from .._model.new_topics import NewTopic
-from .admin_client import attempt, error_name, exchange, is_retriable, raise_if_held_back
+from .admin_client import attempt, exchange, is_retriable, raise_if_held_back
 from .configs import TopicConfigs, alteration_rows, configs_of
 from .creation import await_leaders, batches, creation_rows
 from .kafka_library import CreatePartitionsRequest, KafkaAdminClient, errors
+from .reasons import error_name
 from .topics import request_metadata
 
 
@@ -80,7 +81,13 @@ def add_partitions(connection: Connection, counts: t.Mapping[str, int]) -> None:
 
     refusals = _refusals(_answered(connection, counts, _name, ask))
     for name, refusal in sorted(refusals.items()):
-        raise BrokerError("partitions cannot be added", cluster=str(connection), topic=name, why=refusal.why)
+        raise BrokerError(
+            "partitions cannot be added",
+            cluster=str(connection),
+            topic=name,
+            why=refusal.why,
+            remedy="remove the cause, and run again: what is done stays",
+        )
     if counts:
         await_leaders(connection, counts)
 

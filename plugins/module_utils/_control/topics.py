@@ -11,8 +11,9 @@ from .._model.cluster_identity import UNKNOWN_ID
 from .._model.connection import Connection
 from .._model.errors import NotAuthorized, NotFound
 from .abilities import Ability, can
-from .admin_client import attempt, error_name, exchange, raise_if_retriable
+from .admin_client import attempt, exchange, raise_if_retriable
 from .kafka_library import DescribeConfigsRequest, KafkaAdminClient, MetadataRequest, errors
+from .reasons import error_name
 
 TOPIC_RESOURCE = 2  # the resource type of DescribeConfigs
 TOPICS_PER_REQUEST = 1000

@@ -77,11 +77,12 @@ class Reach(t.NamedTuple):
 
 
 class Placed(t.NamedTuple):
-    """What is before and after an offset, for one commit; for each destination partition but for `absent`.
+    """What is before and after an offset, for one commit; for each destination partition but for `both` and `absent`.
 
     last: the last consumed copy before the offset. repeats: how many consumed records follow, at most; equal: how many of them
     have a content that is unconsumed as well; again: has one of them another copy before the offset? loose: do the repeats
-    change between that last copy and the offset? absent, first_absent: see Answer.absent.
+    change between that last copy and the offset? both: how many of the repeats count as lacking a copy, too (Reach.lacking).
+    absent, first_absent: see Answer.absent.
     """
 
     last: list[CopyAndRecord | None]
@@ -89,13 +90,14 @@ class Placed(t.NamedTuple):
     equal: list[int]
     again: list[bool]
     loose: list[bool]
+    both: list[int]
     absent: list[int]
     first_absent: list[int | None]
 
     @classmethod
     def of_all(cls, parts: t.Iterable[_Values]) -> Placed:
         """The same of all contents."""
-        return cls(*_folded(parts, (highest, sum, sum, max, max, sum, lowest)))
+        return cls(*_folded(parts, (highest, sum, sum, max, max, sum, sum, lowest)))
 
 
 def _folded(parts: t.Iterable[_Values], how: t.Sequence[t.Callable[[_Values], t.Any]]) -> t.Iterator[list[t.Any]]:

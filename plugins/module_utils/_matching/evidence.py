@@ -74,16 +74,17 @@ class Log:
     def learn(self, facts: LogFacts) -> None:
         """Take in edges that were read again, and forget what may be no longer so.
 
-        That is what has left the log, and what was hidden by an open transaction, which may have been aborted since. A log that
-        has become shorter, or starts earlier, is another one: the topic was recreated or truncated.
+        That is what has left the log and, if its ends have moved, what was hidden by an open transaction, which may have been
+        aborted since. A log that has become shorter, or starts earlier, is another one: the topic was recreated or truncated.
         """
         old, self.facts = self.facts, facts
         another = facts.log_start < old.log_start or facts.end < old.end or facts.high_watermark < old.high_watermark
-        held = (0, 0) if another else (facts.log_start, old.end)
+        moved = (facts.end, facts.high_watermark) != (old.end, old.high_watermark)
+        held = (0, 0) if another else (facts.log_start, old.end if moved else old.high_watermark)
         self.records, self.aborted = _part(self.records, *held), _part(self.aborted, *held)
-        self.read, self.read_uncommitted = _within(self.read, held), _within(self.read_uncommitted, held)
-        # What was not there may have come since.
-        self.lookups = {} if another else {time: at for time, at in self.lookups.items() if at is not None}
+        self.read, self.read_uncommitted = within(self.read, held), within(self.read_uncommitted, held)
+        if moved or another:  # what was not there may have come since
+            self.lookups = {} if another else {time: at for time, at in self.lookups.items() if at is not None}
         self.made.clear()
 
     def knows(self, timestamp: int) -> bool:
@@ -286,7 +287,8 @@ def _part(records: list[Record], start: int, end: int) -> list[Record]:
     return records[low : bisect.bisect_left(records, end, low, key=_offset)]
 
 
-def _within(spans: list[Span], held: Span) -> list[Span]:
+def within(spans: t.Iterable[Span], held: Span) -> list[Span]:
+    """What of these spans is in another one."""
     clipped = [(max(start, held[0]), min(end, held[1])) for start, end in spans]
     return [(start, end) for start, end in clipped if start < end]
 

@@ -107,7 +107,10 @@ class CountedPair(t.NamedTuple):
 
     @property
     def recurs(self) -> bool:
-        """May equal records have expired, so that only a copy with its own time is surely a record's?"""
+        """May equal records have expired, so that only a copy with its own time is surely a record's?
+
+        A copy without a time then tells as little as one whose time the broker has stamped.
+        """
         return self.expired and len(self.sides.sources) == len(self.sides.destinations) == 1
 
     @property
@@ -252,7 +255,7 @@ class _Group:
     def _to_come(self) -> int:
         """Where times are not compared, they cannot show anything either."""
         unsure = set(self.reach.not_arrived(2)).difference(self.reach.not_arrived(1)) if self.pair.timestamps else ()
-        return sum(self.reach.lacking[at] for at in unsure)
+        return sum(self.reach.lacking[at] for at in unsure) - self.placed.both[0] if unsure else 0
 
     def _absent(self) -> Absent | None:
         first = self.placed.first_absent[0]

@@ -36,6 +36,10 @@ class Singles(t.NamedTuple):
         lasts = (last_before(self.untimed, commit), 1), (last_before(self.timed, commit), 2)
         return max(((last, state) for last, state in lasts if last is not None), default=None)
 
+    def timed_before(self, commit: int) -> int:
+        """How many records before a commit have copies with their times."""
+        return bisect.bisect_left(self.timed, commit)
+
     def next(self, commit: int) -> int | None:
         """The first record from a commit on."""
         firsts = [places[bisect.bisect_left(places, commit) :][:1] for places in (self.timed, self.untimed)]

@@ -65,6 +65,15 @@ class Tally(t.NamedTuple):
         following = from_on(self.copies, offset)
         return min(following, max(0, following + missing - self.wanted) + self.hidden)
 
+    def alternatives(self, repeated: int) -> int:
+        """How many of these repeats would be still to come if their copies were those of records that the source has lost.
+
+        A record is not both. Where copies outnumber records, some are second ones, and nothing is said.
+        """
+        if self.by_time or len(self.copies) > self.consumed + self.wanted:
+            return 0
+        return min(repeated, self.consumed)
+
     def surely_repeated(self, offset: int) -> int:
         """How many consumed records it reads again, whichever copies are missing."""
         return max(0, from_on(self.copies, offset) - self.wanted) if self.consumed else 0

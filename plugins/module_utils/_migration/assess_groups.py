@@ -11,6 +11,7 @@ import typing as t
 from .._control import groups as control
 from .._control import positions
 from .._control.acl_requests import missing_cluster_acls
+from .._control.connect_rest import ConnectRest, read_sinks
 from .._control.schema_registry import SchemaRegistry, known_ids
 from .._control.topics import cluster_id
 from .._model.assessment import Assessment, Row
@@ -23,6 +24,7 @@ from .._model.moves import moves, moves_text
 from .._model.progress import counted, first_of
 from .._model.records import TopicPartition
 from .._model.risks import Risk, RiskKind
+from .._model.sinks import Sink
 from .group_risks import ClusterView, assessed_group, group_risks
 from .list_groups import GroupOverviews
 from .source_topics import NAMED, ClusterTopics, next_times, read_topics, sampled_schema_ids
@@ -33,14 +35,16 @@ _REGISTRY_SECONDS = 60.0
 class AssessOptions(t.NamedTuple):
     """abandoned_after: days. watch: seconds between two readings of what groups have committed.
 
-    records: whether records are read, for the times of next records and for ids of schemas. every: whether all groups are
-    selected, so that all topics are meant, and it is known which of them nobody reads.
+    records: whether records are read, for the times of next records and for ids of schemas. workers: one of each
+    Connect cluster. every: whether all groups are selected, so that all topics are meant, and it is known which of them nobody
+    reads.
     """
 
     abandoned_after: float
     watch: float
     records: bool
     registry: SchemaRegistry | None
+    workers: t.Sequence[ConnectRest]
     every: bool
 
 
@@ -59,7 +63,8 @@ def assess_groups(
         return options.every or topic in readers or any(is_streams_topic(topic, name) for name in names)
 
     seen = read_topics(connection, is_meant, options.records)
-    view = ClusterView(seen, int(clock * 1000), options.abandoned_after, names)
+    sinks = _sinks(options.workers, seen.risks)
+    view = ClusterView(seen, int(clock * 1000), options.abandoned_after, names, sinks)
     try:
         view.times = positions.lookup_all_times(connection, view.wanted_times(groups), set())
     except MigrationError as exc:
@@ -82,6 +87,17 @@ def assess_groups(
     }
     rows = tuple(assessed_group(group, view) for group in groups)
     return Assessment(head, rows, tuple(_topic_rows(seen, readers, ids)), (*risks, *seen.risks))
+
+
+def _sinks(workers: t.Iterable[ConnectRest], risks: list[Risk]) -> dict[str, Sink]:
+    """The sink connectors of each Connect cluster, by the group that they consume in."""
+    found: dict[str, Sink] = {}
+    for worker in workers:
+        try:
+            found |= {sink.group: sink for sink in read_sinks(worker)}
+        except MigrationError as exc:
+            risks.append(Risk(RiskKind.NOT_VISIBLE, f"Classes of sink connectors could not be read: {exc}"))
+    return found
 
 
 def _next_offsets(groups: t.Iterable[GroupOverview]) -> dict[TopicPartition, dict[int, int]]:

@@ -9,7 +9,7 @@ import typing as t
 
 from .._control import positions, topics
 from .._control.topics import TopicSettings
-from .._matching.evidence import Log, LogFacts, Span
+from .._matching.evidence import Log, LogFacts, Span, within
 from .._model.background import at_once
 from .._model.connection import Connection
 from .._model.errors import LogChanged
@@ -92,24 +92,37 @@ class ClusterLogs:
         for partition in refused:
             self.logs[partition].untimed = True
 
-    def read(self, spans: t.Mapping[TopicPartition, t.Collection[Span]], committed: bool = True) -> None:
-        """Read the records of spans, as a read_committed or read_uncommitted consumer sees them.
+    def read(self, spans: t.Mapping[TopicPartition, t.Iterable[Span]], committed: bool = True) -> None:
+        """Read what is missing of these spans of the logs, as a read_committed or read_uncommitted consumer sees it.
 
-        After the last stable offset, which spans only reach with_open, everything is read uncommitted.
+        After the last stable offset, which logs only reach with_open, everything is read uncommitted. If retention deletes
+        records before they are read, it learns again where the logs start, and reads what is left. Raises LogChanged where a
+        log has changed in another way.
         """
-        if self.with_open and committed:
-            hidden = {at: _from(each, self.logs[at].facts.end) for at, each in spans.items()}
-            self._read({at: each for at, each in hidden.items() if each}, False, as_visible=True)
-            spans = {at: left for at, each in spans.items() if (left := _until(each, self.logs[at].facts.end))}
-        self._read(spans, committed)
+        while True:
+            try:
+                self._read(spans, committed)
+            except LogChanged:
+                if not self.learn_starts(spans.keys()):
+                    raise
+            else:
+                return
 
-    def _read(
+    def _read(self, spans: t.Mapping[TopicPartition, t.Iterable[Span]], committed: bool) -> None:
+        stable: dict[TopicPartition, list[Span]] = {}
+        hidden: dict[TopicPartition, list[Span]] = {}
+        for partition, each in spans.items():
+            log = self.logs[partition]
+            missing = [part for span in each for part in log.unread(*span, uncommitted=not committed)]
+            split = log.facts.end if committed else log.end
+            stable[partition], hidden[partition] = within(missing, (0, split)), within(missing, (split, log.end))
+        self._fetch(hidden, False, as_visible=True)
+        self._fetch(stable, committed)
+
+    def _fetch(
         self, spans: t.Mapping[TopicPartition, t.Collection[Span]], committed: bool, as_visible: bool = False
     ) -> None:
-        for partition in self.predicted.intersection(spans):
-            for span in spans[partition]:
-                self.logs[partition].add(span, ())
-        wanted = {partition: sorted(set(each)) for partition, each in spans.items() if partition not in self.predicted}
+        wanted = {partition: sorted(set(each)) for partition, each in spans.items() if each}
         if not wanted:
             return
         answers = range_reader.read_ranges(
@@ -139,16 +152,6 @@ def learn_both(
     source.learn(originals)
 
 
-def have_expired(
-    source: ClusterLogs,
-    originals: t.Collection[TopicPartition],
-    destination: ClusterLogs,
-    copies: t.Collection[TopicPartition],
-) -> bool:
-    """Whether retention has deleted records of these partitions since their edges were learned, which are learned again."""
-    return any([source.learn_starts(originals), destination.learn_starts(copies)])
-
-
 def while_records_expire(
     read: t.Callable[[], _Found],
     source: ClusterLogs,
@@ -156,20 +159,18 @@ def while_records_expire(
     destination: ClusterLogs,
     copies: t.Collection[TopicPartition],
     say: Say,
+    prepare: t.Callable[[], None] = lambda: None,
 ) -> _Found:
-    """What read() finds; it is called again as long as retention deletes what it is about to read of these partitions."""
+    """What read() finds by other means than ClusterLogs.read(): Spark, or a scan.
+
+    As long as retention deletes what it is about to read of these partitions, prepare() and then read() are called again.
+    """
     while True:
         try:
             return read()
         except LogChanged:
-            if not have_expired(source, originals, destination, copies):
+            # Both are asked, whatever the first one says.
+            if not any([source.learn_starts(originals), destination.learn_starts(copies)]):
                 raise
             say("reading again, because records have expired meanwhile")
-
-
-def _until(spans: t.Iterable[Span], end: int) -> list[Span]:
-    return [(start, min(stop, end)) for start, stop in spans if start < end]
-
-
-def _from(spans: t.Iterable[Span], begin: int) -> list[Span]:
-    return [(max(start, begin), stop) for start, stop in spans if stop > begin]
+            prepare()

@@ -15,7 +15,7 @@ from .._model.mapping import Mapping
 from .._model.progress import counted, first_of
 from .._model.risks import Risk, RiskKind
 from .drafts import Draft
-from .setting_differences import SettingKind, setting_differences
+from .setting_differences import SettingDifference, SettingKind, setting_differences
 
 _NAMED = 5  # groups or topics that a sentence names
 _DENIED = "TOPIC_AUTHORIZATION_FAILED"
@@ -30,12 +30,14 @@ def assess_destination(
     destination: Connection,
     drafts: t.Sequence[Draft],
     mapping: Mapping,
-    problems: t.Iterable[MigrationError],
+    problems: t.Collection[MigrationError],
     cluster_ids: t.Mapping[str, str],
+    settings: t.Iterable[SettingDifference],
 ) -> Assessment:
     """The part of an assessment that is about the destination.
 
-    drafts, problems and cluster_ids: what the pre-migration checks have found. Without drafts, the problems say why.
+    drafts, problems, cluster_ids and settings: what the pre-migration checks have found. Without drafts, the problems say why.
+    If there are problems, the checks have not compared settings.
     """
     risks = _obstacles(problems)
     head = {"destination_id": cluster_ids.get("destination")}
@@ -62,7 +64,13 @@ def assess_destination(
             risks.append(risk)
         if copies[copy].error is None:
             comparable.add((topic, copy))
-    return Assessment(head, risks=(*risks, *_setting_risks(source, destination, drafts, own, copies, comparable)))
+    if problems:
+        settings, hidden_settings = _visible_differences(source, destination, drafts, own, copies, comparable)
+        risks += hidden_settings
+    risks += [
+        Risk(_KINDS.get(each.kind, RiskKind.SETTING_DIFFERS), each.message, None, each.topic) for each in settings
+    ]
+    return Assessment(head, risks=tuple(risks))
 
 
 def _obstacles(problems: t.Iterable[MigrationError]) -> list[Risk]:
@@ -102,15 +110,15 @@ def _topic_risk(
     return Risk(RiskKind.PARTITIONS_DIFFER, detail, None, topic)
 
 
-def _setting_risks(
+def _visible_differences(
     source: Connection,
     destination: Connection,
     drafts: t.Iterable[Draft],
     own: t.Mapping[str, TopicDescription],
     copies: t.Mapping[str, TopicDescription],
     comparable: t.Collection[tuple[str, str]],
-) -> list[Risk]:
-    """Settings that differ, of the topics that exist on both clusters and whose settings the login may read."""
+) -> tuple[list[SettingDifference], list[Risk]]:
+    """Settings that differ, of the topics that exist on both clusters and whose settings the login may read; the others."""
     begin = "TOPIC DESCRIBE_CONFIGS on "
     missing = (
         permissions.missing_acls(source, reads_topics={topic for topic, _copy in comparable}),
@@ -130,10 +138,10 @@ def _setting_risks(
         {name: each.partitions for name, each in own.items() if each.error is None},
         {name: each.partitions for name, each in copies.items() if each.error is None},
     )
-    risks = [Risk(_KINDS.get(each.kind, RiskKind.SETTING_DIFFERS), each.message, None, each.topic) for each in found]
+    risks = []
     if unset[1]:
         names = first_of(sorted(unset[1]), _NAMED)
         count = counted(len(unset[1]), "topic")
         detail = f"Settings of {count} are hidden at the destination: grant ACL TOPIC DESCRIBE_CONFIGS on {names}."
         risks.append(Risk(RiskKind.NOT_VISIBLE, detail))
-    return risks
+    return found, risks

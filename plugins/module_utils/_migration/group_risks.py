@@ -15,6 +15,7 @@ from .._model.known_names import is_streams_topic
 from .._model.progress import counted, first_of
 from .._model.records import TopicPartition
 from .._model.risks import Risk, RiskKind
+from .._model.sinks import Sink
 from .source_topics import NAMED, ClusterTopics
 
 _DAY = 86_400_000  # milliseconds
@@ -26,16 +27,21 @@ Times = t.Mapping[tuple[TopicPartition, int], "int | None"]
 class ClusterView:
     """What was read of a cluster besides its groups. now: milliseconds since the epoch; abandoned_after: days.
 
-    group_names: of all groups. times: the first offset in the log from each time of wanted_times() on. stamps: the timestamp of
-    the first record from an offset on.
+    group_names: of all groups. sinks: those that Kafka Connect names, by group. times: the first offset in the log from each
+    time of wanted_times() on. stamps: the timestamp of the first record from an offset on.
     """
 
     topics: ClusterTopics
     now: int
     abandoned_after: float
     group_names: frozenset[str]
+    sinks: t.Mapping[str, Sink] = dataclasses.field(default_factory=dict)
     times: Times = dataclasses.field(default_factory=dict)
     stamps: t.Mapping[tuple[TopicPartition, int], int] = dataclasses.field(default_factory=dict)
+
+    def use(self, group: GroupOverview) -> str:
+        """What uses the group, in a word: Kafka Connect knows its sinks, whatever their groups are called."""
+        return "sink" if group.reading.group in self.sinks else group.use
 
     def wanted_times(self, groups: t.Iterable[GroupOverview]) -> set[tuple[TopicPartition, int]]:
         """The times that matter in logs of which groups have not consumed all."""
@@ -84,7 +90,7 @@ def assessed_group(group: GroupOverview, view: ClusterView) -> Row:
     uncommitted = view.uncommitted(group)
     return {
         **group.row(),
-        "use": group.use,
+        "use": view.use(group),
         "next_record": utc_text(min(stamps) / 1000) if stamps else None,
         "expired": sum(group.expired.values()),
         "uncommitted": sum(len(lengths) for lengths in uncommitted.values()),
@@ -95,7 +101,8 @@ def assessed_group(group: GroupOverview, view: ClusterView) -> Row:
 def group_risks(group: GroupOverview, view: ClusterView) -> t.Iterator[Risk]:
     """What stands in the way of one group, or had better be known of it."""
     name = group.reading.group
-    match group.use:
+    use = view.use(group)
+    match use:
         case "share":
             yield Risk(RiskKind.SHARE_GROUP, f"Its state is {group.reading.state or 'not known'}.", name)
         case "streams":
@@ -103,11 +110,11 @@ def group_risks(group: GroupOverview, view: ClusterView) -> t.Iterator[Risk]:
             told = first_of(own, NAMED) or "none that the login sees"
             yield Risk(RiskKind.STREAMS_STATE, f"Its changelog and repartition topics: {told}.", name)
         case "sink":
-            yield Risk(RiskKind.SINK_POSITIONS, _sink_text(name, view.group_names), name)
+            yield Risk(RiskKind.SINK_POSITIONS, _sink_text(name, view), name)
         case "tool" | "connect workers" | "other":
             what = group.reading.without_offsets or f"is called like {group.what}"
             yield Risk(RiskKind.TOOL_GROUP, f"It {what}.", name)
-    if group.use not in _APPLICATIONS:
+    if use not in _APPLICATIONS:
         return
     for where, (_start, end) in sorted(group.logs.items()):
         offset = group.reading.offsets[where].offset
@@ -161,12 +168,14 @@ def _abandoned(group: GroupOverview, view: ClusterView) -> str | None:
     return f"It has no members, and {waited}, on every partition where it lags ({counted(len(lagging), 'partition')})."
 
 
-def _sink_text(name: str, names: t.Container[str]) -> str:
-    """What a sink may be, as far as names tell: Iceberg's has a group of its own for its control topic."""
+def _sink_text(name: str, view: ClusterView) -> str:
+    """What a sink is by its class, or may be by its name: Iceberg's has a group of its own for its control topic."""
+    if name in view.sinks:
+        return view.sinks[name].text
     if name.startswith("cg-control-"):
         return "It is called like the control group of an Iceberg sink."
     control_group = f"cg-control-{name.removeprefix('connect-')}"
-    if control_group in names:
+    if control_group in view.group_names:
         return f"Its control group {control_group} shows that it is an Iceberg sink."
     if name.startswith("connect-"):
         return f"It is called like the group of the sink connector {name.removeprefix('connect-')}."

@@ -67,6 +67,7 @@ def look(
     on_conflict: OnConflict = OnConflict.FAIL,
     removed: Removed | None = None,
     creates_topics: bool = False,
+    remove_source_groups: bool = False,
 ) -> Preflight:
     """Connect to both clusters, and ask for every ACL that the migration needs.
 
@@ -78,6 +79,7 @@ def look(
     :param on_conflict: as for a plan; other than fail, several groups may become one.
     :param removed: as for a snapshot.
     :param creates_topics: whether topics that are missing at the destination will be made before a plan.
+    :param remove_source_groups: whether the groups of the source will be removed.
     """
     selection.check()
     ids, unreachable = _cluster_ids({"source": source, "destination": destination})
@@ -95,6 +97,8 @@ def look(
     problems += _missing_at_destination(destination, wanted, commits, copies)
     if copies:
         problems += permissions.copy_obstacles(destination)
+    if remove_source_groups:
+        problems += permissions.removal_obstacles(source)
     notes = equal_ids(ids["source"], ids["destination"], one_cluster)
     if not one_cluster:  # what it does not tell of open transactions, the snapshot says
         notes += permissions.not_told(source, *_TOLD)

@@ -13,7 +13,7 @@ from .group_overview import spreadsheet
 from .plan import PlanEntry
 from .progress import counted
 from .risks import Risk, RiskKind, Severity
-from .verdicts import Verdict
+from .verdicts import Reason, Verdict
 
 KIND = "assessment"
 OTHER_USES = ("tool", "share", "connect workers", "other")  # of groups that share topics with others by design
@@ -24,6 +24,12 @@ GROUP_COLUMNS = (
 TOPIC_COLUMNS = (
     "topic", "what", "partitions", "offsets", "retention_ms", "cleanup_policy", "groups", "schema_ids", "risks"
 )  # fmt: skip
+# What a plan calls the causes that need no plan to be found.
+_CAUSES = {
+    Reason.TOPIC_MISSING: RiskKind.TOPIC_MISSING,
+    Reason.PARTITION_COUNT_DIFFERS: RiskKind.PARTITIONS_DIFFER,
+    Reason.BEYOND_END: RiskKind.AFTER_LOG_END,
+}
 Row = documents.Json
 
 
@@ -84,12 +90,9 @@ def merged(parts: t.Iterable[Assessment], plan: t.Iterable[PlanEntry] = ()) -> A
         groups += part.groups
         topics += part.topics
         risks |= set(part.risks)
-    verdicts, blocked = _planned(plan)
-    risks |= {
-        Risk(RiskKind.PLAN_BLOCKED, _blocked_text(count, blocked[group]), group)
-        for group, counts in verdicts.items()
-        if (count := counts[Verdict.BLOCKED])
-    }
+    entries = tuple(plan)
+    verdicts = _verdicts(entries)
+    risks |= set(_plan_risks(entries, risks))
     blockers = _blockers(risks)
     sets = sharing(groups)
     numbers = {group: number for number, names in enumerate(sets, 1) for group in names}
@@ -129,22 +132,30 @@ def _held(row: Row, blockers: t.Mapping[_Place, set[str]]) -> Row:
     return {"movable": False, "why_not": ", ".join(sorted(kinds))} if row["movable"] and kinds else {}
 
 
-def _planned(
-    plan: t.Iterable[PlanEntry],
-) -> tuple[dict[str, collections.Counter[Verdict]], dict[str, set[str]]]:
-    """How often each verdict was given to each group of the source, and the reasons of what is blocked."""
+def _verdicts(plan: t.Iterable[PlanEntry]) -> dict[str, collections.Counter[Verdict]]:
+    """How often each verdict was given to each group of the source."""
     verdicts: dict[str, collections.Counter[Verdict]] = {}
-    reasons: dict[str, set[str]] = collections.defaultdict(set)
     for entry in plan:
         for group in {at.group for at in entry.source}:
             verdicts.setdefault(group, collections.Counter())[entry.verdict] += 1
-            if entry.verdict is Verdict.BLOCKED and entry.reason is not None:
-                reasons[group].add(entry.reason.value)
-    return verdicts, reasons
+    return verdicts
 
 
-def _blocked_text(count: int, reasons: t.Iterable[str]) -> str:
-    return f"{counted(count, 'partition')} {'is' if count == 1 else 'are'} blocked ({', '.join(sorted(reasons))})."
+def _plan_risks(plan: t.Iterable[PlanEntry], risks: t.Collection[Risk]) -> t.Iterator[Risk]:
+    """What the plan has blocked for another cause than the risks that are known: one cause is one risk."""
+    known = {(risk.kind, risk.group, risk.topic) for risk in risks}
+    reasons: dict[str, list[str]] = collections.defaultdict(list)
+    for entry in plan:
+        if entry.verdict is not Verdict.BLOCKED or entry.reason is None:
+            continue
+        kind = _CAUSES.get(entry.reason)
+        for at in entry.source:
+            if not {(kind, None, at.partition.topic), (kind, at.group, at.partition.topic)} & known:
+                reasons[at.group].append(entry.reason.value)
+    for group, its in reasons.items():
+        verb = "is" if len(its) == 1 else "are"
+        detail = f"{counted(len(its), 'partition')} {verb} blocked ({', '.join(sorted(set(its)))})."
+        yield Risk(RiskKind.PLAN_BLOCKED, detail, group)
 
 
 def sharing(groups: t.Iterable[Row]) -> list[list[str]]:

@@ -7,12 +7,13 @@ both or nothing. The broker takes any offset, but no partition that it lacks, he
 4096 bytes of metadata (offset.metadata.max.bytes), of which confluent-kafka takes one. So what does not fit goes to further
 groups, in the same transaction. Each commit replaces the metadata of the one before.
 
-    "<records> <bytes> <next or -> <without timestamp> <expired> <end> <run> <pairs>|<C>:<D>,<C>:<D>..."    first group
-    "|<C>:<D>,..."                                                                                         further groups
+    first group:    "<records> <bytes> <next or -> <without timestamp> <expired> <end> <run> <pairs> <throttled>|<C>:<D>,..."
+    further groups: "|<C>:<D>,..."
 
 <run> is "<id> <started> <process> <host>" of the run that has the copy. A run claims every partition, in transactions without
 records, before it writes any: so the progress exists from the beginning on, and its absence means that somebody removed it.
-<pairs> is how many pairs all groups hold: fewer of them mean that a further group was removed.
+<pairs> is how many pairs all groups hold: fewer of them mean that a further group was removed. <throttled> is left out where it
+is 0.
 """
 
 from __future__ import annotations
@@ -59,7 +60,8 @@ class Run(t.NamedTuple):
 class Progress:
     """How far one range is. position: the next source offset. The rest: see backlog.Done.
 
-    end: where the range ends for the run that has the copy.
+    end: where the range ends for the run that has the copy. throttled: how many seconds, rounded up, a quota has made the last
+    transaction wait at a time.
     """
 
     position: int
@@ -71,6 +73,7 @@ class Progress:
     places: dict[int, int] = dataclasses.field(default_factory=dict)
     end: int = 0
     run: Run | None = None
+    throttled: int = 0
 
     def done(self) -> Done:
         """The same when all is copied."""
@@ -131,6 +134,7 @@ def progress_metadata(progress: Progress, boundaries: t.Sequence[int], group: in
     places = progress.places
     if group == 0:
         head += f" {sum(offset in places for offset in boundaries)}"
+        head += f" {progress.throttled}" if progress.throttled else ""
     its = boundaries[group * BOUNDARIES : (group + 1) * BOUNDARIES]
     pairs = ",".join(f"{offset}:{places[offset]}" for offset in its if offset in places)
     return f"{head}|{pairs}" if head or pairs else None
@@ -184,7 +188,9 @@ def _parsed(start: int, commits: t.Iterable[CommittedOffset | None]) -> tuple[Pr
     if first is None:
         return Progress(start), 0
     head, _mark, pairs = _text(first).partition("|")
-    records, size, following, without_timestamp, expired, end, run, started, process, host, number = head.split(" ")
+    records, size, following, without_timestamp, expired, end, run, started, process, host, number, *throttled = (
+        head.split(" ")
+    )
     progress = Progress(
         first.offset,
         int(records),
@@ -194,6 +200,7 @@ def _parsed(start: int, commits: t.Iterable[CommittedOffset | None]) -> tuple[Pr
         int(expired),
         end=int(end),
         run=None if run == "-" else Run(run, host, int(process), int(started)),
+        throttled=sum(map(int, throttled)),
     )
     for text in (pairs, *(_text(each).partition("|")[2] for each in more if each is not None)):
         for pair in filter(None, text.split(",")):

@@ -12,7 +12,7 @@ from .group_state import GroupKind, GroupMember, GroupReading
 from .known_names import GROUPS, known
 from .records import TopicPartition
 from .selection import Selection
-from .visible_text import visible
+from .visible_text import visible, visible_name
 
 _COLUMNS = ("group", "type", "what", "state", "members", "topics", "partitions", "lag", "movable", "why_not")
 _NUMBERS = ("members", "partitions", "lag")
@@ -168,4 +168,10 @@ def _cell(value: t.Any, unknown: str) -> str:
         return unknown
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return visible(" ".join(map(str, value)) if isinstance(value, list) else str(value))
+    return ", ".join(map(_listed, value)) if isinstance(value, list) else visible(str(value))
+
+
+def _listed(value: t.Any) -> str:
+    """A name in a list, in quotes where it would look like several."""
+    shown = visible_name(str(value))
+    return f'"{shown}"' if "," in shown else shown

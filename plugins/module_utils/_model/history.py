@@ -43,10 +43,10 @@ _NAME = re.compile(r"\d{4}-\d\d-\d\dT\d{6}Z-(?P<phase>[a-z]+(_[a-z]+)*)(?P<faile
 def folder_name(when: datetime.datetime, phase: str, present: t.Collection[str], *, failed: bool = False) -> str:
     """The name of the folder of a run that has ended at this time (UTC); names sort in the order of the runs.
 
-    If the clock went back, the time is a second after that of the newest folder, so that the newest run is the last one.
+    If the newest folder has this time or a later one, because two runs end in one second or the clock went back, the time is a
+    second after that of the newest folder.
 
-    present: the names that there are; two runs may end in one second. failed: it has failed and written nothing.
-    Raises InvalidInput for what is no phase.
+    present: the names that there are. failed: it has failed and written nothing. Raises InvalidInput for what is no phase.
     """
     if not _PHASE.fullmatch(phase):
         raise InvalidInput(
@@ -55,14 +55,9 @@ def folder_name(when: datetime.datetime, phase: str, present: t.Collection[str],
             remedy="give lower-case letters and underscores, such as cut_over",
         )
     newest = max((each[:_TIME_LENGTH] for each in present if is_folder_name(each)), default="")
-    if newest > f"{when:{_TIME}}":
+    if newest >= f"{when:{_TIME}}":
         when = datetime.datetime.strptime(newest, _TIME) + datetime.timedelta(seconds=1)  # noqa: DTZ007 - of UTC as well
-    first = name = f"{when:{_TIME}}-{phase}{'-failed' if failed else ''}"
-    number = 1
-    while name in present:
-        number += 1
-        name = f"{first}-{number}"
-    return name
+    return f"{when:{_TIME}}-{phase}{'-failed' if failed else ''}"
 
 
 def is_folder_name(name: str) -> bool:

@@ -8,10 +8,12 @@ import collections.abc as c
 import dataclasses
 import typing as t
 
+from .file_rows import one_of
 from .records import Record
 
 FINGERPRINTED = ("key", "value", "headers")
 PARTS = (*FINGERPRINTED, "timestamp")
+PART = one_of(*PARTS)  # as files name it
 Key = t.Hashable
 
 

@@ -11,7 +11,7 @@ import typing as t
 from . import cluster_identity, documents
 from .cluster_identity import NO_TRAITS, ClusterIdentity, Traits
 from .group_state import CommittedOffset
-from .match_on import MatchOn
+from .match_on import PART, MatchOn
 from .option_names import with_option_names
 from .record_sum import Bound, RecordSum
 from .records import TopicPartition
@@ -299,7 +299,7 @@ def _entry(row: t.Any) -> PlanEntry:
         evidence=Evidence(
             _copied(row["evidence"]["before"]),
             _copied(row["evidence"]["after"]),
-            tuple(documents.text_of(part) for part in row["evidence"]["matched_by"]),
+            tuple(map(PART.read, row["evidence"]["matched_by"])),
             _certificate(row["evidence"].get("certificate")),
         ),
         expected=documents.committed_from(row["expected"]),

@@ -9,12 +9,27 @@ import enum
 import typing as t
 
 from . import documents
+from .file_rows import At, Form, partition_from, read_row, write_row
+from .match_on import PART
 from .notes import Note, NoteKind
 from .records import TopicPartition
 
 KIND = "report"
 
 PartitionOffset = tuple[TopicPartition, int]
+_POSITIONS = Form(
+    lambda rows: tuple((partition_from(at), documents.offset_of(at["offset"])) for at in rows),
+    lambda positions: [{**partition._asdict(), "offset": offset} for partition, offset in positions],
+)
+_SIDES = ("source", "destination")
+_DIFFERENCE = Form(
+    lambda row: row and tuple(None if row[side] is None else documents.offset_of(row[side]) for side in _SIDES),
+    lambda offsets: offsets and dict(zip(_SIDES, offsets, strict=True)),
+)
+_NOTES = Form(
+    lambda rows: tuple(Note(NoteKind(each["kind"]), documents.text_of(each["detail"])) for each in rows),
+    lambda notes: [{"kind": note.kind, "detail": note.text} for note in notes],
+)
 
 
 class ProblemKind(enum.StrEnum):
@@ -36,7 +51,7 @@ class ProblemKind(enum.StrEnum):
 class Flaw(t.NamedTuple):
     """One thing that is wrong with a finding's offsets. detail: what, in words."""
 
-    kind: ProblemKind
+    kind: t.Annotated[ProblemKind, Form(ProblemKind)]
     detail: str
 
 
@@ -51,8 +66,8 @@ class Finding:
     """
 
     group: str
-    source: tuple[PartitionOffset, ...]
-    destination: tuple[PartitionOffset, ...]
+    source: t.Annotated[tuple[PartitionOffset, ...], _POSITIONS]
+    destination: t.Annotated[tuple[PartitionOffset, ...], _POSITIONS]
     compared: int = 0
     complete: bool = True
     skipped: int = 0
@@ -61,10 +76,10 @@ class Finding:
     repeated: int = 0
     recopied: int = 0
     destination_only: int = 0
-    first_difference: tuple[int | None, int | None] | None = None
-    matched_by: tuple[str, ...] = ()
+    first_difference: t.Annotated[tuple[int | None, int | None] | None, _DIFFERENCE] = None
+    matched_by: tuple[t.Annotated[str, PART], ...] = ()
     problems: tuple[Flaw, ...] = ()
-    notes: tuple[Note, ...] = ()
+    notes: t.Annotated[tuple[Note, ...], _NOTES] = ()
 
     @property
     def name(self) -> str:
@@ -79,8 +94,8 @@ class Report:
     plan: the SHA-256 digest of the plan file that was verified, None where committed offsets were, without a plan.
     """
 
-    source_id: str
-    destination_id: str
+    source_id: t.Annotated[str, At("source", "cluster_id")]
+    destination_id: t.Annotated[str, At("destination", "cluster_id")]
     limit: int | None
     findings: tuple[Finding, ...]
     plan: str | None = None
@@ -104,36 +119,17 @@ def finding_name(group: str, destination: t.Sequence[PartitionOffset]) -> str:
 
 def to_json(report: Report) -> str:
     """The text of a report file."""
-    return documents.dumps(
-        KIND,
-        {
-            "source": {"cluster_id": report.source_id},
-            "destination": {"cluster_id": report.destination_id},
-            "plan": report.plan,
-            "method": report.method,
-            "limit": report.limit,
-        },
-        (_row(each) for each in sorted(report.findings, key=lambda each: (each.group, each.destination))),
-    )
+    findings = sorted(report.findings, key=lambda each: (each.group, each.destination))
+    head = write_row(report, "findings")
+    head["limit"] = head.pop("limit")  # the last member, as in reports of earlier releases
+    return documents.dumps(KIND, head, map(write_row, findings))
 
 
 def from_json(text: str, path: str) -> Report:
     """Read a report file, or raise InvalidFile."""
     head, rows = documents.loads(KIND, text, path)
-    members = ("source", "destination", "plan", "method", "limit")
-    return documents.parse(
-        KIND,
-        path,
-        {name: head.get(name) for name in members},
-        lambda it: Report(
-            documents.text_of(it["source"]["cluster_id"]),
-            documents.text_of(it["destination"]["cluster_id"]),
-            None if it["limit"] is None else documents.offset_of(it["limit"]),
-            documents.parse_entries(KIND, path, rows, _finding),
-            None if it["plan"] is None else documents.text_of(it["plan"]),
-            documents.text_of(it["method"]),
-        ),
-    )
+    findings = documents.parse_entries(KIND, path, rows, lambda row: read_row(Finding, row))
+    return documents.parse(KIND, path, head, lambda row: read_row(Report, row, findings=findings))
 
 
 def objections(text: str, path: str) -> Objections:
@@ -150,57 +146,6 @@ def objections(text: str, path: str) -> Objections:
 def _objection(row: t.Any) -> tuple[str, list[TopicPartition], list[str]]:
     return (
         documents.name_of(row["group"]),
-        [
-            TopicPartition(documents.name_of(at["topic"]), documents.partition_of(at["partition"]))
-            for at in row["destination"]
-        ],
+        [partition_from(at) for at in row["destination"]],
         [documents.text_of(flaw["detail"]) for flaw in row["problems"]],
     )
-
-
-def _finding(row: t.Any) -> Finding:
-    difference = row["first_difference"]
-    return Finding(
-        documents.text_of(row["group"]),
-        _positions(row["source"]),
-        _positions(row["destination"]),
-        complete=documents.flag_of(row["complete"]),
-        first_difference=None
-        if difference is None
-        else (_offset_or_none(difference["source"]), _offset_or_none(difference["destination"])),
-        matched_by=tuple(documents.text_of(part) for part in row["matched_by"]),
-        problems=tuple(Flaw(ProblemKind(flaw["kind"]), documents.text_of(flaw["detail"])) for flaw in row["problems"]),
-        notes=tuple(Note(NoteKind(note["kind"]), documents.text_of(note["detail"])) for note in row["notes"]),
-        compared=documents.offset_of(row["compared"]),
-        skipped=documents.offset_of(row["skipped"]),
-        absent=documents.offset_of(row["absent"]),
-        to_come=documents.offset_of(row["to_come"]),
-        repeated=documents.offset_of(row["repeated"]),
-        recopied=documents.offset_of(row["recopied"]),
-        destination_only=documents.offset_of(row["destination_only"]),
-    )
-
-
-def _positions(rows: t.Any) -> tuple[PartitionOffset, ...]:
-    return tuple(
-        (
-            TopicPartition(documents.name_of(at["topic"]), documents.partition_of(at["partition"])),
-            documents.offset_of(at["offset"]),
-        )
-        for at in rows
-    )
-
-
-def _offset_or_none(value: t.Any) -> int | None:
-    return None if value is None else documents.offset_of(value)
-
-
-def _row(finding: Finding) -> documents.Json:
-    row: dict[str, t.Any] = {field.name: getattr(finding, field.name) for field in dataclasses.fields(finding)}
-    for side in ("source", "destination"):
-        row[side] = [{**partition._asdict(), "offset": offset} for partition, offset in row[side]]
-    row["problems"] = [flaw._asdict() for flaw in finding.problems]
-    row["notes"] = [{"kind": note.kind, "detail": note.text} for note in finding.notes]
-    if finding.first_difference is not None:
-        row["first_difference"] = dict(zip(("source", "destination"), finding.first_difference, strict=True))
-    return row

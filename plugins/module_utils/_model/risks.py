@@ -29,7 +29,6 @@ class RiskKind(enum.StrEnum):
     AFTER_LOG_END = "after_log_end"
     TOPIC_MISSING = "topic_missing"
     PARTITIONS_DIFFER = "partitions_differ"
-    MESSAGE_LIMIT_SMALLER = "message_limit_smaller"
     SCHEMA_ID_UNKNOWN = "schema_id_unknown"
     NOT_VISIBLE = "not_visible"
     ACL_MISSING = "acl_missing"
@@ -39,6 +38,7 @@ class RiskKind(enum.StrEnum):
     RECORDS_EXPIRED = "records_expired"
     RETENTION_STRIKES = "retention_strikes"
     PARTITIONS_UNCOMMITTED = "partitions_uncommitted"
+    MESSAGE_LIMIT_SMALLER = "message_limit_smaller"
     CLEANUP_POLICY_DIFFERS = "cleanup_policy_differs"
     SETTING_DIFFERS = "setting_differs"
     SCHEMA_REGISTRY_UNUSABLE = "schema_registry_unusable"
@@ -90,11 +90,6 @@ RISKS: dict[RiskKind, RiskEntry] = {
         "Give both topics the same number of partitions while the one at the destination is empty, or name the topic in "
         "repartitioned.",
     ),
-    RiskKind.MESSAGE_LIMIT_SMALLER: RiskEntry(
-        Severity.BLOCKER,
-        "The destination refuses batches of records that the source takes. What is not copied blocks groups.",
-        "Raise max.message.bytes of the topic at the destination.",
-    ),
     RiskKind.SCHEMA_ID_UNKNOWN: RiskEntry(
         Severity.BLOCKER,
         "Records carry ids of schemas that the schema registry of the destination does not know. Consumers there cannot "
@@ -104,7 +99,7 @@ RISKS: dict[RiskKind, RiskEntry] = {
     RiskKind.NOT_VISIBLE: RiskEntry(
         Severity.WARNING,
         "The login sees only a part, or a request failed, so that the assessment may lack groups, topics or risks.",
-        "Grant the ACL that the message names, and assess again.",
+        "Do what the message says, such as granting an ACL, and assess again.",
     ),
     RiskKind.ACL_MISSING: RiskEntry(
         Severity.WARNING,
@@ -120,8 +115,8 @@ RISKS: dict[RiskKind, RiskEntry] = {
     ),
     RiskKind.SINK_POSITIONS: RiskEntry(
         Severity.WARNING,
-        "The group is called like that of a sink, and a sink may keep its own positions in its target. Such a sink drops or "
-        "repeats records, whatever the group has committed.",
+        "The group is that of a sink, or called like one, and a sink may keep its own positions in its target. Such a sink "
+        "drops or repeats records, whatever the group has committed.",
         "Find the sink in the table of sinks, and do what it says before the sink starts at the destination.",
     ),
     RiskKind.ASSIGNED_CONSUMERS: RiskEntry(
@@ -145,6 +140,12 @@ RISKS: dict[RiskKind, RiskEntry] = {
         "The group has committed offsets on some partitions of a topic only. On the others it starts by auto.offset.reset, "
         "and latest skips the records that are there.",
         "Let the group commit on all partitions before you migrate, or set on_uncommitted to start.",
+    ),
+    RiskKind.MESSAGE_LIMIT_SMALLER: RiskEntry(
+        Severity.WARNING,
+        "The destination refuses batches of records that the source takes. If the topic has such a batch, it is not copied, "
+        "and blocks groups.",
+        "Raise max.message.bytes of the topic at the destination.",
     ),
     RiskKind.CLEANUP_POLICY_DIFFERS: RiskEntry(
         Severity.WARNING,

@@ -9,6 +9,7 @@ import dataclasses
 import os
 import typing as t
 
+from .._control.connect_rest import ConnectRest
 from .._control.schema_registry import SchemaRegistry
 from .._migration.assess_groups import AssessOptions, assess_groups
 from .._migration.list_groups import GroupOverviews
@@ -31,12 +32,18 @@ def check_assessment(params: dict[str, t.Any]) -> None:
     options.check_not_negative(params, "watch_seconds")
     options.check_positive(params, "abandoned_after")
     registry(params)
+    workers(params)
 
 
 def registry(params: dict[str, t.Any]) -> SchemaRegistry | None:
     """The registry that the option describes, None for none. Raises InvalidInput for a URL that is none."""
     given = params["schema_registry"]
     return given and SchemaRegistry(**given)
+
+
+def workers(params: dict[str, t.Any]) -> list[ConnectRest]:
+    """The workers that the option describes. Raises InvalidInput for a URL that is none."""
+    return [ConnectRest(**each) for each in params["connect"]]
 
 
 def write_part(path: str, part: Assessment) -> None:
@@ -54,6 +61,7 @@ def group_part(
         params["watch_seconds"],
         params["read_records"] or params["schema_registry"] is not None,
         registry(params),
+        workers(params),
         every,
     )
     return assess_groups(connection, listed, its)

@@ -19,13 +19,13 @@ from .._model import history, lease
 from .._model.errors import InvalidFile, InvalidInput, Locked, Refused
 from .._model.failure_kinds import FailureKind
 from .._model.option_names import option_name, path_option
+from .._model.written import WRITTEN
 from . import digests
 from .holder import holder
 from .leases import check_lease
 
 _Document = t.TypeVar("_Document")
 
-WRITTEN: list[str] = []  # paths that this process has written: receipts are, before anything is changed on a cluster
 LARGEST = 1 << 29  # bytes; a plan has less than a thousand for each entry
 _STALE_SECONDS = 600.0  # no file takes so long to write; a scratch file that is older is that of a killed process
 

@@ -12,7 +12,7 @@ from .._model.errors import MigrationError
 from .._model.failure_kinds import FailureKind
 from .._model.missing import CONTROL, RECORDS, unmet
 from .._model.progress import hear_waits
-from . import files
+from .._model.written import WRITTEN
 from .progress_file import reporter
 
 if t.TYPE_CHECKING:
@@ -35,12 +35,12 @@ def run(module: Module, main: t.Callable[[Module], dict[str, t.Any]]) -> t.NoRet
             failure=MigrationError("", kind=FailureKind.REQUIREMENT_MISSING).place(),
         )
     gc.set_threshold(COLLECTED_AT)
-    files.WRITTEN.clear()
+    WRITTEN.clear()
     hear_waits(reporter(module.params.get("progress_file")))
     try:
         result = main(module)
     except MigrationError as exc:
-        changed = {"changed": True} if files.WRITTEN else {}
+        changed = {"changed": True} if WRITTEN else {}
         module.fail_json(msg=str(exc), failure=exc.place(), **changed, **exc.result)
     module.exit_json(**result)
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import enum
+import types
 import typing as t
 
 from .._model.connection import Connection, connection_from
@@ -19,6 +20,8 @@ from .._model.selection import Selection
 from .._model.spark import SparkOptions, spark_options_from
 
 Spec = dict[str, t.Any]
+_T = t.TypeVar("_T")
+_SIMPLE = {bool: "bool", int: "int", float: "float", str: "str"}
 
 _CLUSTER: Spec = {
     "bootstrap_servers": {"type": "list", "elements": "str", "required": True},
@@ -217,6 +220,48 @@ def selection(params: Spec) -> Selection:
     given = {key: params[key] for key in selection_spec() if key in params}
     its: Spec = {key: None if names is None else tuple(names) for key, names in given.items()}
     return Selection(**its)
+
+
+def spec_of(made: type) -> Spec:
+    """The specs of a dataclass of options, with its defaults: policies, switches, numbers and lists of texts.
+
+    What the user gives in another form has none. A member that may be None has no default.
+    """
+    found: Spec = {}
+    for name, (kind, is_list) in _members(made).items():
+        default = made.__dataclass_fields__[name].default  # type: ignore[attr-defined]
+        spec = choices(kind) if issubclass(kind, enum.StrEnum) else {"type": _SIMPLE.get(kind)}
+        if is_list:
+            spec = {**_STRINGS, "default": list(default)}
+        elif isinstance(default, enum.StrEnum):
+            spec["default"] = default.value
+        elif default is not None:
+            spec["default"] = default
+        if spec["type"]:
+            found[name] = spec
+    return found
+
+
+def filled(made: type[_T], params: Spec, **given: t.Any) -> _T:
+    """A dataclass of options with what the module was given for its members. given: the members that are made otherwise."""
+    for name, (kind, is_list) in _members(made).items():
+        if name in params and name not in given:
+            value = params[name]
+            given[name] = (
+                tuple(value) if is_list else kind(value) if value and issubclass(kind, enum.StrEnum) else value
+            )
+    return made(**given)
+
+
+def _members(made: type) -> dict[str, tuple[type, bool]]:
+    """The type of each member of a dataclass, or of what is in it, without None; whether it is a list of texts."""
+    found = {}
+    for name, hint in t.get_type_hints(made).items():
+        inner = t.get_args(hint)
+        is_list = t.get_origin(hint) is tuple and inner[0] is str
+        kind = inner[0] if is_list or t.get_origin(hint) in (t.Union, types.UnionType) else hint
+        found[name] = (kind if isinstance(kind, type) else object, is_list)
+    return found
 
 
 def choices(*values: type[enum.StrEnum] | enum.StrEnum, default: str | None = None) -> Spec:

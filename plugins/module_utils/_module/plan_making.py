@@ -18,7 +18,7 @@ from .._model.errors import InvalidInput
 from .._model.notes import Note, NoteKind
 from .._model.offset_formats import OffsetFormat
 from .._model.option_names import option_name
-from .._model.policies import OnConflict, OnExpired, OnNewRecords, OnNoAnchor, OnOutOfRange, OnUncommitted, Strategy
+from .._model.policies import OnExpired, OnNoAnchor, OnOutOfRange, OnUncommitted, Strategy
 from .._model.records import TopicPartition
 from .._model.replication_policy import ReplicationPolicy
 from .._model.reset_rules import reset_rules_from
@@ -193,19 +193,14 @@ def _options(params: dict[str, t.Any]) -> TranslateOptions:
         budget=params["search_limit"],
         now=time.time_ns() // 1_000_000,
     )
-    return TranslateOptions(
-        Strategy(params["strategy"]),
-        params["wait_for_replication"],
-        OnUncommitted(params["on_uncommitted"]),
-        match_on,
-        policy,
-        options.spark_options(params),
-        params["spark_limit"],
-        _mirror(params),
-        OnConflict(params["on_conflict"]),
-        _promotion(params["promotion"]),
-        OnNewRecords(params["on_new_records"]) if params["on_new_records"] else None,
-        params["restores"],
+    return options.filled(
+        TranslateOptions,
+        params,
+        match_on=match_on,
+        policy=policy,
+        spark=options.spark_options(params),
+        mirror=_mirror(params),
+        promotion=_promotion(params["promotion"]),
     )
 
 

@@ -18,7 +18,7 @@ from .._model.connection import Connection
 from .._model.errors import InvalidFile, InvalidInput
 from .._model.failure_kinds import FailureKind
 from .._model.option_names import option_name
-from .._model.policies import OnAbsent, OnActiveGroup, OnAdvance, OnBlocked, OnRewind
+from .._model.policies import OnAbsent
 from .._model.problems import of_copy
 from . import files, options
 from .masking import Module
@@ -98,12 +98,7 @@ def _planned(params: dict[str, t.Any], source: Connection, destination: Connecti
     if len(receipts) == 1:
         receipts = receipts * len(paths)
     wanted = scope(params)
-    policies = CommitOptions(
-        OnBlocked(params["on_blocked"]),
-        OnRewind(params["on_rewind"]),
-        OnAdvance(params["on_advance"]),
-        OnActiveGroup(params["on_active_group"]),
-    )
+    policies = options.filled(CommitOptions, params)
     planned = []
     for path, receipt_path in zip(paths, receipts, strict=True):
         made = plan.from_json(files.read_required(path, "plan", "kafka_offset_translate"), path)

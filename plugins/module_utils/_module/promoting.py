@@ -9,9 +9,12 @@ import typing as t
 
 from .._migration._promotion import fence, promote, undo
 from .._model import promotion, snapshot, topic_plan, topic_receipt
+from .._model.acls import DENY
 from .._model.connection import Connection
+from .._model.errors import InvalidFile
 from .._model.known_names import is_repartition_topic
 from .._model.mapping import rules_from
+from .._model.option_names import path_option
 from .._model.policies import OnStillWritten
 from .._model.selection import Selection
 from . import files, options, promotion_results
@@ -64,7 +67,7 @@ def fence_topics(module: Module) -> dict[str, t.Any]:
         tuple(params["principals"]), tuple(params["read_principals"]), promotion.OnLockout(params["on_lockout"])
     )
     with files.locked(path):
-        receipt = promote.promotion_receipt(cluster, files.parsed(path, topic_receipt.from_json))
+        receipt = promote.promotion_receipt(cluster, _parsed_fence(path))
         plan, names, notes = fence.plan_fence(cluster, options.selection(params), asked, receipt)
         if not module.check_mode:
             promote.apply_plan(cluster, plan, receipt, _saving(path))
@@ -82,6 +85,20 @@ def fence_topics(module: Module) -> dict[str, t.Any]:
     }
 
 
+def _parsed_fence(path: str) -> topic_receipt.PromotionReceipt | None:
+    """The receipt of a fence, None where there is none. Raises InvalidFile for that of a promotion, which a lift would undo."""
+    found = files.parsed(path, topic_receipt.from_json)
+    if found is not None and (
+        found.topics or any(before or acl.permission != DENY for acl, before in found.acls.items())
+    ):
+        raise InvalidFile(
+            f"{path} is the receipt of a promotion",
+            why="a fence has only ACLs that deny something",
+            remedy=f"correct {path_option()}: each fence and each promotion needs its own",
+        )
+    return found
+
+
 def _fenced(params: dict[str, t.Any]) -> Connection:
     """The cluster of a fence: messages do not call it a destination, because it is the source of a migration."""
     return dataclasses.replace(options.connection(params, "destination"), name="cluster")
@@ -94,7 +111,8 @@ def roll_back_topics(module: Module) -> dict[str, t.Any]:
     files.check_writable(path)
     destination = _fenced(module.params) if lifts else options.connection(module.params, "destination")
     with files.locked(path):
-        receipt = promote.promotion_receipt(destination, files.parsed(path, topic_receipt.from_json))
+        parsed = _parsed_fence(path) if lifts else files.parsed(path, topic_receipt.from_json)
+        receipt = promote.promotion_receipt(destination, parsed)
         others = fence.left_standing(destination, module.params["topics"], receipt) if lifts else []
         undone = undo.plan_undo(destination, receipt, module.params["remove_created"])
         if not module.check_mode and (undone.changes or undone.receipt != receipt):
@@ -126,20 +144,11 @@ def _saving(path: str) -> t.Callable[[topic_receipt.PromotionReceipt], None]:
 
 def _options(params: dict[str, t.Any]) -> promotion.PromotionOptions:
     excluded = params["exclude_settings"]
-    return promotion.PromotionOptions(
-        promotion.OnMissing(params["on_missing"]),
-        promotion.replication_factor_from(params["replication_factor"]),
-        promotion.OnFewerPartitions(params["on_fewer_partitions"]),
-        promotion.Settings(params["settings"]),
-        tuple(params["keep_settings"]),
-        promotion.EXCLUDED_SETTINGS if excluded is None else tuple(excluded),
-        promotion.overrides_from(params["overrides"]),
-        promotion.OnUnknownSetting(params["on_unknown_setting"]),
-        promotion.Acls(params["acls"]),
-        tuple(params["acl_groups"]),
-        tuple(params["acl_transactional_ids"]),
-        params["acl_wildcards"],
-        rules_from("principal_map", params["principal_map"]),
-        params["remove_acls"],
-        promotion.OnLockout(params["on_lockout"]),
+    return options.filled(
+        promotion.PromotionOptions,
+        params,
+        replication_factor=promotion.replication_factor_from(params["replication_factor"]),
+        exclude_settings=promotion.EXCLUDED_SETTINGS if excluded is None else tuple(excluded),
+        overrides=promotion.overrides_from(params["overrides"]),
+        principal_rules=rules_from("principal_map", params["principal_map"]),
     )

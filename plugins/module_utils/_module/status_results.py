@@ -70,7 +70,13 @@ def _has_begun(directory: str) -> bool:
 
 
 def _read(directory: str) -> DirectoryFiles:
-    """Raises InvalidFile for a directory without a plan and a receipt, and for a damaged file."""
+    """Raises InvalidFile for what is no directory, for one without a plan and a receipt, and for a damaged file."""
+    if os.path.exists(directory) and not os.path.isdir(directory):
+        raise InvalidFile(
+            f"{directory} is no directory",
+            why="the status is that of all files of a migration",
+            remedy=f"name the directory that has plan.json and receipt.json in {option_name('directories')}",
+        )
 
     def load(name: str, parse: t.Callable[[str, str], t.Any]) -> t.Any:
         path = os.path.join(directory, name)

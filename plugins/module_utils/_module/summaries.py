@@ -88,8 +88,14 @@ def commit_summary(
     lines = [f"{'group':<{width}}  {'partitions':>10}  {'changed':>7}"] if rows else []
     lines += first_lines([f"{name:<{width}}  {partitions[name]:>10}  {writes[name]:>7}" for name in rows])
     lines += [f"{counted(len(names), 'group')}, all {kind}" for kind, names in folded.items() if names]
-    total = f"Total: {_size(len(partitions), len(before))}: {len(written):,} changed, {len(left_out):,} left out{lost}."
+    total = f"Total: {_size(len(partitions), len(before))}: {len(written):,} changed"
+    total += f"{lost}{_see_above(len(left_out))}." if left_out else f", 0 left out{lost}."
     return [*lines, *first_lines([f"  {line}" for line in (*going_on, *left_out)]), total]
+
+
+def _see_above(lines: int) -> str:
+    """Each line may be a group, or some of its partitions."""
+    return f"; left out: see the {f'{lines} lines' if lines > 1 else 'line'} above"
 
 
 def rollback_line(written: t.Iterable[tuple[str, t.Any]], recorded: t.Collection[str]) -> str:
@@ -141,7 +147,7 @@ def _plan_total(plan: Plan, left_out: int) -> str:
     if predicted:
         more += f"; {predicted:,} predicted, on partitions that do not exist yet"
     if left_out:
-        more += f"; left out: see the {f'{left_out} lines' if left_out > 1 else 'line'} above"
+        more += _see_above(left_out)
     return (
         f"Total: {_size(len({entry.group for entry in plan.entries}), len(plan.entries))}: {', '.join(told)}; {more}."
     )

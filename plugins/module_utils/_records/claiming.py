@@ -109,7 +109,8 @@ def _claimed(
             return decision
         progress = decision.progress
         for each in copied:
-            progress[each.destination].run, progress[each.destination].end = run, each.end
+            its = progress[each.destination]
+            its.run, its.end, its.throttled = run, each.end, 0
         list(pool.map(lambda at: _commit(opened[at], len(groups), numbered[at], progress), numbered))
     # A commit is answered before everybody sees what it holds; and a third run may have come between.
     check_owned(destination, groups[0], run, keepers.progress(copied))

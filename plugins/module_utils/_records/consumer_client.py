@@ -108,8 +108,7 @@ def open_consumer(connection: Connection, settings: t.Mapping[str, t.Any]) -> Op
     try:
         consumer = Consumer({**_EXACT, **client_configuration(connection), **settings, "error_cb": errors.append})
     except KafkaException as exc:
-        # librdkafka names the property and the file, and quotes no secret.
-        raise InvalidInput("the client cannot be set up", cluster=str(connection), why=exc.args[0].str()) from exc
+        raise unusable_client(connection, exc) from exc
     try:
         topics = _metadata(connection, consumer, errors)
     except MigrationError:
@@ -117,6 +116,16 @@ def open_consumer(connection: Connection, settings: t.Mapping[str, t.Any]) -> Op
         raise
     errors.clear()  # of bootstrap servers that did not answer, while another did
     return Opened(consumer, {topic.topic: len(topic.partitions) for topic in topics if topic.error is None}, errors)
+
+
+def unusable_client(connection: Connection, exc: KafkaException) -> InvalidInput:
+    """A client that librdkafka does not make: it names the property and the file, and quotes no secret."""
+    return InvalidInput(
+        "the client cannot be set up",
+        cluster=str(connection),
+        why=exc.args[0].str(),
+        remedy="correct the options of this cluster, such as client_config",
+    )
 
 
 def _metadata(connection: Connection, consumer: Consumer, errors: list[KafkaError]) -> list[t.Any]:

@@ -7,10 +7,10 @@ from __future__ import annotations
 import typing as t
 
 from .._model.connection import Connection
-from .._model.errors import BrokerError, InvalidInput
+from .._model.errors import BrokerError
 from .._model.group_state import GroupMember
 from .confluent_library import AdminClient, KafkaError, KafkaException
-from .consumer_client import client_configuration
+from .consumer_client import client_configuration, unusable_client
 
 # Groups that are gone meanwhile, or of a type that this request is not for: share and streams groups.
 _NO_MEMBERS_TOLD = (KafkaError.GROUP_ID_NOT_FOUND, KafkaError.INVALID_GROUP_ID, KafkaError.UNSUPPORTED_VERSION)
@@ -30,7 +30,7 @@ def group_members(connection: Connection, groups: t.Collection[str]) -> dict[str
         client.poll(0)  # a token is fetched by a callback, which runs only here
         answers = client.describe_consumer_groups(sorted(groups), request_timeout=connection.request_timeout)
     except KafkaException as exc:
-        raise InvalidInput("the client cannot be set up", cluster=str(connection), why=exc.args[0].str()) from exc
+        raise unusable_client(connection, exc) from exc
     found = {}
     for group, answer in answers.items():
         try:
@@ -39,7 +39,11 @@ def group_members(connection: Connection, groups: t.Collection[str]) -> dict[str
             error = exc.args[0]
             if error.code() not in _NO_MEMBERS_TOLD:
                 raise BrokerError(
-                    "the members cannot be read", cluster=str(connection), group=group, why=error.str()
+                    "the members of the group cannot be read",
+                    cluster=str(connection),
+                    group=group,
+                    why=error.str(),
+                    remedy="see what the brokers' logs say of it, and run again",
                 ) from exc
         else:
             found[group] = tuple(sorted(GroupMember(each.client_id, each.host.lstrip("/")) for each in members))

@@ -306,6 +306,8 @@ class _Copy:
         self.transactions.flush(self.lost)
         if self.lost:
             raise self.lost[0]
+        for task in self.moved.values():
+            task.progress.throttled = self.transactions.throttled
         ranges = [task.range for task in self.moved.values()]
         self.held.check_owned(ranges)
         self.held.commit(ranges)

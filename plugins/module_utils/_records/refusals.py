@@ -48,7 +48,13 @@ def reading_refusal(connection: Connection, where: TopicPartition, position: int
         )
     if code in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):
         return lost(connection, where, f"offset {position} is not in the log")
-    return BrokerError("cannot be read", cluster=str(connection), why=error.str(), **where._asdict())
+    return BrokerError(
+        f"the records from offset {position} on cannot be read",
+        cluster=str(connection),
+        why=error.str(),
+        remedy="see what the brokers' logs say of it, and run again",
+        **where._asdict(),
+    )
 
 
 def is_end(connection: Connection, where: TopicPartition, position: int, end: int, message: t.Any) -> bool:

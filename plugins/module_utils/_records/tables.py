@@ -9,12 +9,12 @@ import types
 import typing as t
 
 from .._model.connection import Connection
-from .._model.errors import InvalidInput
 from .._model.records import TopicPartition
+from .._model.written import WRITTEN
 from . import refusals
 from .confluent_library import KafkaError, KafkaException, Producer
 from .confluent_library import TopicPartition as Position
-from .consumer_client import client_configuration, open_consumer
+from .consumer_client import client_configuration, open_consumer, unusable_client
 from .scanning import Range
 
 _TAKEN = 2000  # messages at a time
@@ -98,7 +98,8 @@ def write_records(connection: Connection, records: t.Sequence[NewRecord]) -> Non
     try:
         producer = Producer({**client_configuration(connection), **settings})
     except KafkaException as exc:
-        raise InvalidInput("the client cannot be set up", cluster=str(connection), why=exc.args[0].str()) from exc
+        raise unusable_client(connection, exc) from exc
+    WRITTEN.extend({where.topic for where, _key, _value in records})
     for where, key, value in records:
 
         def delivered(error: KafkaError | None, _message: t.Any, where: TopicPartition = where) -> None:

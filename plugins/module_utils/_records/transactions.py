@@ -11,18 +11,20 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
 import threading
 import time
 import typing as t
 
 from .._model.connection import Connection
-from .._model.errors import BrokerError, InvalidInput, MigrationError
+from .._model.errors import BrokerError, MigrationError
 from .._model.group_state import CommittedOffset
 from .._model.records import TopicPartition
+from .._model.written import WRITTEN
 from . import refusals
 from .confluent_library import KafkaError, KafkaException, Producer
 from .confluent_library import TopicPartition as Position
-from .consumer_client import client_configuration
+from .consumer_client import client_configuration, unusable_client
 from .keepers import Keepers
 
 # While a worker is dead with an open transaction, read_committed consumers of the destination stand still for so long.
@@ -66,19 +68,28 @@ class Transactions:
         settings: librdkafka's properties for batches.
         """
         self._destination, self._keepers = destination, keepers
+        self._throttled = throttled = list[float]()  # seconds that quotas have made the open transaction wait
         configuration = producer_configuration(destination, settings)
+        # Not a method: a producer that knows this object would not be closed with it.
+        told = {"throttle_cb": lambda event: throttled.append(event.throttle_time)}
+        configuration |= {"transactional.id": transactional_id, **told}
         try:
-            self.producer = Producer({**configuration, "transactional.id": transactional_id})
+            self.producer = Producer(configuration)
         except KafkaException as exc:
-            why = exc.args[0].str()
-            raise InvalidInput("the producer cannot be set up", cluster=str(destination), why=why) from exc
+            raise unusable_client(destination, exc) from exc
         what = f"{transactional_id} cannot begin"
         # Not connected yet, it would look for its coordinator again only after half a second.
         self._asked(lambda: self.producer.list_topics(timeout=destination.request_timeout), what)
         self._asked(lambda: self.producer.init_transactions(_WAIT_SECONDS), what)
 
+    @property
+    def throttled(self) -> int:
+        """How many seconds, rounded up, a quota has made this transaction wait at a time."""
+        return math.ceil(max(self._throttled, default=0))
+
     def begin(self) -> None:
         """Begin a transaction."""
+        self._throttled.clear()
         self.producer.begin_transaction()
 
     def flush(self, failed: t.Sequence[t.Any]) -> None:
@@ -95,6 +106,7 @@ class Transactions:
 
     def commit(self, progress: t.Sequence[t.Sequence[tuple[TopicPartition, CommittedOffset]]]) -> None:
         """Commit the transaction with the progress: for each group what it keeps of some partitions."""
+        WRITTEN.append("transaction")
         for keeper, commits in zip(self._keepers.consumers, progress, strict=True):
             positions = [Position(*where, each.offset, each.metadata) for where, each in commits]
             if positions:

@@ -71,7 +71,9 @@ def counted_contents(
     """The contents of a task's chunks, by pair. without_headers: tools may have changed headers. edges: see worker_lost."""
     import numpy as np
 
-    records = left_in(unpack(batches, layout), edges)
+    records = _without_times(
+        left_in(unpack(batches, layout), edges), [pair for pair, its in pairs.items() if its.recurs]
+    )
     # Where headers may have been changed, records that are alike without them come together.
     groups = grouped(records, np.full(1 + int(records.pairs.max(initial=0)), not without_headers))
     stamped = records.stamped if layout.timestamps else None
@@ -106,6 +108,15 @@ def counted_contents(
                 kept=(alike.kept_times and bool(kept.all()), alike.kept_headers and same_headers),
             ),
         )
+
+
+def _without_times(records: Records, pairs: t.Sequence[int]) -> Records:
+    """The same; copies of these pairs that have no time count as if the broker had stamped them: see CountedPair.recurs."""
+    import numpy as np
+
+    stamps = records.columns[5, records.sources :]
+    stamps[(stamps < 0) & np.isin(records.pairs[records.sources :], pairs)] |= 1
+    return records
 
 
 class Columns(t.NamedTuple):

@@ -18,10 +18,7 @@ def judge(source, committed, destination, start):
     return proof.judge({HERE: source}, {HERE: committed}, {HERE: destination}, {HERE: start})
 
 
-@pytest.mark.parametrize(
-    ("start", "repeats", "losses"),
-    [(0, 2, 0), (1, 1, 0), (2, 0, 0), (3, 0, 1), (4, 0, 2)],
-)
+@pytest.mark.parametrize(("start", "repeats", "losses"), [(0, 2, 0), (1, 1, 0), (2, 0, 0), (3, 0, 1), (4, 0, 2)])
 def test_what_a_start_repeats_or_loses(start, repeats, losses):
     assert judge(SOURCE, 12, COPY, start) == Outcome(consumed=2, repeats=repeats, losses=losses)
 

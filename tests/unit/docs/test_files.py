@@ -4,8 +4,12 @@
 
 from __future__ import annotations
 
+import collections.abc
+import dataclasses
+import enum
 import json
 import re
+import types
 import typing as t
 from pathlib import Path
 
@@ -19,249 +23,110 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model import (
     plan,
     receipt,
     removed,
+    report,
     run_record,
     snapshot,
     topic_plan,
     topic_receipt,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import (
-    Backlog,
-    BacklogRange,
-    BacklogTopic,
-    Done,
-    Suspended,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import LogRange, Traits
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import Traits
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import NewTopic
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.offset_formats import (
     OffsetFormat,
     positions_of,
     to_text,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
-    Copied,
-    Evidence,
-    Plan,
-    PlanEntry,
-    SourcePosition,
-)
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Origin, Receipt, ReceiptEntry
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.removed import Removed, RemovedGroup
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import (
-    Snapshot,
-    SnapshotEntry,
-    SnapshotGroup,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.record_sum import Bound
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 
 DOCS = Path(__file__).parents[3] / "docs"
-ALL_EXAMPLES = re.findall(r"```json\n(.*?)```", (DOCS / "files.md").read_text(), re.DOTALL)
-# No task reads the report, which stands between them.
-EXAMPLES = ALL_EXAMPLES[:3] + ALL_EXAMPLES[4:]
-FILES: dict[str, t.Any] = {"snapshot": snapshot, "plan": plan, "receipt": receipt, "copy": backlog}
+EXAMPLES = re.findall(r"```json\n(.*?)```", (DOCS / "files.md").read_text(), re.DOTALL)
+FILES: dict[str, t.Any] = {"snapshot": snapshot, "plan": plan, "receipt": receipt, "report": report, "copy": backlog}
 FILES |= {"removed": removed, "topics": topic_plan, "topics-receipt": topic_receipt, "run": run_record}
 SCHEMAS = {kind: json.loads((DOCS / f"schemas/{kind}.schema.json").read_text()) for kind in FILES}
 
-names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=5)
-texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
-offsets = st.integers(0, 2**63 - 1)
-partitions = st.builds(TopicPartition, names, st.integers(0, 2**31 - 1))
-epochs = st.none() | st.integers(0, 2**31 - 1)
-commits = st.builds(CommittedOffset, offsets, texts, epochs)
-copies = st.none() | st.builds(
-    Copied, offsets, offsets, st.binary(min_size=16, max_size=16).map(bytes.hex), st.none() | partitions
-)
-parts = st.lists(st.sampled_from(["key", "value", "headers", "timestamp"]), unique=True).map(tuple)
+texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=5)
+PLAIN: dict[t.Any, st.SearchStrategy[t.Any]] = {
+    str: texts,
+    int: st.integers(1, 2**15 - 1),  # whatever it counts or numbers
+    float: st.integers(0, 2**37 - 1).map(float),
+    bool: st.booleans(),
+    types.NoneType: st.none(),
+    # The kinds of notes that a verification makes.
+    NoteKind: st.sampled_from(
+        SCHEMAS["report"]["$defs"]["entry"]["properties"]["notes"]["items"]["properties"]["kind"]["enum"]
+    ).map(NoteKind),
+}
+# Members that hold less than their types, wherever they are.
+DIGEST = st.just(Snapshot(None, (), ()).digest())
+PARTS = st.lists(st.sampled_from(["key", "value", "headers", "timestamp"]), unique=True).map(tuple)
+NARROW: dict[str, st.SearchStrategy[t.Any]] = {
+    "snapshot": DIGEST,
+    "matched_by": PARTS,
+    "match_on": PARTS,
+    "fingerprint": st.binary(min_size=16, max_size=16).map(bytes.hex),
+    "method": st.sampled_from(["records", "anchors"]),
+    "resource": st.sampled_from(["TOPIC", "GROUP", "TRANSACTIONAL_ID"]),
+    "pattern": st.sampled_from(["LITERAL", "PREFIXED"]),
+    "permission": st.sampled_from(["ALLOW", "DENY"]),
+    "action": st.sampled_from(["add", "remove", "extra"]),
+    "origin": st.sampled_from(["source", "override", "default"]),
+    "lost_bound": st.sampled_from([Bound.EXACTLY, Bound.AT_LEAST, Bound.AT_MOST]),
+}
 
 
-@st.composite
-def plan_entries(draw: st.DrawFn) -> PlanEntry:
-    verdict = draw(st.sampled_from(list(Verdict)))
-    sources = st.builds(SourcePosition, names, partitions, st.none() | offsets)
-    return PlanEntry(
-        draw(names),
-        draw(partitions),
-        None if verdict in (Verdict.BLOCKED, Verdict.UNCOMMITTED) else draw(offsets),
-        verdict,
-        tuple(draw(st.lists(sources, min_size=1, max_size=2))),
-        draw(texts),
-        draw(epochs),
-        draw(st.none() | st.sampled_from(list(Reason))),
-        draw(st.none() | st.integers(0, 2**63)),
-        draw(texts),
-        draw(st.none() | offsets),
-        draw(st.builds(Evidence, copies, copies, parts)),
-        draw(st.none() | commits),
-        predicted=draw(st.booleans()),
-    )
+def values(kind: t.Any, **narrow: st.SearchStrategy[t.Any]) -> st.SearchStrategy[t.Any]:
+    """Values of a type, and of those that it is made of; narrow: of members of this one that hold less than their types."""
+    origin, parts = t.get_origin(kind), t.get_args(kind)
+    if origin is t.Annotated:
+        return values(parts[0])
+    if origin in (t.Union, types.UnionType):
+        return st.one_of(*map(values, parts))
+    if origin is tuple:
+        return st.lists(values(parts[0]), max_size=2).map(tuple) if parts[-1] is ... else st.tuples(*map(values, parts))
+    if origin in (dict, collections.abc.Mapping):
+        return st.dictionaries(*map(values, parts), max_size=2)
+    if kind in PLAIN:
+        return PLAIN[kind]
+    if issubclass(kind, enum.Enum):
+        return st.sampled_from(kind)
+    known = NARROW | narrow
+    members = t.get_type_hints(kind, include_extras=True)
+    return st.builds(kind, **{name: known[name] if name in known else values(its) for name, its in members.items()})
 
 
-counts = st.integers(0, 2**63 - 1)
-topics = st.builds(
-    BacklogTopic,
-    names,
-    names,
-    st.none() | st.builds(NewTopic, st.integers(1, 9), st.integers(1, 9), st.dictionaries(names, texts, max_size=2)),
-    st.dictionaries(names, st.builds(Suspended, st.none() | texts, texts), max_size=2),
-    st.booleans(),
-)
-done = st.none() | st.builds(
-    Done, counts, counts, st.none() | offsets, counts, counts, st.dictionaries(offsets, offsets, max_size=2)
-)
-ranges = st.builds(
-    BacklogRange,
-    partitions,
-    offsets,
-    offsets,
-    partitions,
-    offsets,
-    st.lists(offsets, max_size=2).map(tuple),
-    done,
-)
+def some(kind: t.Any, **narrow: st.SearchStrategy[t.Any]) -> st.SearchStrategy[t.Any]:
+    """One or two."""
+    return st.lists(values(kind, **narrow), min_size=1, max_size=2).map(tuple)
 
 
-def removed_groups(
-    groups: list[str],
-    cluster_id: str,
-    restored: bool,
-    partition: TopicPartition,
-    committed: CommittedOffset,
-    traits: Traits,
-) -> Removed:
-    its = tuple(RemovedGroup(name, "classic", restored) for name in groups)
-    return Removed(cluster_id, its, tuple(SnapshotEntry(name, partition, committed) for name in groups), traits)
+def with_offset(entry: plan.PlanEntry) -> plan.PlanEntry:
+    """Only what is to be written has one."""
+    has_none = entry.verdict in (Verdict.BLOCKED, Verdict.UNCOMMITTED)
+    return dataclasses.replace(entry, offset=None if has_none else entry.offset or 1)
 
 
-marks = st.lists(names, max_size=2, unique=True).map(lambda its: tuple(sorted(its)))
-ids = st.dictionaries(names, st.none() | names, max_size=2)
-logs = st.dictionaries(
-    names, st.lists(st.none() | st.builds(LogRange, offsets, offsets), max_size=2).map(tuple), max_size=2
-)
-traits = st.tuples(marks, ids).map(lambda its: Traits(*its))
+entries = st.lists(values(plan.PlanEntry, source=some(plan.SourcePosition)).map(with_offset), max_size=2).map(tuple)
+places = some(report.PartitionOffset)
+findings = st.lists(values(report.Finding, source=places, destination=places), max_size=2).map(tuple)
+digests = st.none() | st.binary(min_size=32, max_size=32).map(bytes.hex)
+traits = values(Traits, logs=st.just({}))  # only plans note what the logs are
 documents = {
-    "snapshot": st.builds(
-        Snapshot,
-        st.none() | texts,
-        st.lists(st.builds(SnapshotGroup, names, names), max_size=2).map(tuple),
-        st.lists(st.builds(SnapshotEntry, names, partitions, commits), max_size=2).map(tuple),
-        traits,
-    ),
-    "plan": st.builds(
-        Plan,
-        texts,
-        texts,
-        st.just(Snapshot(None, (), ()).digest()),
-        st.lists(plan_entries(), max_size=2).map(tuple),
-        st.builds(Traits, marks, ids, logs),
-        st.builds(Traits, marks, ids, logs),
-    ),
-    "receipt": st.builds(
-        Receipt,
-        texts,
-        st.lists(
-            st.builds(
-                ReceiptEntry,
-                names,
-                partitions,
-                *[st.none() | commits] * 3,
-                st.lists(st.builds(Origin, names, partitions), max_size=2).map(tuple),
-                st.none() | st.integers(0, (1 << 37) - 1),
-            ),
-            max_size=2,
-        ).map(tuple),
-        st.lists(st.builds(SnapshotEntry, names, partitions, commits), max_size=2).map(tuple),
-        traits,
-    ),
-    "removed": st.builds(
-        removed_groups, st.lists(names, max_size=2, unique=True), texts, st.booleans(), partitions, commits, traits
-    ),
-    "copy": st.builds(
-        Backlog,
-        st.from_regex(r"streamshift-copy-[0-9a-f]{16}", fullmatch=True),
-        texts,
-        texts,
-        st.just(Snapshot(None, (), ()).digest()),
-        st.lists(topics, max_size=2).map(tuple),
-        st.lists(ranges, max_size=2).map(tuple),
+    "snapshot": values(Snapshot, traits=traits),
+    "plan": values(plan.Plan, entries=entries),
+    "receipt": values(receipt.Receipt, traits=traits),
+    "report": values(report.Report, findings=findings, plan=digests),
+    "copy": values(backlog.Backlog, name=st.from_regex(r"streamshift-copy-[0-9a-f]{16}", fullmatch=True)),
+    "removed": values(removed.Removed, traits=traits),
+    "topics": values(topic_plan.TopicPlan),
+    "topics-receipt": values(topic_receipt.PromotionReceipt),
+    "run": values(
+        run_record.RunRecord,
+        left_out=st.dictionaries(st.sampled_from(["blocked", "in_use_at_source", "others"]), st.integers(1, 9)),
     ),
 }
-
-acls = st.builds(
-    Acl,
-    st.sampled_from(["TOPIC", "GROUP", "TRANSACTIONAL_ID"]),
-    names,
-    st.sampled_from(["LITERAL", "PREFIXED"]),
-    *[texts] * 3,
-    st.sampled_from(["ALLOW", "DENY"]),
-)
-counts = st.none() | st.integers(1, 2**31 - 1)
-values = st.none() | texts
-documents |= {
-    "topics": st.builds(
-        topic_plan.TopicPlan,
-        texts,
-        texts,
-        st.lists(
-            st.builds(
-                topic_plan.TopicChange,
-                names,
-                names,
-                counts,
-                counts,
-                st.none() | st.just(-1) | st.integers(1, 2**15 - 1),
-                st.dictionaries(
-                    texts,
-                    st.builds(
-                        topic_plan.SettingChange, values, values, st.sampled_from(["source", "override", "default"])
-                    ),
-                    max_size=2,
-                ),
-                topic_id=values,
-            ),
-            max_size=3,
-        ).map(tuple),
-        st.lists(st.builds(topic_plan.AclChange, acls, st.sampled_from(["add", "remove", "extra"])), max_size=3).map(
-            tuple
-        ),
-    ),
-    "topics-receipt": st.builds(
-        topic_receipt.PromotionReceipt,
-        texts,
-        st.lists(
-            st.builds(
-                topic_receipt.TopicReceipt,
-                names,
-                st.booleans(),
-                values,
-                counts,
-                counts,
-                st.dictionaries(texts, st.builds(topic_receipt.Setting, values, values), max_size=2),
-            ),
-            max_size=3,
-        ).map(lambda each: {one.topic: one for one in each}),
-        st.dictionaries(acls, st.booleans(), max_size=3),
-    ),
-}
-numbers = st.dictionaries(texts, offsets, max_size=2)
-times = st.integers(0, 2**37 - 1).map(float)
-documents["run"] = st.builds(
-    run_record.RunRecord,
-    values,
-    values,
-    st.none() | times,
-    times,
-    st.none() | st.builds(run_record.Failure, texts, values),
-    values,
-    numbers,
-    st.none() | offsets,
-    st.dictionaries(st.sampled_from(["blocked", "in_use_at_source", "others"]), st.integers(1, 9)),
-    st.dictionaries(texts, texts, max_size=2),
-    st.lists(st.builds(run_record.Step, texts, times, st.booleans(), st.booleans(), numbers), max_size=2).map(tuple),
-)
 
 
 def validator(kind: str) -> jsonschema.Draft202012Validator:
@@ -300,6 +165,15 @@ def test_the_schema_knows_every_verdict_and_reason():
     properties = SCHEMAS["plan"]["$defs"]["entry"]["properties"]
     assert set(properties["verdict"]["enum"]) == set(Verdict)
     assert set(properties["reason"]["enum"]) == {*Reason, None}
+
+
+@given(digests, findings)
+def test_a_commit_reads_whatever_a_verification_writes(digest, found):
+    read = report.objections(report.to_json(report.Report("a", "b", None, found, digest)), "report.json")
+    assert read.plan == digest
+    assert set(read.lines) == {
+        (each.group, partition) for each in found if each.problems for partition, _offset in each.destination
+    }
 
 
 def changed() -> list[t.Any]:

@@ -130,3 +130,15 @@ def test_a_package_that_cannot_be_built_ends_the_program_in_one_line(monkeypatch
     code, (line,) = matrix("lowest")
     assert code == 1 and line.startswith("no column has run, because the package cannot be built: ")
     assert str(nowhere) in line and rows() == BEFORE
+
+
+def test_a_column_that_may_fail_fails_nothing(monkeypatch, python, matrix):
+    python("exit 0")
+
+    def fail(*_given):
+        raise environment.StepFailed("a module is gone")
+
+    monkeypatch.setattr(run, "run", fail)
+    (name,) = [column.name for column in run.COLUMNS if column.may_fail]
+    code, lines = matrix(name)
+    assert code == 0 and lines[0].startswith(f"{name}: failed after ") and "This column may fail" in lines[2]

@@ -80,55 +80,6 @@ def test_a_run_keeps_its_files_if_it_has_changed_something_or_failed(end, contro
     assert len(controller.history()) == kept
 
 
-@pytest.mark.parametrize(
-    ("results", "said"),
-    [
-        ({"plan": FAILED}, "The run failed, and changed no committed offset."),  # it has not come so far
-        ({"commit": {**FAILED, "written": 0}}, "The run failed, and changed no committed offset."),
-        ({"commit": FAILED}, "The run failed. 0 of 0"),  # what it has written is not known
-    ],
-)
-def test_the_report_of_a_failed_run_says_that_it_changed_nothing_if_that_is_known(end, home, results, said):
-    done(end(report=True, **results))
-    assert said in (home / "report.md").read_text()
-
-
-@pytest.mark.parametrize(
-    ("results", "said"),
-    [
-        ({"groups": FAILED}, "The rollback failed, and changed nothing."),
-        ({"groups": {**FAILED, "changed": True}}, "The rollback failed, perhaps after it had restored some offsets."),
-    ],
-)
-def test_a_rollback_that_fails_as_it_makes_groups_again_may_have_changed_something(end, home, results, said):
-    done(end(**results, report=True, phase="rollback", report_files=["receipt.json"]))
-    assert said in (home / "report.md").read_text()
-
-
-@pytest.mark.parametrize(("everything", "said"), [(True, "rollback_all"), (False, "reset_group_patterns")])
-def test_the_report_of_a_rollback_of_everything_selects_no_group(end, home, everything, said):
-    selection = {"groups": ["billing"], "group_patterns": [".*"]}
-    done(
-        end(
-            plan=FAILED,
-            report=True,
-            phase="rollback",
-            rollback_all=everything,
-            selection=selection,
-            report_files=["receipt.json"],
-        )
-    )
-    assert said in (home / "report.md").read_text()
-
-
-def test_a_run_that_has_failed_and_written_nothing_says_so_in_the_name_of_its_folder(end, controller, home):
-    done(end(plan={"changed": True}))
-    done(end(plan={"changed": True}, commit=FAILED))
-    (home / "receipt.json").write_text("another one")
-    done(end(commit=FAILED))
-    assert sorted(controller.phases()) == ["reset", "reset", "reset-failed"]
-
-
 def test_the_report_of_another_run_is_not_kept(end, controller, home):
     (home / "report.md").write_text("another run's")
     output = done(end(plan={"changed": True}, report=True, selection={"group": ["billing"]})).output

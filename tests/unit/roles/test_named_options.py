@@ -12,6 +12,7 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 from ansible_collections.streamshift.kafka.plugins.plugin_utils._option_names import IN_PHASE, option_names, variables
 from tests.support.named_options import named_options
@@ -83,11 +84,15 @@ def modules_of(role: str) -> set[str]:
 
 
 def lacking(role: str) -> dict[str, set[str]]:
-    """The options that messages of the role's modules may name and that no phase of it has, with the places that do."""
+    """The options that messages of the role's modules may name and that a phase of it lacks, with the places that do."""
     own = variables(str(ROLES / "common"), role)
+    described = yaml.safe_load((ROLES / role / "meta/argument_specs.yml").read_text())["argument_specs"]["main"][
+        "options"
+    ]
+    phases = [None, *(IN_PHASE.keys() & described.get(f"{role}_phase", {}).get("choices", ()))]
     found: dict[str, set[str]] = {}
     for module in modules_of(role):
-        has = set().union(*(option_names(module, role, phase, own) for phase in (None, *IN_PHASE)))
+        has = set.intersection(*(set(option_names(module, role, phase, own)) for phase in phases))
         for option, places in named_options(module).items():
             if option not in has:
                 found.setdefault(option, set()).update(places)

@@ -62,6 +62,47 @@ def test_a_cluster_that_is_only_an_address_is_refused_with_an_example(controller
     assert "such as kafka_cluster: {bootstrap_servers: [broker1:9092]}" in output and "cannot connect" not in output
 
 
+ABSOLUTE = "Give the absolute path of a directory that lasts."
+ROLES = {
+    "migrate_groups": ("group_migration_directory", "kafka-migrations/onprem-to-cloud"),
+    "clone_groups": ("group_clone_directory", "kafka-clones/onprem"),
+    "promote_topics": ("topic_promotion_directory", "kafka-promotions/onprem-to-cloud"),
+    "migration_status": ("migration_status_directories", "kafka-migrations/onprem-to-cloud"),
+}
+
+
+@pytest.mark.parametrize("playbook", ROLES)
+def test_files_are_not_kept_beside_an_inventory_that_a_controller_makes_for_each_job(controller, playbook):
+    variable, path = ROLES[playbook]
+    output = failed(getattr(controller, playbook)("-e", "awx_job_id=7"))
+    why = "a path beside the inventory, which a controller makes anew for each job."
+    assert f"{variable} is {path}, {why} {ABSOLUTE}" in output
+    assert "cannot connect" not in output
+
+
+def test_files_are_not_kept_beside_an_inventory_that_is_no_file(controller, tmp_path):
+    added = {"name": "{{ item }}", "kafka_cluster": NOWHERE, "ansible_connection": "local"}
+    play = [
+        {
+            "hosts": "localhost",
+            "gather_facts": False,
+            "tasks": [{"ansible.builtin.add_host": added, "loop": ["here", "there"]}],
+        },
+        {
+            "hosts": "there",
+            "gather_facts": False,
+            "roles": [{"role": "streamshift.kafka.group_migration"}],
+            "vars": {"group_migration_source": "here", "group_migration_destination": "there"},
+        },
+    ]
+    (tmp_path / "play.yml").write_text(yaml.safe_dump(play))
+    output = failed(controller.run(str(tmp_path / "play.yml")))
+    directory = "kafka-migrations/here-to-there"
+    assert (
+        f"group_migration_directory is {directory}, a path beside the inventory, which is no file. {ABSOLUTE}" in output
+    )
+
+
 def test_a_command_for_rounds_without_its_phase_commits_nothing(controller):
     output = failed(controller.migrate_groups(groups=["billing"], interval=60, run_for=600))
     assert "the phase migrate commits at once. Set group_migration_phase to sync" in output

@@ -71,11 +71,18 @@ def telling_progress(backlog: Backlog, destination: Connection, say: Say) -> t.I
         yield
         return
     pace = Pace()
+    before: dict[TopicPartition, Progress | None] = {}
 
     def look() -> None:
         with contextlib.suppress(MigrationError):  # the copy itself tells what is wrong
-            for line in pace.lines(amounts(backlog, read_progress(backlog, destination, False)), time.monotonic()):
+            progress = read_progress(backlog, destination, False)
+            for line in pace.lines(amounts(backlog, progress), time.monotonic()):
                 say(line)
+            moved = [its for where, its in progress.items() if its and its != before.get(where)]
+            if seconds := max((its.throttled for its in moved), default=0):
+                quota = "a quota (producer_byte_rate or request_percentage)"
+                say(f"{destination}: {quota} makes the copy wait, up to {seconds} s at a time")
+            before.update(progress)
 
     with every(_LOOK_SECONDS, look):
         yield

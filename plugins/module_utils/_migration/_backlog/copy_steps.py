@@ -76,7 +76,7 @@ class CopyRun:
         largest: what each topic takes as a batch, in bytes. size: about how many bytes there are to copy, as far as that is
         known. Raises Locked where another run takes the copy over.
         """
-        kept, notes = copy_state.seconds_kept(self.destination, size, self.options.bytes_per_second, self.say)
+        kept, notes = copy_state.seconds_kept(self.destination, size, self.options.max_bytes_per_second, self.say)
         left = sum(each.end - each.start for each in backlog.ranges)
         self.say(f"copying at most {counted(left, 'record')} on Spark, which is starting")
         with open_session(self.options.spark) as spark:
@@ -118,7 +118,7 @@ class CopyRun:
         for each in backlog.ranges:
             if each.copies:
                 numbered.setdefault(transactional_number(each.destination), []).append(each)
-        limit = self.options.bytes_per_second
+        limit = self.options.max_bytes_per_second
         return [
             Job(
                 backlog.name,

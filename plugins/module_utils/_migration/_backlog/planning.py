@@ -31,13 +31,13 @@ from .destination_topics import TopicPair, plan_topics
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CopyOptions:
-    """The options of kafka_backlog_copy. idle_wait: seconds. bytes_per_second: None for no limit."""
+    """The options of kafka_backlog_copy. idle_wait: seconds. max_bytes_per_second: None for no limit."""
 
     on_uncommitted: OnUncommitted = OnUncommitted.IGNORE
     append: bool = False
     live: bool = False
     idle_wait: float = 5.0
-    bytes_per_second: float | None = None
+    max_bytes_per_second: int | None = None
     restore_retention: bool = False
     on_lost_progress: OnLostProgress = OnLostProgress.FAIL
     spark: SparkOptions = dataclasses.field(default_factory=SparkOptions)

@@ -164,10 +164,19 @@ def _ways_back(
     except NotAuthorized as exc:
         retention = {}
         notes.append(Note(NoteKind.RETENTION_UNKNOWN, f"Nobody knows until when groups can be returned: {exc}"))
+    missing = {at.topic for its in known if its.written for _group, at in its.source} - set(existing)
+    if missing:
+        text = (
+            "Nobody knows whether groups can go back that consume these topics, because the source does not tell the ends of "
+            f"their logs: {first_of(sorted(missing), _NAMED)}. They do not exist there, have no leaders, or the user may not "
+            "describe them."
+        )
+        notes.append(Note(NoteKind.RETENTION_UNKNOWN, text))
     ways = []
     for its in known:
-        shortest = min((retention[at.topic] for _group, at in its.source if at.topic in retention), default=None)
-        since = its.committed_at
+        names = {at.topic for _group, at in its.source}
+        shortest = min((retention[name] for name in names if name in retention), default=None)
+        since = None if names & missing else its.committed_at
         ways.append(
             WayBack(
                 None if since is None or minutes is None else since + 60 * minutes,

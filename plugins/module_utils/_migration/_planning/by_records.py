@@ -8,13 +8,12 @@ import time
 import typing as t
 
 from ..._matching.evidence import Decision
-from ..._model.errors import LogChanged
 from ..._model.plan import PlanEntry
 from ..._model.progress import counted, paced
 from ..._model.records import TopicPartition
 from ..._model.verdicts import Reason
 from .. import drafts
-from ..cluster_logs import have_expired, learn_both
+from ..cluster_logs import learn_both, while_records_expire
 from ..drafts import Draft
 from . import repartitioned
 from .kept import part_kept
@@ -81,19 +80,17 @@ def _one_to_one(
         originals = {case.source for case in lagging.values()}
         learn_both(source, originals, destination, {case.destination for case in lagging.values()})
         decisions |= settle(lagging, source, destination, options.policy)
-    partitions = {case.source for case in readable.values()}, {case.destination for case in readable.values()}
-    limits = options.spark, options.spark_limit
-    while True:
-        try:
-            decisions = settle_wide(
-                readable, decisions, source, destination, options.policy, *limits, given.spark, given.say
-            )
-            break
-        except LogChanged:
-            if not have_expired(source, partitions[0], destination, partitions[1]):
-                raise
-            decisions |= settle(readable, source, destination, options.policy, say=given.say)
-    return {key: drafts.decided(draft, decisions[key], options.match_on) for key, draft in searched.items()}
+
+    def read_on() -> dict[DraftKey, Decision]:
+        limits = options.spark, options.spark_limit
+        return settle_wide(readable, decisions, source, destination, options.policy, *limits, given.spark, given.say)
+
+    def settle_again() -> None:
+        decisions.update(settle(readable, source, destination, options.policy, say=given.say))
+
+    originals, copies = ({case.source for case in readable.values()}, {case.destination for case in readable.values()})
+    found = while_records_expire(read_on, source, originals, destination, copies, given.say, settle_again)
+    return {key: drafts.decided(draft, found[key], options.match_on) for key, draft in searched.items()}
 
 
 def _lag(lagging: t.Mapping[DraftKey, Case], decisions: t.Mapping[DraftKey, Decision]) -> str:

@@ -18,7 +18,7 @@ from .settling import Case, answer_all
 from .strategy import StrategyInput
 
 _Key = tuple[str, TopicPartition]
-_Pair = tuple[TopicPartition, TopicPartition]
+_Run = tuple[TopicPartition, TopicPartition, int]  # both partitions, and by how much offsets differ
 
 
 def part_kept(given: StrategyInput, same_offsets: bool = False) -> tuple[dict[_Key, PlanEntry], dict[_Key, Draft]]:
@@ -42,12 +42,14 @@ def kept_entries(
     """The entries of a plan for the same clusters that are about the same commits, and as exact as they were.
 
     Of each partition one record and its copy are read again, the last that the plan names, and what stands at the
-    destination's end: a topic that was recreated shows there, and a replication tool that has begun again.
+    destination's end: a topic that was recreated shows there, and a replication tool that has begun again. That speaks for
+    entries of the same difference of offsets: a tool may have begun again while the plan waited for it, between two entries.
     same_offsets: only entries that keep the source's offset, as strategy identical demands.
     """
     known = previous.by_key()
     same: dict[_Key, PlanEntry] = {}
-    last: dict[_Pair, tuple[Anchor, bool]] = {}
+    run_of: dict[_Key, _Run] = {}
+    last: dict[_Run, tuple[Anchor, bool]] = {}
     for key, draft in searched.items():
         entry = known.get(key)
         anchor = _anchor(entry, draft, match_on) if entry is not None else None
@@ -56,18 +58,19 @@ def kept_entries(
         if same_offsets and entry.offset != draft.offset:
             continue
         same[key] = entry
-        pair, its = (draft.source_partition, draft.partition), (anchor, "timestamp" in entry.evidence.matched_by)
-        last[pair] = max(last.get(pair, its), its, key=lambda each: each[0].source_offset)
+        its = anchor, "timestamp" in entry.evidence.matched_by
+        run = run_of[key] = draft.source_partition, draft.partition, anchor.source_offset - anchor.destination_offset
+        last[run] = max(last.get(run, its), its, key=lambda each: each[0].source_offset)
 
-    def rule(pair: _Pair, question: Question) -> bool | Need:
-        copied, timestamp = last[pair]
+    def rule(run: _Run, question: Question) -> bool | Need:
+        copied, timestamp = last[run]
         return goes_on(question, copied, timestamp)
 
     def unknown(_error: Exception, _question: Question) -> bool:
         return False  # they are decided anew
 
-    holds = answer_all({pair: Case(0, *pair) for pair in last}, source, destination, Policy(), rule, unknown)
-    return {key: entry for key, entry in same.items() if holds[searched[key].source_partition, entry.partition]}
+    holds = answer_all({run: Case(0, *run[:2]) for run in last}, source, destination, Policy(), rule, unknown)
+    return {key: entry for key, entry in same.items() if holds[run_of[key]]}
 
 
 def _anchor(entry: PlanEntry, draft: Draft, match_on: MatchOn) -> Anchor | None:

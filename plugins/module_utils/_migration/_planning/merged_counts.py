@@ -101,8 +101,7 @@ def _count_in_process(
 def _whole(side: ClusterLogs, partitions: t.Sequence[TopicPartition]) -> LogSet:
     """All that is known to be in these logs, read as far as it was not."""
     logs = [side.logs[at] for at in partitions]
-    unread = {at: log.unread(log.facts.log_start, log.end) for at, log in zip(partitions, logs, strict=True)}
-    side.read({at: spans for at, spans in unread.items() if spans})
+    side.read({at: [(log.facts.log_start, log.end)] for at, log in zip(partitions, logs, strict=True)})
     starts = tuple(log.facts.log_start for log in logs)
     records = [log.between(start, log.end) for start, log in zip(starts, logs, strict=True)]
     return LogSet(records, starts, tuple(log.end for log in logs))
@@ -154,12 +153,12 @@ def read_around(
             span = gap(sources, answer)
             for copy in (answer.last_consumed, answer.first_wanted):  # as evidence
                 if copy is not None:
-                    spans[partition] |= set(destination.logs[partition].unread(copy, copy + 1))
+                    spans[partition].add((copy, copy + 1))
             if span is not None and span[1] - span[0] <= policy.budget:
-                spans[partition] |= set(destination.logs[partition].unread(*span))
+                spans[partition].add(span)
             if young is not None and sources.incomplete and answer.first_wanted is answer.last_consumed is None:
                 times[partition].add(young)
-    destination.read({partition: each for partition, each in spans.items() if each})
+    destination.read(spans)
     destination.look_up(times)
 
 

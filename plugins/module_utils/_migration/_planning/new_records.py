@@ -128,14 +128,12 @@ def _staying(
     for side, number in ((source, 0), (destination, 1)):
         spans: dict[TopicPartition, set[tuple[int, int]]] = collections.defaultdict(set)
         for pair, begins in ranges.items():
-            log = side.logs[pair[number]]
-            spans[pair[number]].update(log.unread(begins[number], log.end))
+            spans[pair[number]].add((begins[number], side.logs[pair[number]].end))
         if not number:
             for entry in fitting.values():
                 if (anchor := _anchor(entry)) is not None:
-                    where = entry.source[0].partition
-                    spans[where].update(source.logs[where].unread(anchor, anchor + 1))
-        side.read({partition: each for partition, each in spans.items() if each})
+                    spans[entry.source[0].partition].add((anchor, anchor + 1))
+        side.read(spans)
     for pair, keys in together.items():
         at_source, at_destination = source.logs[pair[0]], destination.logs[pair[1]]
         # Brokers that stamp records, and users of match_on, say that times are not kept.

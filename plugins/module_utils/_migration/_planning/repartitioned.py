@@ -126,7 +126,10 @@ def _by_records(
             sources = [
                 Sources(each, missing_records(each, found)) for each, found in zip(positions, counts, strict=True)
             ]
+            starts = {at: destination.logs[at].facts.log_start for at in its.targets}
             read_around(its, destination, zip(sources, counts, strict=True), wanted.policy)
+            if any(destination.logs[at].facts.log_start > start for at, start in starts.items()):
+                continue  # some of what was counted has expired
             decisions = {
                 group: _decided(its, each, found, destination, wanted)
                 for group, each, found in zip(its.groups, sources, counts, strict=True)

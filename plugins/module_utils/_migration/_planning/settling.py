@@ -7,13 +7,12 @@ from __future__ import annotations
 import collections
 import functools
 import itertools
-import types
 import typing as t
 
 from ..._matching.decide import decide
-from ..._matching.evidence import Decision, Need, NoProgress, Policy, Question, Span, internal_error
+from ..._matching.evidence import Decision, Need, NoProgress, Policy, Question, internal_error
 from ..._model.background import at_once
-from ..._model.errors import BrokerError, LogChanged, MigrationError
+from ..._model.errors import BrokerError, MigrationError
 from ..._model.progress import Say, counted, paced, silent
 from ..._model.records import TopicPartition
 from ..cluster_logs import ClusterLogs
@@ -58,8 +57,7 @@ def answer_all(
     """The same with another rule: what is answered of a case, or what has to be read before that.
 
     failed: what is answered of a case where the rule itself fails, so that the others do not fail with it. It ends because each
-    round reads something that was not known, or finds that a log starts later: raises BrokerError where a case needs again just
-    what it has needed before.
+    round reads something that was not known: raises BrokerError where a case needs again just what it has needed before.
     """
     answers: dict[_Key, _Answer] = {}
     asked: dict[_Key, Need] = {}
@@ -87,11 +85,9 @@ def answer_all(
         if not needs:
             return answers
         say(_told([need for _case, need in needs]))
-        expired = at_once(
+        at_once(
             functools.partial(_read_source, source, needs), functools.partial(_read_destination, destination, needs)
         )
-        if any(expired):
-            asked.clear()  # some of it could not be read, and may be needed again
 
 
 def _answer(
@@ -127,32 +123,17 @@ def _gets_no_further(case: Case, question: Question, source: ClusterLogs, destin
     )
 
 
-def _read_source(source: ClusterLogs, needs: t.Sequence[tuple[Case, Need]]) -> bool:
+def _read_source(source: ClusterLogs, needs: t.Sequence[tuple[Case, Need]]) -> None:
     times = _collected((case.source, need.source_times) for case, need in needs)
     wanted = _collected((case.source, need.source) for case, need in needs)
-    hidden = _collected((case.source, need.source_uncommitted) for case, need in needs)
-    return _read(source, wanted, times) or _read(source, hidden, committed=False)
+    at_once(functools.partial(source.read, wanted), functools.partial(source.look_up, times))
+    source.read(_collected((case.source, need.source_uncommitted) for case, need in needs), committed=False)
 
 
-def _read_destination(destination: ClusterLogs, needs: t.Sequence[tuple[Case, Need]]) -> bool:
+def _read_destination(destination: ClusterLogs, needs: t.Sequence[tuple[Case, Need]]) -> None:
     times = _collected((case.destination, need.destination_times) for case, need in needs)
-    return _read(destination, _collected((case.destination, need.destination) for case, need in needs), times)
-
-
-def _read(
-    logs: ClusterLogs,
-    wanted: t.Mapping[TopicPartition, t.Collection[Span]],
-    times: t.Mapping[TopicPartition, t.Collection[int]] = types.MappingProxyType({}),
-    committed: bool = True,
-) -> bool:
-    """Read what is wanted, and look up times; whether retention has deleted records meanwhile, so that logs start later now."""
-    try:
-        at_once(functools.partial(logs.read, wanted, committed), functools.partial(logs.look_up, times))
-    except LogChanged:
-        if not logs.learn_starts(wanted.keys()):
-            raise
-        return True
-    return False
+    wanted = _collected((case.destination, need.destination) for case, need in needs)
+    at_once(functools.partial(destination.read, wanted), functools.partial(destination.look_up, times))
 
 
 def _partitions(item: tuple[t.Any, Case]) -> tuple[TopicPartition, TopicPartition]:

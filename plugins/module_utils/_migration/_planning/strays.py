@@ -82,11 +82,7 @@ def read_missing(logs: ClusterLogs, wanted: t.Iterable[tuple[TopicPartition, Spa
     spans: dict[TopicPartition, list[Span]] = {}
     for where, span in wanted:
         spans[where] = united(spans.get(where, []), span)
-    unread = {
-        where: {part for each in its for part in logs.logs[where].unread(*each, uncommitted=not committed)}
-        for where, its in spans.items()
-    }
-    logs.read({where: each for where, each in unread.items() if each}, committed)
+    logs.read(spans, committed)
 
 
 def is_read(logs: ClusterLogs, where: TopicPartition) -> bool:

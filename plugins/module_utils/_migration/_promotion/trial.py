@@ -7,19 +7,24 @@ from __future__ import annotations
 import itertools
 
 from ..._control import topic_changes
+from ..._control.abilities import Ability
 from ..._control.acl_requests import missing_cluster_acls
+from ..._control.permissions import not_offered
 from ..._control.topic_changes import Refusal
 from ..._model.connection import Connection
 from ..._model.new_topics import NewTopic
 from ..._model.option_names import option_name, ways
-from ..._model.topic_plan import EXTRA, TopicChange, TopicPlan
+from ..._model.topic_plan import ADD, EXTRA, TopicChange, TopicPlan
 from .. import topic_making
 from .settings import replicas_problem
 
 
 def check(destination: Connection, plan: TopicPlan) -> None:
-    """Raise NotAuthorized that names every missing ACL, or Refused that names what the brokers would not take."""
+    """Raise NotAuthorized that names every missing ACL, Refused that names what the brokers would not take, or BrokerError."""
     wanted = to_create(plan)
+    if any(each.action == ADD and each.acl.pattern != "LITERAL" for each in plan.acls):
+        for need in not_offered(destination, Ability.PREFIXED_ACLS):
+            raise need.refusal(str(destination))
     objections = topic_making.ChangeObjections()
     trial = topic_making.try_topics(destination, wanted, objections)
     objections.add(topic_changes.try_partitions(destination, to_grow(plan)), "ALTER", "partitions cannot be added")

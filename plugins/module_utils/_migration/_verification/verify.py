@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 import itertools
 import typing as t
@@ -204,12 +205,9 @@ def _read(side: ClusterLogs, wanted: set[tuple[TopicPartition, Span]]) -> None:
     if not wanted:
         return
     side.learn({partition for partition, _span in wanted})
-    spans: dict[TopicPartition, set[Span]] = {}
-    for partition, (start, end) in wanted:
-        facts = side.logs[partition].facts
-        span = max(start, facts.log_start), min(end, facts.end)
-        if span[0] < span[1]:
-            spans.setdefault(partition, set()).add(span)
+    spans: dict[TopicPartition, set[Span]] = collections.defaultdict(set)
+    for partition, span in wanted:
+        spans[partition].add(span)
     side.read(spans)
 
 

@@ -38,7 +38,7 @@ REASONS = {
 # Of entries without a reason.
 VERDICTS = {
     Verdict.REQUESTED: "None, if the offsets are what you have asked for: the details say by which option.",
-    Verdict.UNCOMMITTED: "Set on_uncommitted to start to skip no record: consumers start there by their auto.offset.reset.",
+    Verdict.UNCOMMITTED: "Consumers start there by their auto.offset.reset. To skip no record, set on_uncommitted to start.",
 }
 
 PROBLEMS = {

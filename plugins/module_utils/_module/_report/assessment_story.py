@@ -11,6 +11,7 @@ import typing as t
 from ..._model.assessment import OTHER_USES, Assessment, Row, sharing
 from ..._model.progress import counted
 from ..._model.risks import PAGE, RISKS, Risk, RiskKind, Severity
+from .sections import Cell, Section
 
 _EXAMPLES = 20  # of each kind of risk
 _MOST_SETS = 20
@@ -20,19 +21,6 @@ _MEANINGS = {
     Severity.WARNING: "The groups can be migrated, and may lose, repeat or miss something unless something is done.",
     Severity.INFO: "Something to know, or to decide.",
 }
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Section:
-    """A heading with sentences and a table. level: of the heading, 2 or 3. names: the columns that hold names."""
-
-    title: str
-    level: int = 2
-    sentences: tuple[str, ...] = ()
-    header: tuple[str, ...] = ()
-    rows: tuple[tuple[str, ...], ...] = ()
-    names: int = 1
-    rest: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -121,10 +109,17 @@ def _risks(risks: t.Sequence[Risk]) -> t.Iterator[Section]:
                 f"{kind.value}: {len(its):,}",
                 3,
                 (RISKS[kind].meaning, f"Remedy: {RISKS[kind].remedy} See {PAGE}#{kind.value}."),
-                ("Group or topic", "What is seen"),
-                tuple((risk.place or "-", risk.detail) for risk in its[:_EXAMPLES]),
+                header=("Group or topic", "What is seen"),
+                rows=tuple(_named(risk.place or "-", risk.detail) for risk in its[:_EXAMPLES]),
                 rest=f"... and {more:,} more in assessment.json." if more > 0 else "",
+                anchor=kind.value,
             )
+
+
+def _named(name: str, *texts: str) -> tuple[Cell, ...]:
+    """A row that begins with a name."""
+    *short, detail = texts
+    return Cell(name, "name"), *map(Cell, short), Cell(detail, "detail")
 
 
 def _verdicts(groups: t.Iterable[Row]) -> Section | None:
@@ -146,10 +141,12 @@ def _decisions(risks: t.Sequence[Risk]) -> Section:
     for kind, its in _by_kind(risks):
         groups, topics = {risk.group for risk in its} - {None}, {risk.topic for risk in its if not risk.group} - {None}
         about = [counted(len(names), noun) for names, noun in ((groups, "group"), (topics, "topic")) if names]
-        rows.append((kind.value, RISKS[kind].severity.value, " and ".join(about) or "the clusters", RISKS[kind].remedy))
+        texts = RISKS[kind].severity.value, " and ".join(about) or "the clusters"
+        rows.append((Cell(kind.value, "section"), *map(Cell, texts), Cell(RISKS[kind].remedy, "detail")))
     if not rows:
         return Section("What to decide", sentences=("Nothing stands in the way that this assessment sees.",))
-    return Section("What to decide", header=("Kind", "Severity", "About", "What to do"), rows=tuple(rows))
+    header = ("Kind", "Severity", "About", "What to do")
+    return Section("What to decide", header=header, rows=tuple(rows))
 
 
 def _sets(groups: t.Iterable[Row]) -> Section:
@@ -166,9 +163,9 @@ def _sets(groups: t.Iterable[Row]) -> Section:
         sentences=(sentence,),
         header=("Set", "Groups", "Names"),
         rows=tuple(
-            (str(number), f"{len(names):,}", _list_text(names)) for number, names in enumerate(sets[:_MOST_SETS], 1)
+            (Cell(str(number), "number"), Cell(f"{len(names):,}", "number"), Cell(_list_text(names), "detail"))
+            for number, names in enumerate(sets[:_MOST_SETS], 1)
         ),
-        names=0,
         rest=f"... and {more:,} more sets: see the column shares of groups.csv." if more > 0 else "",
     )
 
@@ -186,7 +183,7 @@ def _groups(groups: t.Sequence[Row]) -> Section:
         "Groups of applications and sinks",
         header=header,
         rows=tuple(
-            (
+            _named(
                 row["group"],
                 row["use"],
                 row["state"],

@@ -52,6 +52,11 @@ class LogPlace(t.NamedTuple):
     before: int
     after: int
 
+    @property
+    def lag(self) -> int:
+        """How many offsets of the log follow, without those that have expired."""
+        return max(0, self.after + min(0, self.before))
+
 
 class GroupPartition(t.NamedTuple):
     """One line of the report. verdict is None where no plan knows it; after: committed last, as far as the receipt tells.

@@ -8,37 +8,33 @@ import base64
 import hashlib
 import typing as t
 
-from ..._model.progress import counted
 from ..._model.verdicts import Verdict
-from .figures import LOST, GroupPartition, offset_text
+from .figures import GroupPartition
 from .logs import KnownLogs
 from .page_data import STATES, VERDICTS, page_data
 from .page_script import SCRIPT
 from .page_style import STYLE
-from .safe_text import as_html, as_script_data, name_html
-from .steps import steps_html
-from .story import Exceptions, Problems, Story
+from .safe_text import as_html, as_script_data
+from .sections import figures_html, head_html, section_html
+from .story import Story
+from .story_sections import closing_sections, figures_of, outcome_sections, steps_section
 from .totals import Totals
 
 
 def html_page(story: Story) -> str:
     """The text of report.html."""
     data = {**page_data(story.rows, story.logs), "verdicts": VERDICTS, "states": STATES}
-    sections = (
-        _head(story),
+    sections = (*steps_section(story.occasion.steps), *outcome_sections(story), *closing_sections(story))
+    content = (
+        head_html(story.title, story.level, story.headline, story.facts, story.occasion.failure),
         _totals(story.totals),
-        steps_html(story.occasion.steps),
-        _exceptions(story),
-        _findings(story),
-        _notes(story),
-        _to_do("What to do next", story.next_steps, story.next_command),
-        _to_do("The way back", (story.way_back,), story.way_back_command),
+        *map(section_html, sections),
         _tables(story.rows, story.logs),
     )
     script = f"""<script type="application/json" id="data">{as_script_data(data)}</script>
 <script>{SCRIPT}</script>
 """
-    return whole_page(story.title, "".join(sections), script)
+    return whole_page(story.title, "".join(content), script)
 
 
 def whole_page(title: str, content: str, script: str = "") -> str:
@@ -78,39 +74,14 @@ def _source(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def _head(story: Story) -> str:
-    facts = "".join(f"<dt>{as_html(name)}</dt><dd>{name_html(value)}</dd>\n" for name, value in story.facts)
-    failure = f"<p>{name_html(story.occasion.failure)}</p>" if story.occasion.failure else ""
-    return f"""<h1>{name_html(story.title)}</h1>
-<div class="result {story.level}"><strong>{as_html(story.headline)}</strong>{failure}</div>
-<dl class="facts">
-{facts}</dl>
-"""
-
-
 def _totals(total: Totals) -> str:
-    figures = (
-        (f"{total.groups:,}", "groups"),
-        (f"{total.partitions:,}", "group-partitions"),
-        (f"{total.committed:,}", "committed"),
-        *([(f"{total.earlier:,}", "committed by earlier runs")] if total.earlier else []),
-        (f"{total.verified:,}", total.verified_text),
-        (str(total.repeats), "records repeated at most"),
-        *([(f"{total.lag:,}", "lag at the source")] if total.lag is not None else []),
-        (f"{total.skipped:,}", "records skipped"),
-        *([(str(total.absent), "records absent at the destination")] if total.absent else []),
-        *([(str(total.lost), LOST)] if total.lost else []),
-        *([(f"{total.not_taken:,}", "selected, but not taken")] if total.not_taken else []),
-    )
-    items = "".join(f"<li><strong>{number}</strong> <span>{name}</span></li>" for number, name in figures)
     counts = [(verdict.value, total.verdicts[verdict]) for verdict in Verdict]
     legend = "".join(
         f'<li><svg viewBox="0 0 1 1" aria-hidden="true"><rect class="{name}" width="1" height="1"/></svg>{count:,} {name}</li>'
         for name, count in counts
     )
     return f"""<h2>Totals</h2>
-<ul class="figures">{items}</ul>
-{_bar(counts)}
+{figures_html(figures_of(total))}{_bar(counts)}
 <ul class="legend">{legend}</ul>
 """
 
@@ -130,76 +101,6 @@ def _bar(counts: t.Sequence[tuple[str, int]]) -> str:
         f'<svg class="bar" viewBox="0 0 1000 20" preserveAspectRatio="none" role="img" aria-label="Verdicts: {told}">'
         f"{''.join(parts)}{empty}</svg>"
     )
-
-
-def _exceptions(story: Story) -> str:
-    lines = "".join(f"<li>{as_html(line)}</li>\n" for line in story.left_out)
-    begin = "<h2>Exceptions</h2>\n" + (f"<ul>\n{lines}</ul>\n" if lines else "")
-    if not story.exceptions:
-        return f"{begin}<p>{as_html(story.no_exceptions)}</p>\n"
-    return f"{begin}{''.join(map(_exception, story.exceptions))}"
-
-
-def _exception(kind: Exceptions) -> str:
-    repeats = ""
-    if kind.verdict is Verdict.SAFE:
-        repeats = f", {kind.repeats.clause('record', 'repeated')}"
-    more = kind.count - len(kind.examples)
-    rest = f"<p>... and {more:,} more: filter the table of group-partitions by verdict.</p>\n" if more else ""
-    lines = "".join(map(_example, kind.examples))
-    title = as_html(kind.title)
-    size = f"{counted(kind.count, 'group-partition')}{repeats}"
-    return f"""<h3><span class="verdict is-{kind.verdict.value}">{title}: {size}</span></h3>
-<p>Remedy: {as_html(kind.remedy)}</p>
-<div class="scroll" tabindex="0" role="region" aria-label="{title}">
-<table><thead><tr><th scope="col">Group and partition</th><th scope="col" class="number">Source offset</th>
-<th scope="col" class="number">Destination offset</th><th scope="col" class="number">Repeats at most</th>
-<th scope="col">Detail</th></tr>
-</thead><tbody>
-{lines}</tbody></table></div>
-{rest}"""
-
-
-def _example(row: GroupPartition) -> str:
-    source = "".join(f'<span class="from">from {name_html(name)}</span>' for name in row.origin_names)
-    if row.more_origins:
-        source += f'<span class="from">and {row.more_origins:,} more</span>'
-    return (
-        f'<tr><td class="name">{name_html(f"{row.group} {row.partition}")}{source}</td>'
-        f'<td class="number">{row.source_offsets}</td>'
-        f'<td class="number">{offset_text(row.offset)}</td><td class="number">{row.repeats_text}</td>'
-        f'<td class="detail">{name_html(row.detail)}</td></tr>\n'
-    )
-
-
-def _findings(story: Story) -> str:
-    if not story.problems:
-        return f"<h2>Verification</h2>\n<p>{as_html(story.no_problems)}</p>\n"
-    return f"<h2>Verification</h2>\n{''.join(map(_problem, story.problems))}"
-
-
-def _problem(kind: Problems) -> str:
-    lines = "".join(f"<li>{name_html(problem.line)}</li>\n" for problem in kind.examples)
-    more = kind.count - len(kind.examples)
-    rest = f"<li>... and {more:,} more in report.json.</li>\n" if more else ""
-    return f"""<h3>{as_html(kind.kind)}: {counted(kind.count, "problem")}</h3>
-<p>Remedy: {as_html(kind.remedy)}</p>
-<ul>
-{lines}{rest}</ul>
-"""
-
-
-def _notes(story: Story) -> str:
-    if not story.notes:
-        return ""
-    lines = "".join(f"<li>{name_html(note.text)}</li>\n" for note in story.notes)
-    return f"<h2>Notes</h2>\n<ul>\n{lines}</ul>\n"
-
-
-def _to_do(title: str, steps: t.Sequence[str], command: str) -> str:
-    told = "".join(f"<p>{name_html(step)}</p>\n" for step in steps)
-    block = "\n".join(as_html(line) for line in command.split("\n"))
-    return f"<h2>{title}</h2>\n{told}" + (f'<pre tabindex="0"><code>{block}</code></pre>\n' if command else "")
 
 
 def _tables(rows: t.Sequence[GroupPartition], logs: KnownLogs) -> str:

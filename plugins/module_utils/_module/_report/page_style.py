@@ -58,6 +58,7 @@ td.number, th.number { text-align: right; }
 td .from { display: block; color: var(--soft); font-size: .85rem; }
 td bdi { overflow-wrap: anywhere; }
 td.detail { min-width: 16rem; }
+td.code { white-space: nowrap; }
 h3 .verdict { white-space: normal; }
 td.name { min-width: 7rem; max-width: 22rem; }
 td svg.bar { width: 7rem; height: .9rem; margin-top: .3rem; }

@@ -21,7 +21,7 @@ TABLES = r"""
     : row[REPEATS] === null ? "not counted" : String(row[REPEATS]);
 
   const known = (number) => number !== null && number !== undefined;
-  const lag = (row) => known(row[LAG]) ? Math.max(0, row[LAG]) : null;
+  const lag = (row) => known(row[LAG]) ? Math.max(0, row[LAG] + Math.min(0, row[FROM_PASSED] ?? 0)) : null;
 
   // An offset in its log, with the offsets of the log before it and from it on; null where they are not known.
   function log(at, before, after) {

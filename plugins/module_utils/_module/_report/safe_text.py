@@ -43,6 +43,8 @@ def as_markdown(text: str) -> str:
 def name_markdown(text: str) -> str:
     """A name as code in Markdown, also in a table's cell."""
     shown = visible(text) or " "
+    if "\\|" in shown:  # in a table, no code can hold this: some programs end the cell here
+        return as_markdown(shown)
     longest = max((len(run) for run in re.findall("`+", shown)), default=0)
     fence = "`" * (longest + 1)
     space = " " if shown[0] in "` " or shown[-1] in "` " else ""

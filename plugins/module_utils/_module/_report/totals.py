@@ -142,7 +142,7 @@ def group_figures(rows: t.Iterable[GroupPartition]) -> list[GroupFigures]:
 
 
 def lag_of(rows: t.Iterable[GroupPartition]) -> int | None:
-    """The unconsumed offsets at the source, each source position once, None where one of them is not known, or there is none.
+    """The unconsumed offsets of the source's logs, each source position once. None where one is not known, or there is none.
 
     Several rows may come from one position: of a repartitioned topic, or of a group that was cloned twice.
     """
@@ -153,4 +153,4 @@ def lag_of(rows: t.Iterable[GroupPartition]) -> int | None:
         if at.offset is not None
     }
     known = [place for place in places.values() if place is not None]
-    return sum(max(0, place.after) for place in known) if known and len(known) == len(places) else None
+    return sum(place.lag for place in known) if known and len(known) == len(places) else None

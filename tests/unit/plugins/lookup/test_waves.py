@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from ansible.errors import AnsibleLookupError
 
@@ -53,6 +55,7 @@ def test_all_that_is_wrong_is_told_at_once(look_up):
         look_up(
             "waves/*.yml",
             "nowhere/*.yml",
+            "waves",
             empty="",
             list="[billing]",
             broken="a: [",
@@ -60,6 +63,7 @@ def test_all_that_is_wrong_is_told_at_once(look_up):
         )
     said = str(failed.value)
     assert "No file matches nowhere/*.yml" in said
+    assert re.search("waves is a directory. Name its files, such as .*/waves/[*].yml.", said)
     assert said.count("has no variables.") == 2
     assert "broken.yml cannot be read" in said
     assert "misspelt.yml: group_migration_grups is no variable of the role group_migration." in said

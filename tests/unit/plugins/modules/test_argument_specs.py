@@ -98,7 +98,7 @@ def test_options_that_say_what_to_do_have_the_values_of_their_enumeration(name, 
 def test_every_secret_is_masked_and_nothing_else(name, accepted):
     options = accepted(name)
     masked = {option for option, spec in leaves(options) if spec.get("no_log")}
-    its = {"spark": {"remote"}, "rest": {"password"}, "schema_registry": {"password"}}
+    its = {"spark": {"remote"}, "rest": {"password"}, "schema_registry": {"password"}, "connect": {"password"}}
     assert masked == SECRETS.union(*(secrets for option, secrets in its.items() if option in options))
 
 

@@ -86,7 +86,7 @@ def test_there_is_no_plan_and_no_offset_while_records_are_to_be_copied(copy, tmp
 def test_options_reach_the_use_case(copy):
     copy(on_uncommitted="start", append=True, max_bytes_per_second=7)
     wanted = copy.asked[0]
-    assert (wanted.on_uncommitted, wanted.append, wanted.bytes_per_second) == (OnUncommitted.START, True, 7)
+    assert (wanted.on_uncommitted, wanted.append, wanted.max_bytes_per_second) == (OnUncommitted.START, True, 7)
 
 
 @pytest.mark.parametrize("options", [{"idle_wait": -1}, {"max_bytes_per_second": 0}])

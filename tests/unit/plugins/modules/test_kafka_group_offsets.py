@@ -56,12 +56,7 @@ def test_options_reach_the_use_case(take):
     assert selection.group_patterns == ("b.*",)
     assert on_active_group is OnActiveGroup.SKIP_GROUP
     del more["say"]
-    assert more == {
-        "on_blocked": OnBlocked.SKIP_GROUP,
-        "idle_wait": 2.0,
-        "stop_timeout": 60.0,
-        "removed": None,
-    }
+    assert more == {"on_blocked": OnBlocked.SKIP_GROUP, "idle_wait": 2.0, "stop_timeout": 60.0, "removed": None}
 
 
 def test_the_user_is_warned_of_groups_in_use_and_left_out(take):

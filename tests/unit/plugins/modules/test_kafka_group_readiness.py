@@ -135,6 +135,8 @@ def test_directories_that_cannot_be_meant_are_refused_before_a_cluster_is_asked(
     assert "neither receipt.json nor plan.json" in status()["msg"]
     (tmp_path / "receipt.json").write_text("{")
     assert "receipt.json" in status()["msg"]
+    refused = status(directories=[str(tmp_path / "receipt.json")])
+    assert "receipt.json is no directory" in refused["msg"] and "has plan.json and receipt.json" in refused["msg"]
     assert "exclusive" in status(plan=str(tmp_path / "plan.json"))["msg"]
     assert "selects no group" in status(waves=[{"name": "first"}])["msg"]
     assert status.asked == []

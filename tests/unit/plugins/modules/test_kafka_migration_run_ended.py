@@ -221,12 +221,14 @@ def test_the_new_folder_stays_whatever_the_clock_says(keep, home):
     assert os.listdir(home / "history") == [os.path.basename(result["folder"])]
 
 
-def test_runs_that_end_in_one_second_have_folders_of_their_own():
-    when = datetime.datetime(2026, 11, 24, 22, 53, 1, tzinfo=datetime.UTC)
+@pytest.mark.parametrize("phases", [("migrate", "cut_over", "apply"), ("plan",) * 12, ("sync", "plan", "rollback")])
+def test_runs_that_end_in_one_second_sort_as_they_ended(phases):
+    when = datetime.datetime(2026, 11, 24, 22, 59, 58, tzinfo=datetime.UTC)
     names: list[str] = []
-    for failed in (False, False, False, True, True):
-        names.append(history.folder_name(when, "cut_over", names, failed=failed))
-    assert names == ["2026-11-24T225301Z-cut_over" + end for end in ("", "-2", "-3", "-failed", "-failed-2")]
+    for phase in phases:
+        for failed in (True, False):
+            names.append(history.folder_name(when, phase, names, failed=failed))
+    assert names == sorted(set(names)) and names[0] == f"2026-11-24T225958Z-{phases[0]}-failed"
     assert all(map(history.is_folder_name, names))
 
 

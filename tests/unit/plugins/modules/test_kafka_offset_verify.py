@@ -62,7 +62,7 @@ def test_what_is_right_is_no_change_and_writes_a_report_about_this_plan(verify, 
     assert result["notes"] == ["seen on the way", "a note"] and result["note_kinds"] == ["group_in_use", "to_come"]
     assert "a note" not in warned(result)
     found = report.objections((tmp_path / "report.json").read_text(), "report.json")
-    assert [found.plan] == result["plan_digests"] if "plan_digests" in result else found.plan is not None
+    assert [found.plan] == result["plan_digests"]
 
 
 def test_check_mode_verifies_and_writes_no_report(verify, tmp_path):
@@ -104,6 +104,10 @@ def test_without_a_plan_the_named_groups_are_compared_as_match_on_says(verify):
     ("options", "said"),
     [
         ({"plan": None}, "nothing is to be verified"),
+        ({"plan": None, "groups": ["billing"], "method": "anchors"}, "all of the following are missing: plan"),
+        ({"groups": ["billing"]}, "mutually exclusive"),
+        ({"plan": None, "receipt": ["r.json"]}, "required by 'receipt': plan"),
+        ({"receipt": ["r.json", "r.json", "r.json"]}, "one for each plan, in receipt"),
         ({"match_on": ["key"]}, "match_on"),
         ({"report": ["/tmp/a.json", "/tmp/b.json"]}, "Name another report for each of them"),
         ({"scope": "committed"}, "receipt"),

@@ -178,6 +178,15 @@ def test_a_rollback_tells_what_goes_back(promote, tmp_path):
     assert topic_receipt.from_json((tmp_path / "receipt.json").read_text(), "") == PromotionReceipt("D")
 
 
+@pytest.mark.parametrize("state", ["fenced", "lifted"])
+@pytest.mark.parametrize("acls", [{}, {READ: False}, {READ._replace(permission="DENY"): True}])
+def test_a_promotion_is_not_undone_by_a_fence(promote, tmp_path, state, acls):
+    topics = {} if acls else RECEIPT.topics
+    (tmp_path / "receipt.json").write_text(topic_receipt.to_json(PromotionReceipt("D", topics, acls)))
+    assert "is the receipt of a promotion" in promote(state=state, topics=["orders"])["msg"]
+    assert promote.done == []
+
+
 def test_the_options_are_those_of_the_user(promote):
     promote()
     assert promote.options == PromotionOptions(exclude_settings=EXCLUDED_SETTINGS)

@@ -14,12 +14,10 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.plugin_utils._option_names import (
-    OTHER_NAMES,
     option_names,
     variables,
     without_collections,
 )
-from tools import role_options
 
 ROOT = Path(__file__).parents[4]
 PROGRAM = Path(sys.executable).parent / "ansible-playbook"
@@ -29,21 +27,6 @@ MODULES = sorted(path.stem for path in (ROOT / "plugins/modules").glob("*.py"))
 
 def names(module, role, phase=None):
     return option_names(module, role, phase, variables(str(ROOT / "roles/common"), role))
-
-
-@pytest.mark.parametrize(
-    ("role", "module", "variable", "option"),
-    [
-        pytest.param(role, module, variable, option, id=f"{role}-{module}.{option}")
-        for role, modules in role_options.ROLES.items()
-        for module, options in modules.items()
-        for option in options
-        for variable in [f"{role}_{OTHER_NAMES.get(module, {}).get(option, option)}"]
-        if variable in variables(str(ROOT / "roles" / role), role)
-    ],
-)
-def test_an_option_is_called_like_the_variable_that_describes_it(role, module, variable, option):
-    assert names(module, role)[option] == variable
 
 
 @pytest.mark.parametrize(
@@ -132,14 +115,7 @@ def rolled_back(tmp_path, **more):
 
 
 NOTHING = "Set {0}groups or {0}group_patterns as for the migration, or {1} to true."
-EMPTY = "a name in {0}groups is empty. Remove it."
 OPTIONS = NOTHING.format("", "everything")
-
-
-@pytest.mark.parametrize("words", [(), ("--check",)], ids=["run", "check"])
-def test_a_task_of_common_names_the_variables_of_the_role_that_calls_it(play, tmp_path, words):
-    said = play(migration(tmp_path, phase="rollback"), words=words)
-    assert NOTHING.format("group_migration_", "group_migration_rollback_all") in said
 
 
 def test_two_roles_in_one_play_each_have_their_own_words(play, tmp_path):
@@ -147,10 +123,6 @@ def test_two_roles_in_one_play_each_have_their_own_words(play, tmp_path):
     said = play(first, role("group_clone", cluster="cloud", directory=str(tmp_path), phase="rollback"))
     assert NOTHING.format("group_migration_", "group_migration_rollback_all") in said
     assert NOTHING.format("group_clone_", "group_clone_rollback_all") in said
-
-
-def test_a_task_of_the_role_itself_names_its_variables(play, tmp_path):
-    assert EMPTY.format("group_migration_") in play(migration(tmp_path, groups=[""]))
 
 
 @pytest.mark.parametrize("keywords", [{}, {"loop": [1, 2]}, {"async": 60, "poll": 1}], ids=["plain", "loop", "async"])

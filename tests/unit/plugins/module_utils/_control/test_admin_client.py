@@ -11,7 +11,7 @@ import pytest
 from kafka import errors
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import admin_client, reasons
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import translated
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.reasons import translated
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
     BrokerError,
@@ -115,10 +115,14 @@ def test_the_most_telling_of_several_reasons_is_told():
         ),
         (errors.ClusterAuthorizationFailedError(), NotAuthorized, "CLUSTER_AUTHORIZATION_FAILED"),
         (errors.KafkaConnectionError("gone"), ConnectionFailed, "advertised.listeners"),
+        (errors.RequestTimedOutError("Request timed out after 4989 ms"), ConnectionFailed, "a broker does not answer"),
+        (errors.KafkaTimeoutError("no answer"), ConnectionFailed, "advertised.listeners"),
+        (errors.RequestTimedOutError(), BrokerError, "the broker refused: REQUEST_TIMED_OUT"),
         (errors.UnknownError(), BrokerError, "the broker refused"),
         (errors.ThrottlingQuotaExceededError(), BrokerError, "the broker refused"),
         (errors.KafkaProtocolError("Unable to decode response"), BrokerError, "the broker's answer cannot be read"),
-        (errors.InvalidReceiveError("Invalid frame"), BrokerError, "the broker's answer cannot be read"),
+        (errors.InvalidReceiveError("Invalid frame"), ConnectionFailed, "advertised.listeners has addresses of Kafka"),
+        (errors.InvalidReceiveError("Invalid frame length: 352518912"), ConnectionFailed, "the listener speaks TLS"),
         (errors.IllegalStateError("closed"), BrokerError, "the request failed"),
         (errors.SaslAuthenticationFailedError("Too many connects"), ConnectionFailed, "run fewer tasks at a time"),
         (errors.SaslAuthenticationFailedError("wrong"), ConnectionFailed, "user name, the password"),
@@ -181,6 +185,8 @@ def test_a_wrong_password_is_not_tried_again(monkeypatch):
         (errors.KafkaConnectionError("unreachable"), 18.0),
         (errors.NodeNotReadyError("5"), 18.0),
         (errors.KafkaTimeoutError("no answer"), 18.0),
+        (errors.RequestTimedOutError("Request timed out after 4989 ms"), 18.0),
+        (errors.RequestTimedOutError(), 60.0),
         (errors.CoordinatorLoadInProgressError(), 60.0),
     ],
 )

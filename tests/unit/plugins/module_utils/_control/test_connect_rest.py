@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import urllib.parse
 
 import pytest
 
@@ -15,6 +16,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
     BrokerError,
     ConnectionFailed,
+    InvalidInput,
     MigrationError,
     NotAuthorized,
     NotFound,
@@ -134,3 +136,33 @@ def test_a_token_endpoint_that_is_busy_is_asked_again(statuses, works):
             with pytest.raises(MigrationError):
                 tokens.token_source(connection_from(options))
             assert len(left) == 1
+
+
+SINK = {"connector.class": "com.example.Sink", "topics": "orders"}
+
+
+@pytest.mark.parametrize("expands", [True, False])
+def test_the_sinks_of_a_worker_are_found_among_its_connectors(expands):
+    """Workers before Kafka 2.3 answer with names alone."""
+    configs = {"lake": SINK, "a source": {"connector.class": "com.example.Source"}}
+    infos = {name: {"info": {"name": name, "config": config}} for name, config in configs.items()}
+
+    def behave(server, connection):
+        path = server.received[-1].split(b" ")[1].decode()
+        if path.startswith("/connectors?"):
+            said = infos if expands else list(configs)
+        else:
+            said = configs[urllib.parse.unquote(path.split("/")[2])]
+        answers(json.dumps(said).encode())(server, connection)
+
+    with BadServer(behave) as server:
+        found = connect_rest.read_sinks(ConnectRest(f"http://{server.address}"))
+    assert [(sink.connector, sink.class_name, sink.group) for sink in found] == [
+        ("lake", "com.example.Sink", "connect-lake")
+    ]
+
+
+@pytest.mark.parametrize("said", [b"7", b'{"lake": 7}', b'{"lake": {"info": {"config": []}}}'])
+def test_what_names_no_connectors_is_no_worker(said):
+    with BadServer(answers(said)) as server, pytest.raises(InvalidInput, match="not the REST interface"):
+        connect_rest.read_sinks(ConnectRest(f"http://{server.address}"))

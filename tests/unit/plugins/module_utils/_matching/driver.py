@@ -62,11 +62,7 @@ class Settled(t.NamedTuple):
 
 
 def settle(
-    committed: int,
-    source: FullLog,
-    destination: FullLog,
-    policy: Policy | None = None,
-    shifts: tuple[int, ...] = (),
+    committed: int, source: FullLog, destination: FullLog, policy: Policy | None = None, shifts: tuple[int, ...] = ()
 ) -> Settled:
     """Serve every Need until there is a Decision."""
     logs = Log(source.facts, with_open=True), Log(destination.facts)

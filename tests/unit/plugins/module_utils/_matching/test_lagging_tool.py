@@ -14,6 +14,8 @@ from tests.attack.ways import answers
 LAGS = {
     "a copy of an equal record that has expired": "S x@0(gone) a@10 x@50 T x@0<0 F a@10<1 x@50<2 C=2",
     "the same, stamped by the broker": "S x@0(gone) a@10 x@50 T x@999(L)<0 F a@999(L)<1 x@999(L)<2 C=2",
+    "the same, without times": "S x@-(gone) a@- x@- T x@-<0 F a@-<1 x@-<2 C=2",
+    "the same of several": "S x@-(gone) a@- x@- x@- T x@-<0 F a@-<1 x@-<2 x@-<3 C=2",
     "a record that was copied twice": "S a@1 b@2 a@1 C=2 T a@1<0 a@1<0 F b@2<1 a@1<2",
     "one of equal records, the last of which is consumed": "S c@0 p4@0 c@0 T c@0<0 c@0<0 F p4@0<1 c@0<2 C=3",
     "a destination-only record": "S b@0 a@10 x@50 T x@9 F b@0<0 a@10<1 x@50<2 C=2",
@@ -21,7 +23,7 @@ LAGS = {
 
 
 @pytest.mark.parametrize("text", LAGS.values(), ids=LAGS)
-@pytest.mark.parametrize("way", [rule.near, rule.whole])
+@pytest.mark.parametrize("way", [rule.near, rule.whole, lambda case: rule.count_by_spark([case])[0]])
 def test_a_record_of_another_time_is_no_arrival(way, text: str) -> None:
     case = parse(text)
     assert judge(case, "", way(case)) == []
@@ -38,3 +40,13 @@ ADVISED = {
 def test_no_offset_is_advised_that_loses_a_record(text: str) -> None:
     _given, found = answers(parse(text), ("near", "notes"))
     assert found == []
+
+
+@pytest.mark.parametrize("stamped", [False, True])
+@pytest.mark.parametrize("way", [rule.near, rule.whole, lambda case: rule.count_by_spark([case])[0]])
+def test_a_record_is_repeated_once_whether_it_is_there_or_still_to_come(way, stamped: bool) -> None:
+    """The copies may be those of lost records; then the consumed ones are still to come, and these copies are no repeats."""
+    time = "@99(L)" if stamped else "@-"
+    copies = " ".join(f"{content}{time}<{at}" for at, content in enumerate("xbpqr"))
+    answer = way(parse(f"S x@-(gone) b@- p@- q@- r@- b@- z@- T {copies} F b{time}<5 z{time}<6 C=4"))
+    assert (answer.verdict, answer.repeats) == ("safe", 3)

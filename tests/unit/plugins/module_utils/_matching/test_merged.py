@@ -87,10 +87,7 @@ def told(decision: Decision) -> tuple[Verdict, int | None, Reason | None, int | 
             id="compaction takes unconsumed ones too",
         ),
         pytest.param(
-            found(8, 3, repeats=1),
-            (position(20, **COMPACTED),),
-            (4, Reason.REPARTITIONED, 1),
-            id="compacted",
+            found(8, 3, repeats=1), (position(20, **COMPACTED),), (4, Reason.REPARTITIONED, 1), id="compacted"
         ),
         pytest.param(found(8, unknown=2), (), (8, None, 0), id="junk before the copy is skipped"),
         pytest.param(found(8, unknown=9), (), (0, None, 0), id="nothing consumed came here"),

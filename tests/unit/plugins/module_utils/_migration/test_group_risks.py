@@ -8,7 +8,11 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import TopicSettings
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration.group_risks import ClusterView, group_risks
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.group_risks import (
+    ClusterView,
+    assessed_group,
+    group_risks,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.source_topics import ClusterTopics
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_overview import GroupOverview
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
@@ -17,6 +21,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
     GroupReading,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.sinks import sink_of
 
 ORDERS, MORE = TopicPartition("orders", 0), TopicPartition("orders", 1)
 USED = (GroupMember("c", "h"),)
@@ -101,3 +106,16 @@ def test_partitions_without_a_commit_count_only_where_there_are_records():
     assert risk.detail.startswith("It has no committed offset on 1 partition, with 10 offsets")
     seen.topics.bounds[MORE] = Bounds(10, 10, 10)
     assert kinds(group(10), seen) == []
+
+
+def test_a_sink_that_connect_names_is_one_whatever_its_group_is_called():
+    seen = view()
+    sink = sink_of("lake", {"connector.class": "org.apache.iceberg.connect.IcebergSinkConnector", "topics": "orders"})
+    seen.sinks = {"billing": sink, "connect-lake": sink}
+    (risk,) = group_risks(group(10), seen)
+    assert (risk.kind, risk.detail) == ("sink_positions", sink.text)
+    assert assessed_group(group(10), seen)["use"] == "sink"
+    (risk,) = group_risks(group(10, name="connect-lake"), seen)
+    assert risk.detail == sink.text
+    (risk,) = group_risks(group(10, name="connect-other"), seen)
+    assert risk.detail == "It is called like the group of the sink connector other."

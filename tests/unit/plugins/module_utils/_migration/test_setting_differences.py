@@ -126,8 +126,7 @@ def test_a_destination_that_deletes_nothing_by_age_has_no_retention(compare, kee
 
 
 @pytest.mark.parametrize(
-    ("side", "when", "matters"),
-    [("before", -2, True), ("before", 0, False), ("after", 2, True), ("after", 0, False)],
+    ("side", "when", "matters"), [("before", -2, True), ("before", 0, False), ("after", 2, True), ("after", 0, False)]
 )
 def test_limits_of_timestamps_matter_if_the_source_has_such_records(compare, side, when, matters):
     setting = f"message.timestamp.{side}.max.ms"

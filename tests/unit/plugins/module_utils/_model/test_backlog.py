@@ -54,8 +54,7 @@ def test_a_range_is_on_one_line():
 
 
 @pytest.mark.parametrize(
-    "change",
-    [{"start": 61}, {"end": "60"}, {"boundaries": None}, {"destination": {}}, {"done": {"records": 1}}],
+    "change", [{"start": 61}, {"end": "60"}, {"boundaries": None}, {"destination": {}}, {"done": {"records": 1}}]
 )
 def test_a_range_that_cannot_be_is_refused(change):
     document = json.loads(to_json(BACKLOG))

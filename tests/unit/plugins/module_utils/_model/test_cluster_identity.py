@@ -55,11 +55,7 @@ def test_one_cluster(was, now):
             ClusterIdentity("id", TWIN),
             "has brokers at other addresses and its topic clicks is another one (its id is u, and was y)",
         ),
-        (
-            ClusterIdentity("id", A),
-            ClusterIdentity("id", WITHOUT_TOPICS),
-            "has brokers at other addresses",
-        ),
+        (ClusterIdentity("id", A), ClusterIdentity("id", WITHOUT_TOPICS), "has brokers at other addresses"),
         (ClusterIdentity("id", OLD), ClusterIdentity("id", OLD_TWIN), "has brokers at other addresses"),
         (
             ClusterIdentity("None", Traits(("a1:9092",))),

@@ -18,6 +18,7 @@ LOGIN = {
     "sasl_password": "hunter2",
 }
 TLS = {**SERVERS, "security_protocol": "SSL"}
+TOKEN = {**SERVERS, "security_protocol": "SASL_SSL", "sasl_mechanism": "OAUTHBEARER", "oauth_token": "t0ken"}
 CERTIFICATE = "-----BEGIN CERTIFICATE-----\nMII\n-----END CERTIFICATE-----\n"
 KEY = "-----BEGIN PRIVATE KEY-----\nMII\n-----END PRIVATE KEY-----\n"
 
@@ -97,6 +98,16 @@ def test_no_secret_is_told():
             {**LOGIN, "sasl_mechanism": "OAUTHBEARER", "oauth_token": "t"},
             "sasl_username is given, but OAUTHBEARER logs in by a token. Set sasl_mechanism to one of PLAIN",
         ),
+        ({**LOGIN, "oauth_token": "t"}, "oauth_token is given, but SCRAM-SHA-512 takes no token"),
+        ({**TOKEN, "oauth_token_url": "https://idp"}, "oauth_token and oauth_token_url are both given. Give one way"),
+        ({**TOKEN, "aws_region": "eu-west-1"}, "are both given. Give one way to get tokens"),
+        ({**TOKEN, "oauth_token": "error: not logged in"}, "oauth_token has blanks, line breaks or other characters"),
+        ({**TOKEN, "oauth_extensions": {"logical_cluster": "lkc-1"}}, "'logical_cluster' with a name or a value"),
+        (
+            {**TOKEN, "oauth_extensions": {"auth": "x"}},
+            "'auth' with a name or a value that cannot be sent. Write names",
+        ),
+        ({**LOGIN, "sasl_kerberos_keytab": "/etc/k.keytab"}, "sasl_kerberos_keytab is no option of a cluster"),
         ({**SERVERS, "ssl_cafile": "ca.pem"}, "ssl_cafile is given, but PLAINTEXT does not encrypt"),
         ({**TLS, "ssl_cafile": "ca.pem", "ssl_ca": CERTIFICATE}, "ssl_cafile and ssl_ca are both given"),
         ({**TLS, "ssl_certfile": "c.pem", "ssl_cert": CERTIFICATE}, "ssl_certfile and ssl_cert are both given"),

@@ -43,7 +43,16 @@ def commits(progress: Progress, boundaries: list[int], nul: str = "") -> list[Co
 @given(
     st.lists(offsets, max_size=3 * BOUNDARIES, unique=True).map(sorted),
     st.builds(
-        Progress, offsets, offsets, offsets, st.none() | offsets, offsets, offsets, end=offsets, run=st.none() | runs
+        Progress,
+        offsets,
+        offsets,
+        offsets,
+        st.none() | offsets,
+        offsets,
+        offsets,
+        end=offsets,
+        run=st.none() | runs,
+        throttled=st.integers(0, 100_000),
     ),
     st.data(),
 )
@@ -57,7 +66,7 @@ def test_progress_comes_back(boundaries, progress, data):
 @pytest.mark.parametrize("count", [0, 1, BOUNDARIES, BOUNDARIES + 1, 3 * BOUNDARIES])
 def test_the_largest_numbers_fit(count):
     boundaries = list(range(MOST - count, MOST))
-    progress = Progress(MOST, MOST, MOST, MOST, MOST, MOST, dict.fromkeys(boundaries, MOST), MOST, LONGEST)
+    progress = Progress(MOST, MOST, MOST, MOST, MOST, MOST, dict.fromkeys(boundaries, MOST), MOST, LONGEST, 100_000)
     found = commits(progress, boundaries)
     assert len(found) == max(1, -(-count // BOUNDARIES))
     assert all(each is not None and len(each.metadata.encode()) <= FITS for each in found)

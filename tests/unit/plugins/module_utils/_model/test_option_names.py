@@ -14,6 +14,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_na
     option_name,
     path_option,
     set_variables,
+    ways,
     with_option_names,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
@@ -45,6 +46,10 @@ def test_in_a_role_options_have_the_names_of_its_variables(in_role):
     assert option_name("on_rewind") == "group_migration_on_rewind"
     assert option_name("state: absent") == "group_migration_phase: remove"
     assert option_name("on_misplaced") == "on_misplaced"  # the role has no such variable
+
+
+def test_a_remedy_offers_only_the_ways_that_the_role_has(in_role):
+    assert ways(("on_rewind", "go back"), ("on_misplaced", "remove"), ("", "roll back")) == "go back, or roll back"
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,8 @@ def test_a_line_is_repeated_where_nothing_else_is_said():
     said = []
     with repeating(said.append, 0.05) as say:
         say("reading")
-        time.sleep(0.3)
+        while len(said) < 2:
+            time.sleep(0.01)
         say("done")
     assert said[0] == "reading"
     assert said[1].startswith("reading (for 0 s")

@@ -6,9 +6,19 @@ from __future__ import annotations
 
 import importlib.metadata
 import sys
+import types
 
 import pytest
+from kafka.protocol.admin import (
+    CreateAclsRequest,
+    DeleteGroupsRequest,
+    DeleteTopicsRequest,
+    IncrementalAlterConfigsRequest,
+    ListGroupsRequest,
+)
+from kafka.protocol.consumer import OffsetDeleteRequest
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import exchange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import missing_libraries, run
 
@@ -122,3 +132,28 @@ def test_what_nobody_has_thought_of_is_not_hidden(installed):
 
     with pytest.raises(KeyError):
         run(Module(), fail)
+
+
+@pytest.mark.parametrize(
+    ("request_sent", "changed"),
+    [
+        (DeleteGroupsRequest(groups_names=["billing"]), True),
+        (DeleteTopicsRequest(topics=[], timeout_ms=1), True),
+        (OffsetDeleteRequest(group_id="billing", topics=[]), True),
+        (CreateAclsRequest(creations=[]), True),
+        (IncrementalAlterConfigsRequest(resources=[], validate_only=False), True),
+        (IncrementalAlterConfigsRequest(resources=[], validate_only=True), None),
+        (ListGroupsRequest(), None),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_an_error_after_a_request_that_changes_something_does_not_say_that_nothing_has_changed(
+    installed, request_sent, changed
+):
+    def fail(_module):
+        client = types.SimpleNamespace(_manager=types.SimpleNamespace(run=lambda _run: [None]))
+        exchange(client, [(request_sent, None)])
+        raise NotFound("the connection was lost")
+
+    assert said(fail).get("changed") is changed
+    assert "changed" not in said(lambda _module: (_ for _ in ()).throw(NotFound("of the next module")))

@@ -15,28 +15,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Absent, Reason, Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import summaries
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_offset_commit, kafka_offset_translate
-
-
-def entry(group: str, number: int, verdict: Verdict, offset: int | None, source: int | None = 41, **more: object):
-    partition = TopicPartition("orders", number)
-    return PlanEntry(group, partition, offset, verdict, (SourcePosition(group, partition, source),), **more)  # type: ignore[arg-type]
-
-
-LAG = {"reason": Reason.DESTINATION_LAGS, "detail": "wait", "lossless": 6}
-PLAN = Plan(
-    "onprem-id",
-    "cloud-id",
-    "digest",
-    (
-        entry("shipping", 0, Verdict.BLOCKED, None, **LAG),
-        entry("billing", 2, Verdict.SAFE, 7, reason=Reason.TAIL_NOT_COUNTED, detail="not counted"),
-        entry("billing", 0, Verdict.EXACT, 7, repeats=0, detail="nothing to say"),
-        entry("billing", 1, Verdict.SAFE, 7, reason=Reason.EQUAL_RECORDS, repeats=2, detail="two are equal"),
-        entry("audit", 0, Verdict.SAFE, 9, reason=Reason.EQUAL_RECORDS, repeats=2),
-        entry("audit", 1, Verdict.SAFE, 9, reason=Reason.EQUAL_RECORDS, repeats=3),
-        entry("audit", 2, Verdict.UNCOMMITTED, None, None),
-    ),
-)
+from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._module.planned import LAG, PLAN, entry
 
 
 def test_the_plans_table_counts_by_group_and_tells_what_is_not_exact():
@@ -166,7 +145,7 @@ def test_the_commits_table_counts_by_group_and_tells_what_was_left_out():
         "group    partitions  changed",
         "billing          12        5",
         "  billing orders-7: left",
-        "Total: 1 group, 12 group-partitions: 5 changed, 1 left out.",
+        "Total: 1 group, 12 group-partitions: 5 changed; left out: see the line above.",
     ]
 
 

@@ -93,11 +93,7 @@ claims = st.lists(st.tuples(st.integers(0, END), st.integers(0, END)), min_size=
     st.sampled_from([None, 12]),
 )
 def test_tasks_together_count_what_one_process_counts(
-    worlds: list[tuple[Log, Log]],
-    positions: list[tuple[int, int]],
-    buckets: int,
-    timestamps: bool,
-    reach: int | None,
+    worlds: list[tuple[Log, Log]], positions: list[tuple[int, int]], buckets: int, timestamps: bool, reach: int | None
 ) -> None:
     extent = Extent(TopicPartition("t", 0), 0, 0)
     layout = layout_of([LogPair((extent,), (extent,)) for _world in worlds], timestamps=True)

@@ -10,11 +10,7 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import TopicConfigs
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import (
-    copy_backlog,
-    others,
-    removal,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import copy_backlog, others, removal
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.copy_backlog import Earlier
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import (
     Backlog,

@@ -18,10 +18,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._comm
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import GroupBusy, NotAuthorized, Refused
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
-    Commits,
-    CommittedOffset,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import Commits, CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
     Evidence,
     Plan,

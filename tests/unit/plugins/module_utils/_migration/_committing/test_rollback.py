@@ -154,11 +154,7 @@ def test_what_is_selected(selection, expected):
             NotFound,
             r"Correct groups \(did you mean billing\?\); the names are those at the source",
         ),
-        (
-            Selection(groups=("bill.*",)),
-            NotFound,
-            r"Correct groups \(patterns belong in group_patterns\); the names",
-        ),
+        (Selection(groups=("bill.*",)), NotFound, r"Correct groups \(patterns belong in group_patterns\); the names"),
         (
             Selection(groups=("billing",), topics=("orders",)),
             NotFound,

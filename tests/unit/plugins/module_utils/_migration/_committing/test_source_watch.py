@@ -22,6 +22,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes imp
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
+from tests.support.memory_groups import MemoryGroups
 
 ONPREM = connection_from({"bootstrap_servers": ["onprem:9092"]}, "source cluster")
 P0, P1, OTHER = TopicPartition("orders", 0), TopicPartition("orders", 1), TopicPartition("other", 0)
@@ -45,30 +46,24 @@ PLAN = Plan(
 ALL = Writes({("billing-v2", P0): CommittedOffset(5), ("shipping", P0): CommittedOffset(7)}, ["kept"])
 
 
-class Source:
-    """The groups of a cluster, and which of them were asked for."""
+class Source(MemoryGroups):
+    """The groups of a cluster that may be gone, and which of them were asked for."""
 
     def __init__(self) -> None:
-        self.offsets: dict[str, dict[TopicPartition, int]] = {"billing": {P0: 5, OTHER: 1}, "shipping": {P0: 7}}
-        self.states = {"billing": "Empty", "shipping": "Empty"}
+        stands = {"billing": {P0: 5, OTHER: 1}, "shipping": {P0: 7}}
+        super().__init__({name: offsets(its) for name, its in stands.items()})
         self.asked: list[str] = []
         self.gone = False
 
-    def read_groups(self, _connection: object, names: t.Sequence[str]) -> dict[str, GroupReading]:
+    def read_groups(self, connection: object, names: t.Sequence[str], **how: object) -> dict[str, GroupReading]:
         if self.gone:
             raise ConnectionFailed("cannot connect", cluster=str(ONPREM), why="connection refused")
         self.asked += names
-        return {
-            name: GroupReading(
-                name,
-                name in self.offsets,
-                self.states[name] if name in self.offsets else "",
-                "classic",
-                "",
-                {where: CommittedOffset(offset) for where, offset in self.offsets.get(name, {}).items()},
-            )
-            for name in names
-        }
+        return super().read_groups(connection, names, **how)
+
+
+def offsets(its: t.Mapping[TopicPartition, int]) -> dict[TopicPartition, CommittedOffset]:
+    return {where: CommittedOffset(offset) for where, offset in its.items()}
 
 
 @pytest.fixture
@@ -85,7 +80,7 @@ def test_groups_that_stand_still_pass(source):
 
 
 def test_without_a_source_nobody_is_asked(source):
-    source.offsets["billing"][P0] = 9
+    source.groups["billing"][P0] = CommittedOffset(9)
     watch = SourceWatch(None, PLAN, "fail")
     assert watch.before(ALL) == (ALL, [], [])
     assert watch.after(ALL.set) == []
@@ -93,15 +88,15 @@ def test_without_a_source_nobody_is_asked(source):
 
 
 def test_only_groups_that_are_written_are_looked_at_and_only_what_was_planned_of_them(source):
-    source.offsets["shipping"][P0] = 9
-    source.offsets["billing"][OTHER] = 99
+    source.groups["shipping"][P0] = CommittedOffset(9)
+    source.groups["billing"][OTHER] = CommittedOffset(99)
     written = {key: target for key, target in ALL.set.items() if key[0] == "billing-v2"}
     assert SourceWatch(ONPREM, PLAN, "fail").after(written) == []
     assert source.asked == ["billing"]
 
 
 @pytest.mark.parametrize(
-    ("offsets", "told"),
+    ("stands", "told"),
     [
         (
             {P0: 9},
@@ -110,17 +105,14 @@ def test_only_groups_that_are_written_are_looked_at_and_only_what_was_planned_of
                 "since would be repeated"
             ),
         ),
-        (
-            {P0: 5, P1: 0},
-            "orders-1 from none to 0; what it consumes from now on would be repeated",
-        ),
+        ({P0: 5, P1: 0}, "orders-1 from none to 0; what it consumes from now on would be repeated"),
         ({P0: 2}, "orders-0 from 5 to 2; up to 3 records that it has moved back over would be missed"),
         ({P0: 5, P1: 3}, "orders-1 from none to 3; up to 3 records that it has consumed since would be repeated"),
         ({}, "orders-0 from 5 to none; commits that the plan was made from are gone from the source. Nothing"),
     ],
 )
-def test_what_has_moved_is_told_with_both_offsets_and_what_it_means(source, offsets, told):
-    source.offsets["billing"] = offsets
+def test_what_has_moved_is_told_with_both_offsets_and_what_it_means(source, stands, told):
+    source.groups["billing"] = offsets(stands)
     with pytest.raises(GroupBusy) as refused:
         SourceWatch(ONPREM, PLAN, "fail").before(ALL)
     message = str(refused.value)
@@ -130,7 +122,7 @@ def test_what_has_moved_is_told_with_both_offsets_and_what_it_means(source, offs
 
 
 def test_a_group_that_is_gone_is_told_by_its_offsets(source):
-    del source.offsets["billing"]
+    del source.groups["billing"]
     with pytest.raises(GroupBusy, match="orders-0 from 5 to none"):
         SourceWatch(ONPREM, PLAN, "fail").before(ALL)
 
@@ -144,7 +136,7 @@ def test_members_are_told(source):
 
 @pytest.mark.parametrize("policy", ["fail", "skip_group"])
 def test_after_the_commit_both_ways_on_are_named(source, policy):
-    source.offsets["billing"][P0] = 9
+    source.groups["billing"][P0] = CommittedOffset(9)
     source.states["shipping"] = "Stable"
     with pytest.raises(GroupBusy) as refused:
         SourceWatch(ONPREM, PLAN, policy).after(ALL.set)
@@ -158,7 +150,7 @@ def test_after_the_commit_both_ways_on_are_named(source, policy):
 
 
 def test_groups_in_use_can_be_left_out_before_the_commit(source):
-    source.offsets["billing"][P0] = 9
+    source.groups["billing"][P0] = CommittedOffset(9)
     writes, left_out, notes = SourceWatch(ONPREM, PLAN, "skip_group").before(ALL)
     assert writes == Writes({("shipping", P0): CommittedOffset(7)}, ["kept"])
     assert [line.partition(":")[0] for line in left_out] == ["billing-v2"]
@@ -167,7 +159,7 @@ def test_groups_in_use_can_be_left_out_before_the_commit(source):
 
 
 def test_groups_in_use_can_be_committed_with_a_note(source):
-    source.offsets["billing"][P0] = 9
+    source.groups["billing"][P0] = CommittedOffset(9)
     watch = SourceWatch(ONPREM, PLAN, "warn")
     writes, left_out, (note,) = watch.before(ALL)
     assert (writes, left_out) == (ALL, [])

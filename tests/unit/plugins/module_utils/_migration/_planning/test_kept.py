@@ -80,3 +80,15 @@ def test_what_the_question_changes_is_decided_anew(keep):
     assert not keep(EXACT, log_start=45)  # the copy of the record before the offset has expired
     assert not keep(EXACT, match_on=MatchOn.of(("key",)))
     assert not keep(EXACT, same_offsets=True)
+
+
+def test_each_difference_of_offsets_has_to_go_on(monkeypatch):
+    """While a plan waited, the tool began again: the offsets of the groups that it waited for differ otherwise."""
+    later = Draft("audit", THERE, "audit", HERE, CommittedOffset(50))
+    its = Evidence(Copied(49, 64, "c"), Copied(50, 65, "d"), PARTS, CertificateName.FROM_THE_END)
+    again = later.entry(Verdict.EXACT, 65, repeats=0, evidence=its)
+    monkeypatch.setattr(kept, "answer_all", lambda cases, *_rest: {run: run[-1] == 49 - 64 for run in cases})
+    destination = SimpleNamespace(logs={THERE: SimpleNamespace(facts=SimpleNamespace(log_start=0))})
+    previous = Plan("one", "two", "digest", (EXACT, again))
+    drafts = {draft.key: draft for draft in (DRAFT, later)}
+    assert kept.kept_entries(drafts, previous, SimpleNamespace(), destination, EVERYTHING) == {again.key: again}

@@ -9,6 +9,7 @@ import itertools
 import random as rnd
 import types
 import typing as t
+from unittest import mock
 
 import pytest
 
@@ -35,13 +36,14 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection, connection_from
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import LogChanged, MigrationError
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.refusals import lost
 from tests.support.memory_brokers import MemoryBrokers
 
 SOURCE = connection_from({"bootstrap_servers": ["127.0.0.1:1"]}, "source cluster")
@@ -182,11 +184,57 @@ class TestWhatIsForgotten:
         assert log.made == {}
         assert log.first_at(5) == 15
 
+    def test_only_what_has_expired_if_the_ends_have_not_moved(self, log: Log) -> None:
+        assert expiring(log, LogFacts(15, 20, 30)) == (list(range(15, 30)), [(15, 30)], {5: 12, 7: None})
+
     @pytest.mark.parametrize(
         "facts", [LogFacts(9, 20, 30), LogFacts(10, 19, 30), LogFacts(10, 20, 29)], ids=["start", "stable", "end"]
     )
     def test_all_of_another_log(self, log: Log, facts: LogFacts) -> None:
         assert expiring(log, facts) == ([], [], {})
+
+
+class Expiring(Brokers):
+    """Of the source, records expire when somebody reads them for the first time."""
+
+    def read(self, name: str, start: int, end: int) -> list[Record]:
+        if name == SOURCE.name and start < self.bounds[name][-1].log_start:
+            self.bounds[name] = self.bounds[name][-1:]
+            raise lost(SOURCE, ORDERS, f"offset {start} is not in the log")
+        return super().read(name, start, end)
+
+
+class TestReading:
+    """While records expire."""
+
+    @pytest.fixture
+    def source(self, monkeypatch: pytest.MonkeyPatch) -> ClusterLogs:
+        """Offsets 0 to 29, of which those from 20 on are hidden, and those up to 11 expire."""
+        brokers = Expiring(records(range(30)), [])
+        brokers.bounds[SOURCE.name] = [Bounds(0, 20, 30), Bounds(12, 20, 30)]
+        brokers.install(monkeypatch)
+        logs = ClusterLogs(SOURCE, with_open=True)
+        logs.learn([ORDERS])
+        return logs
+
+    def test_what_is_left_is_read(self, source: ClusterLogs) -> None:
+        source.read({ORDERS: [(0, 15), (14, 30)]})
+        log = source.logs[ORDERS]
+        assert (log.facts, log.read) == (LogFacts(12, 20, 30), [(12, 30)])
+        assert [each.offset for each in log.records] == list(range(12, 30))
+
+    def test_nothing_is_read_twice(self, source: ClusterLogs) -> None:
+        source.read({ORDERS: [(15, 30)]})
+        source.read({ORDERS: [(12, 30)]})
+        assert source.records_read == 18
+
+    def test_a_log_that_has_lost_its_end_is_an_error(
+        self, source: ClusterLogs, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        fault = lost(SOURCE, ORDERS, "offset 29 is not in the log")
+        monkeypatch.setattr(Expiring, "read", mock.Mock(side_effect=fault))
+        with pytest.raises(LogChanged, match="offset 29"):
+            source.read({ORDERS: [(25, 30)]})
 
 
 class TestLookUps:

@@ -9,9 +9,7 @@ import random
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.absent import missing
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.only_at_source import (
-    PartitionPair,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.only_at_source import PartitionPair
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 

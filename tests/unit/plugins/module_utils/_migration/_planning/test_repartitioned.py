@@ -68,8 +68,7 @@ class Side:
         for partition, each in spans.items():
             for start, end in each:
                 self.logs[partition].add(
-                    (start, end),
-                    [Record(at, self.younger.get(at, at), FULL, BARE, False) for at in range(start, end)],
+                    (start, end), [Record(at, self.younger.get(at, at), FULL, BARE, False) for at in range(start, end)]
                 )
 
     def look_up(self, times: t.Mapping[TopicPartition, t.Iterable[int]]) -> None:

@@ -176,8 +176,12 @@ def test_equal_records_at_equal_offsets_prove_a_copy_that_keeps_offsets(world):
     assert (entry.evidence.before.source, entry.evidence.after.source) == (6, 7)
 
 
-def test_records_that_differ_refute_it(world):
-    world.records["destination cluster"][8] = record(8, b"something else..")
+@pytest.mark.parametrize("where", [8, 19], ids=["beside the offset", "where equal records end"])
+def test_records_that_differ_refute_it(world, where):
+    if where == 19:
+        for records in world.records.values():
+            records[1:19] = [record(at, b"equal content...", 1) for at in range(1, 19)]
+    world.records["destination cluster"][where] = record(where, b"something else..")
     entry = planned().entries[0]
     assert (entry.verdict, entry.reason, entry.offset) == (Verdict.BLOCKED, Reason.OFFSETS_DIFFER, None)
     assert "use strategy records" in entry.detail

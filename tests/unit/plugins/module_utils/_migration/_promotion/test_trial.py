@@ -11,7 +11,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.topic_c
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion import trial
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, NotAuthorized, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_plan import (
     AclChange,
     SettingChange,
@@ -62,11 +62,19 @@ def brokers(monkeypatch):
     monkeypatch.setattr(trial.topic_changes, "try_partitions", lambda *_args: said["grow"])
     monkeypatch.setattr(trial.topic_changes, "try_settings", try_settings)
     monkeypatch.setattr(trial, "missing_cluster_acls", lambda *_args: said["cluster"])
+    monkeypatch.setattr(trial, "not_offered", lambda _connection, *needs: [each.value for each in needs])
     return said
 
 
 def test_what_brokers_would_take_passes(brokers):
     trial.check(DESTINATION, PLAN)
+
+
+def test_brokers_that_know_no_prefixed_acls_are_asked_for_none(brokers):
+    prefixed = Acl("TOPIC", "new", "PREFIXED", "User:a", "*", "READ", "ALLOW")
+    with pytest.raises(BrokerError, match="cannot create prefixed ACLs: .* since 2.0. Promote topics without ACLs"):
+        trial.check(DESTINATION, TopicPlan("s", "d", (), (AclChange(prefixed, "add"),)))
+    trial.check(DESTINATION, TopicPlan("s", "d", (), (AclChange(prefixed, "extra"),)))
 
 
 def test_every_missing_acl_is_named(brokers):

@@ -88,10 +88,7 @@ def test_repeats_are_those_that_the_plan_admits(claimed):
 def test_partitions_that_were_merged_are_proved_together(claimed):
     eu, us = TopicPartition("eu", 0), TopicPartition("us", 0)
     source = ((eu, 5), (us, 6), (TopicPartition("us", 1), None))
-    both = [
-        entry(FIRST, 60, source, verdict=Verdict.SAFE, repeats=2),
-        entry(SECOND, 70, source, matched_by=()),
-    ]
+    both = [entry(FIRST, 60, source, verdict=Verdict.SAFE, repeats=2), entry(SECOND, 70, source, matched_by=())]
     (case,) = claimed(both).cases
     assert case.claim == ("billing", ((eu, 5), (us, 6)), ((FIRST, 60), (SECOND, 70)), 2)
     # When one of them was left alone, what is missing in the other may be there.

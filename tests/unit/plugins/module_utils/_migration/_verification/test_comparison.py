@@ -6,136 +6,41 @@ from __future__ import annotations
 
 import collections
 import random
-import typing as t
 from unittest import mock
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import LogFacts
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification import comparison
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import LogChanged
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import ProblemKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.refusals import ends_early
 from tests.attack.broker import Broker
 from tests.attack.case import Case
 from tests.attack.classes import CLASSES, DECLARED
 from tests.attack.worlds import world as attacked
+from tests.support.findings import FINDINGS, Finding, names, world
 from tests.support.listed_clusters import AT, SOURCE, Cluster, Clusters
 from tests.support.one_log import OneLog
 
 
-def read(text: str, first: int = 0) -> list[Record]:
-    """`a@1 b@2` are records at the offsets 0 and 1; `_` is a gap; `@-` a time that the broker has stamped."""
-    records = []
-    for offset, word in enumerate(text.split(), first):
-        content, _at, time = word.partition("@")
-        if content != "_":
-            stamped = time == "-"
-            digest = content.encode()
-            records.append(Record(offset, 0 if stamped else int(time or 0), digest, digest, stamped))
-    return records
-
-
-def world(source: str, copies: str, *, stable: int | None = None, start: int = 0, first: int = 0) -> Clusters:
-    """stable: the source's last stable offset; start: its log start. first: the offset of the first copy."""
-    originals, copied = read(source), read(copies, first)
-    size, end = len(source.split()), first + len(copies.split())
-    stable = size if stable is None else stable
-    return Clusters(
-        Cluster(
-            LogFacts(start, stable, size),
-            [each for each in originals if start <= each.offset < stable],
-            [each for each in originals if each.offset >= stable],
-        ),
-        Cluster(LogFacts(first, end, end), copied),
-    )
-
-
-def names(numbers: t.Iterable[int], time: t.Callable[[int], t.Any]) -> str:
-    return " ".join(f"p{number}@{time(number)}" for number in numbers)
-
-
-FIRST_TRY = (*range(1, 8), *range(80, 120))
-WRONG = [
-    # The source, the copies, the committed offset, an offset that an earlier version has planned, and what is wrong with it.
-    pytest.param(world("a x c a", "a x c a", stable=1), 1, 4, 0, "3 unconsumed", id="F1: open transactions are copied"),
-    pytest.param(
-        world("_ x c a", "_ x c a", stable=1, start=1), 1, 4, None, "3 unconsumed", id="F1b: and all else is gone"
-    ),
-    pytest.param(world("a x c", "a x c a", stable=1), 1, 4, 0, "2 unconsumed", id="F1c: and the tool has begun again"),
-    pytest.param(
-        world(names(range(20), lambda at: 10 * at), names(range(20), lambda at: 5000 + at)),
-        10,
-        20,
-        None,
-        "10 unconsumed",
-        id="F2: times are not kept, and the offset was advised",
-    ),
-    pytest.param(
-        world("z@1 a@2 b@3 c@4", "z@51 a@52 b@53 c@54", start=2),
-        1,
-        3,
-        None,
-        "1 unconsumed",
-        id="F2: and records are gone",
-    ),
-    pytest.param(world("a@0 b@0 c@8000", "a@1 b@1 c@8000"), 1, 2, 0, "1 unconsumed", id="F2b: some times are not kept"),
-    pytest.param(world("p@0 q@1", "p@0 q@1 p@- q@-"), 1, 1, 0, "1 consumed", id="F3: recopied, and stamped"),
-    pytest.param(
-        world(names(range(120), lambda at: at), names(FIRST_TRY, lambda at: at)),
-        80,
-        1,
-        0,
-        "6 consumed",
-        id="F4: first try",
-    ),
-    pytest.param(
-        world(names(range(113), lambda at: 10 * at), names(range(100, 113), lambda at: 10 * at)),
-        100,
-        8,
-        0,
-        "8 unconsumed",
-        id="F5: begun late at a burst",
-    ),
-    pytest.param(
-        world(names(range(152), lambda at: at), names(range(152), lambda at: at)),
-        106,
-        152,
-        0,
-        "46 unconsumed",
-        id="F6: kept",
-    ),
-    pytest.param(world("a b", "a b", first=100), 1, 100, 0, "1 consumed", id="F7: identical, below the start"),
-    pytest.param(
-        world(names((*range(999), 5), lambda at: at), names(range(600), lambda _at: "-")),
-        1000,
-        600,
-        0,
-        "400 consumed",
-        id="F8: an early equal is no arrival",
-    ),
-]
-
-
-@pytest.mark.parametrize(("clusters", "committed", "offset", "repeats", "problem"), WRONG)
+@pytest.mark.parametrize("finding", FINDINGS, ids=str)
 @pytest.mark.parametrize("limit", [None, 10_000])
-def test_offsets_that_were_once_planned_are_objected_to(
-    clusters: Clusters, committed: int, offset: int, repeats: int | None, problem: str, limit: int | None
-) -> None:
-    (found,) = clusters.findings((committed, offset, repeats), limit=limit)
+def test_offsets_that_were_once_planned_are_objected_to(finding: Finding, limit: int | None) -> None:
+    clusters = world(finding.source, finding.copies, **finding.edges)
+    _verdict, offset, repeats, _reason = finding.right
+    if offset is not None:
+        (right,) = clusters.findings((finding.committed, offset, repeats), limit=limit)
+        assert {flaw.kind for flaw in right.problems} <= {"absent"}
+    (found,) = clusters.findings((finding.committed, *finding.wrong), limit=limit)
     assert found.problems
-    assert found.problems[0].detail.startswith(f"{problem} record")
+    assert found.problems[0].detail.startswith(f"{finding.problem} record")
 
 
 def logs_of(case: Case) -> tuple[Clusters, OneLog]:
     """What is to be compared, and the definition of what is promised; what transactions hold is copied by some tools."""
-    source, destination = (
-        Broker(case.source, case.source_edges),
-        Broker(case.destination, case.destination_edges),
-    )
+    source, destination = (Broker(case.source, case.source_edges), Broker(case.destination, case.destination_edges))
     held = [record for record in source.with_open if record.offset >= case.source_edges.stable]
     clusters = Clusters(Cluster(source.facts, source.visible, held), Cluster(destination.facts, destination.visible))
     promise = OneLog(

@@ -94,11 +94,7 @@ def texts_of(entries: t.Sequence[PlanEntry], *, committed: bool = False, skipped
         for number, entry in enumerate(writable)
     ]
     verified = report.Report("source-id", "destination-id", 100, tuple(findings), digest(planned))
-    texts = {
-        "snapshot.json": snapshot.to_json(taken),
-        "plan.json": planned,
-        "report.json": report.to_json(verified),
-    }
+    texts = {"snapshot.json": snapshot.to_json(taken), "plan.json": planned, "report.json": report.to_json(verified)}
     if committed:
         rows = tuple(
             receipt.ReceiptEntry(entry.group, entry.partition, CommittedOffset(12), entry.target, entry.target)

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Waiting for what comes about a moment later."""
+
+from __future__ import annotations
+
+import time
+import typing as t
+
+T = t.TypeVar("T")
+
+
+def until(holds: t.Callable[[], T], seconds: float = 60.0, what: str = "it did not come about in time") -> T:
+    """The first answer that counts as true. AssertionError with `what` after so many seconds."""
+    end = time.monotonic() + seconds
+    while not (answer := holds()):
+        assert time.monotonic() < end, what
+        time.sleep(0.1)
+    return answer

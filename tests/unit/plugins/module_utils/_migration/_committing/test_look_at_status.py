@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What directories know of one group is put together, and the status says until when each group can go back."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import TopicSettings
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import look_at_status as use_case
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import ClusterIdentity
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.migration_status import DirectoryFiles
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Origin, Receipt, ReceiptEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from tests.support.listed_clusters import DESTINATION, SOURCE
+
+AT = TopicPartition("orders", 0)
+DAY = 86_400
+MIDNIGHT = 20_000 * DAY
+
+
+@pytest.fixture
+def look(monkeypatch):
+    """``look(*directories)``: every group is at offset 5 on both clusters; look.topics are those that the source has."""
+
+    def read(_connection, names, stable):
+        return {name: GroupReading(name, True, "Empty", "", "", {AT: CommittedOffset(5)}) for name in names}
+
+    def bounds(connection, partitions, _deadline):
+        known = [each for each in partitions if connection is DESTINATION or each.topic in look.topics]
+        return "id", dict.fromkeys(known, Bounds(0, 9, 9))
+
+    def look(*directories):
+        return use_case.look_at_status(directories, SOURCE, DESTINATION, 0)
+
+    look.topics = {"orders"}
+    ids = {SOURCE.name: "S", DESTINATION.name: "D"}
+    monkeypatch.setattr(use_case.clusters, "identify", lambda cluster, _topics: ClusterIdentity(ids[cluster.name]))
+    monkeypatch.setattr(use_case.groups, "read_groups", read)
+    monkeypatch.setattr(use_case.positions, "bounds_as_far_as_known", bounds)
+    monkeypatch.setattr(use_case, "broker_number", lambda _connection, _name: 7 * 1440)
+    settings = TopicSettings(log_append_time=False, compacted=False, retention_ms=2000 * DAY)
+    monkeypatch.setattr(use_case.topics, "topic_settings", lambda _connection, names: dict.fromkeys(names, settings))
+    return look
+
+
+def directory(name, *times, cluster="D"):
+    """The files of a migration that has committed a group for each of these times."""
+    at = CommittedOffset(5)
+    lines = (ReceiptEntry(f"g{n}", AT, None, at, at, (Origin(f"g{n}", AT),), time) for n, time in enumerate(times))
+    return DirectoryFiles(name, None, Receipt(cluster, tuple(lines)), None)
+
+
+def test_of_two_directories_that_know_a_group_the_last_commit_counts_and_a_note_names_both(look):
+    found = look(directory("old", MIDNIGHT, MIDNIGHT), directory("new", MIDNIGHT + 9))
+    assert {its.files.group: its.files.directory for its in found.groups} == {"g0": "new", "g1": "old"}
+    (note,) = found.notes
+    assert note.kind is NoteKind.SEVERAL_DIRECTORIES and "g0 (new, old)" in note.text and "g1" not in note.text
+
+
+def test_each_group_says_until_when_it_can_go_back_unless_its_topics_are_gone(look):
+    (its,) = look(directory("here", MIDNIGHT)).groups
+    assert its.way_back == (MIDNIGHT + 7 * DAY, MIDNIGHT + 2 * DAY)
+    look.topics = set()
+    found = look(directory("here", MIDNIGHT))
+    assert found.groups[0].way_back == (None, None)
+    (note,) = found.notes
+    assert note.kind is NoteKind.RETENTION_UNKNOWN and "ends of their logs: orders." in note.text
+
+
+def test_files_of_another_cluster_are_refused(look):
+    with pytest.raises(Refused, match="the receipt in there was made for another cluster"):
+        look(directory("here", MIDNIGHT), directory("there", MIDNIGHT, cluster="E"))
