@@ -71,37 +71,31 @@ class Migration:
             changed_offsets=self._population.size,
         )
 
-    def report(self, *steps: Run) -> Run:
+    def report(self, **steps: Run) -> Run:
         """The page for people, of what these steps have returned."""
-        folder = str(self._population.folder)
-        begun = run_module("kafka_migration_run", directory=folder)
-        assert begun.result["held"], begun.result
         return run_module(
             "kafka_migration_run",
-            state="ended",
-            directory=folder,
-            results=[run.result for run in steps],
-            report=True,
+            state="reported",
+            directory=str(self._population.folder),
+            results={name: run.result for name, run in steps.items()},
             role="group_migration",
-            migration="benchmark",
-            phase="apply",
+            phase="migrate",
             source="source",
             destination="destination",
             source_cluster=self._source,
             destination_cluster=self._destination,
-            release=True,
         )
 
     def roll_back(self) -> Run:
         return self._all(self._commit(state="rolled_back", everything=True, return_entries="changed"))
 
     def _both(self, module: str, *files: str, **options: t.Any) -> Run:
-        given = {name: self._files[name] for name in files}
+        given: dict[str, t.Any] = {name: self._files[name] for name in files}
         return run_module(module, source=self._source, destination=self._destination, **given, **options)
 
     def _commit(self, *files: str, **options: t.Any) -> Run:
         """Nobody is in the groups, so that there is nothing to wait for."""
-        given = {name: self._files[name] for name in ("receipt", *files)}
+        given: dict[str, t.Any] = {name: self._files[name] for name in ("receipt", *files)}
         return run_module("kafka_offset_commit", cluster=self._destination, idle_wait=0, **given, **options)
 
     def _all(self, run: Run) -> Run:

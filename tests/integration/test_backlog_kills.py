@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import random
 import shutil
@@ -30,7 +29,7 @@ from tests.support.copies import Copy, messages
 from tests.support.killing import dies_copying, gone, python_workers
 from tests.support.modules import kill, outcome
 from tests.support.scanning import MARK
-from tests.support.spark import java_processes, runs, standalone
+from tests.support.spark import java_processes, runs
 from tests.support.sparkless import sparkless
 from tests.support.yarn import yarn
 
@@ -179,36 +178,6 @@ def test_an_executor_and_the_application_master_are_killed(copy, tmp_path, monke
         assert not result.get("failed"), result["msg"]
         assert not [pid for pid in left if os.path.exists(f"/proc/{pid}")]
         copy.check(result["entries"])
-
-
-@pytest.mark.parametrize("fate", ["dies", "is slow", "is lost"])
-def test_a_machine_of_three_fails(source, destination, orders, copy, tmp_path, fate):
-    """Lost is what a machine is that answers no more: Spark notices when its heartbeats are missing."""
-    patience = {"spark.network.timeout": "15s", "spark.executor.heartbeatInterval": "2s"}
-    with standalone(tmp_path / "spark", workers=3) as cluster, contextlib.ExitStack() as undo:
-        running = copy.begun(seconds=15, spark={"master": cluster.url, "conf": QUICK | patience})
-        copy.comes_to(1, running)
-        machine = next(its for worker in cluster.workers if len(its := family(worker.pid)) > 3)
-        for pid in machine:
-            undo.callback(signal_if_there, pid, signal.SIGKILL)
-            signal_if_there(pid, signal.SIGKILL if fate == "dies" else signal.SIGSTOP)
-        if fate == "is slow":
-            time.sleep(4)
-            for pid in machine:
-                signal_if_there(pid, signal.SIGCONT)
-        result = outcome(running)
-        assert not result.get("failed"), result["msg"]
-        copy.check(result["entries"])
-
-
-def family(pid):
-    """A process and all that it has begun."""
-    return [pid, *(each for child in children(pid) for each in family(child))]
-
-
-def signal_if_there(pid, number):
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, number)
 
 
 def workers(executor):

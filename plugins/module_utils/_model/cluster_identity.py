@@ -62,11 +62,13 @@ class Traits(t.NamedTuple):
 
     def recreated(self, found: Traits) -> dict[str, str]:
         """The topics that were deleted and created again since this was noted, and how that shows. found: as they are now."""
-        return {
-            name: f"its id is {now}, and was {was}"
-            for name, was in self.topic_ids.items()
-            if was is not None and (now := found.topic_ids.get(name)) is not None and now != was
-        }
+        hows = {name: self.how_recreated(name, found) for name in self.topic_ids}
+        return {name: how for name, how in hows.items() if how is not None}
+
+    def how_recreated(self, name: str, found: Traits) -> str | None:
+        """How it shows that one topic was deleted and created again; None where it does not."""
+        was, now = self.topic_ids.get(name), found.topic_ids.get(name)
+        return None if was is None or now is None or now == was else f"its id is {now}, and was {was}"
 
 
 NO_TRAITS = Traits()
@@ -108,7 +110,7 @@ def change_of(partition: TopicPartition, noted: Traits, found: Traits, side: str
     topic = f"topic {name} of the {side}"
     if name in noted.topic_ids and name not in found.topic_ids:
         return f"{topic} does not exist any more"
-    if (how := noted.recreated(found).get(name)) is not None:
+    if (how := noted.how_recreated(name, found)) is not None:
         return f"{topic} was deleted and created again since the plan was made: {how}"
     was, now = noted.logs.get(name), found.logs.get(name)
     if was is None or now is None:
