@@ -73,3 +73,24 @@ def test_a_role_that_ends_before_its_always_releases_the_directory_first(file):
     assert end["ansible.builtin.meta"] == "end_role"
     assert called(release) in ENDS
     assert conditions(release) == conditions(end)
+
+
+def calls(tasks: list[Task], given: dict[str, t.Any]) -> t.Iterator[tuple[str, dict[str, t.Any]]]:
+    """What includes roles/common, with all variables that it gives."""
+    for task in tasks:
+        its = given | task.get("vars", {})
+        for part in ("block", "rescue", "always"):
+            yield from calls(task.get(part, []), its)
+        for word in ("import_role", "include_role"):
+            if task.get(f"ansible.builtin.{word}", {}).get("name") == "streamshift.kafka.common":
+                yield task["name"], its
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file.parents[1].name}-{file.stem}")
+def test_each_call_of_the_shared_tasks_says_for_which_role(file):
+    """The vars of a role alone would be those of another one, if several roles of a play run in turns."""
+    role = file.parents[1].name
+    # The rounds of topic_promotion are in the block of its main.yml.
+    given = {"common_role": role} if (role, file.stem) == ("topic_promotion", "round") else {}
+    found = list(calls(yaml.safe_load(file.read_text()), given))
+    assert [name for name, its in found if its.get("common_role") != role] == []
