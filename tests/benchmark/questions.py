@@ -8,7 +8,7 @@ import itertools
 import typing as t
 
 from tests.benchmark import backlog, distance, estate, group_sync, long_logs, many_groups, promotion, rounds, spark
-from tests.benchmark.bed import ONE_WAY, Address, Bed, stand
+from tests.benchmark.bed import Address, Bed, stand
 from tests.benchmark.loads import FOREIGN, LOADS, Commits, Load
 from tests.benchmark.measure import Run, poll_loop, run_module
 from tests.benchmark.tables import connection, median, row, title

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the role group_clone does where a group is blocked."""
+"""What the role group_clone does where a group is blocked; the way that goes well is extensions/molecule/clone_groups."""
 
 from __future__ import annotations
 
@@ -52,3 +52,6 @@ def test_a_group_that_is_blocked_ends_the_run_or_is_left_as_it_is(source, orders
     assert groups(source, orders) == [orders, f"{fine}-v2"]
     assert done(controller.clone_groups(on_blocked="skip_group", **rename)).changed == 0
     assert committed(source, f"{fine}-v2") == {(orders, 0): (9, "")}
+    back = done(controller.clone_groups(playbook="rollback", **rename | {"groups": [fine]}))
+    assert f"Removed groups made again: {fine}." in back.output
+    assert groups(source, orders) == there and committed(source, fine) == {(orders, 0): (9, "")}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Cut-overs that are refused, or that leave groups out. How one goes well after rounds: extensions/molecule/sync_groups."""
+"""Cut-overs after rounds. How one goes while everything runs: extensions/molecule/sync_groups."""
 
 from __future__ import annotations
 
@@ -50,6 +50,21 @@ def status(controller):
 
 def plan(controller):
     return json.loads((controller.directory / "kafka-migrations/onprem-to-cloud/plan.json").read_text())["entries"]
+
+
+def test_a_round_and_then_a_cut_over(source, destination, orders, controller):
+    more(destination, orders, 0, 200)
+    for decided, changed in ((0, 2), (2, 0)):
+        played = done(controller.migrate_groups(groups=[orders], phase="sync"))
+        assert f"Round 1: {changed} of 2 offsets changed. 2 exact; {decided} as decided before" in played.output
+    assert played.changed == 0
+    commit(source, orders, {(orders, 0): 70, (orders, 1): 80})
+    dry = done(controller.migrate_groups("--check", groups=[orders], phase="cut_over"))
+    assert f"These groups would be cut over: {orders}." in dry.output and "Consumers may start" not in dry.output
+    last = done(controller.migrate_groups(groups=[orders], phase="cut_over"))
+    assert last.changed == dry.changed and f"Consumers may start at the destination: {orders}." in last.output
+    assert committed(destination, orders) == {(orders, 0): (70, ""), (orders, 1): (80, "")}
+    assert controller.phases() == ["sync", "cut_over"]
 
 
 def test_a_tool_that_commits_ahead_between_a_round_and_the_cut_over_fails_it(source, destination, orders, controller):

@@ -105,7 +105,8 @@ def test_a_rollback_leaves_what_is_copied_which_is_proved_before_groups_are_set_
 def test_it_ends_without_its_source(source, destination, orders, controller):
     """Settings come back, and what is given up goes; nobody asks the source, which is gone."""
     create_topic(destination, orders, partitions=2, retention_ms=600_000)
-    done(controller.migrate_backlog(groups=[orders], verify="none"))
+    copied = done(controller.migrate_backlog(groups=[orders], verify="none"))
+    assert f"Settings are suspended of {orders}." in copied.output
     during = topic_settings(destination, orders)
     gone = Controller(controller.directory, onprem={"bootstrap_servers": ["127.0.0.1:1"]}, cloud=destination)
     files = gone.files()

@@ -176,6 +176,12 @@ def test_a_commit_reads_whatever_a_verification_writes(digest, found):
     }
 
 
+def test_a_commit_says_of_a_damaged_report_to_verify_again():
+    for text in ("{", EXAMPLES[3].replace('"problems"', '"flaws"')):
+        with pytest.raises(InvalidFile, match="verify the plan again"):
+            report.objections(text, "report.json")
+
+
 def changed() -> list[t.Any]:
     """Every example with one member of its first entry removed, or with something that belongs in none."""
     found = []
