@@ -19,7 +19,9 @@ MESSAGE = types.SimpleNamespace(offset=lambda: 3, topic=lambda: "orders", partit
 def test_its_record_is_named_with_what_leaves_it_out():
     failed = SystemError("a header")
     failed.__cause__ = UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte")
-    told = "orders, partition 0: the record at offset 3 has a header whose name is not UTF-8.*match_on, or .*exclude_topic"
+    told = (
+        "orders, partition 0: the record at offset 3 has a header whose name is not UTF-8.*match_on, or .*exclude_topic"
+    )
     with pytest.raises(Refused, match=told):
         refusals.raise_for_header(failed, SOURCE, MESSAGE)
 
