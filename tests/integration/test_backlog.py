@@ -65,7 +65,7 @@ class Copied:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def shared_session(source, destination, secured, kafka39, old):
+def shared_session(source, destination, secured, kafka39, old, kafka011):
     with one_session():
         yield
 
@@ -155,6 +155,18 @@ def in_one_cluster(of_the_oldest, old, tmp_path_factory):
 @pytest.mark.parametrize("kind", NAMES)
 def test_within_one_cluster_under_other_names(in_one_cluster, kind):
     in_one_cluster.check(kind)
+
+
+def test_a_backlog_comes_from_an_old_cluster(kafka011, destination, topic, tmp_path):
+    """A source needs no transactions."""
+    create_topic(kafka011, topic, 2)
+    produce(kafka011, topic, [Message(b"%d" % n, b"k%d" % (n % 7), partition=n % 2) for n in range(20)])
+    commit(kafka011, topic, {(topic, 0): 4, (topic, 1): 10})
+    migration = Migration(tmp_path / "migration", kafka011, destination)
+    migration.snapshot(topic)
+    migration.backlog()
+    migration.commit()
+    assert unconsumed(destination, topic, topic) == unconsumed(kafka011, topic, topic)
 
 
 def test_to_a_secured_cluster_with_the_documented_rights(source, secured, topic, tmp_path):

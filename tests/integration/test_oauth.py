@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import pytest
 
-from testbed.clients import Message, commit, committed, create_topic, produce
+from testbed.clients import Message, commit, create_topic, produce
 from tests.support.consumers import unconsumed
-from tests.support.modules import Migration, refuses
+from tests.support.modules import Migration
 from tests.support.replication_tool import copy
 from tests.support.rights import grant, rights_of
 from tests.support.token_endpoint import TokenEndpoint, grants, unsigned_token
@@ -50,13 +50,3 @@ def test_tokens_of_an_endpoint_are_renewed_before_they_end(migration, source, se
 def test_a_token_that_was_fetched_elsewhere(migration, topic):
     migration.destination["oauth_token"] = unsigned_token("migrator")
     assert migration.carried_out(topic)[topic, 0]["verdict"] == "exact"
-
-
-def test_a_token_that_nobody_can_renew_and_that_ends_while_the_module_waits(migration, secured, topic):
-    migration.destination["oauth_token"] = unsigned_token("migrator")
-    migration.plan(topic)
-    token = migration.destination["oauth_token"] = unsigned_token("migrator", 4)
-    message = migration.commit(via=refuses, idle_wait=6)
-    assert "the token in oauth_token has expired" in message and "Fetch a new one and run again" in message
-    assert token not in message
-    assert committed(secured, topic) == {}

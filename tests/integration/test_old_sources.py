@@ -97,18 +97,6 @@ def test_what_cannot_be_removed_is_refused_before_anything_is_written(old_source
     assert committed(old_source, topic) == {(topic, 0): (5, ""), (topic, 1): (6, "")}
 
 
-def test_a_backlog_comes_from_an_old_cluster(kafka011, destination, topic, tmp_path):
-    """A source needs no transactions; the destination is asked for those in advance."""
-    create_topic(kafka011, topic, 2)
-    produce(kafka011, topic, [Message(b"%d" % n, b"k%d" % (n % 7), partition=n % 2) for n in range(20)])
-    commit(kafka011, topic, {(topic, 0): 4, (topic, 1): 10})
-    migration = Migration(tmp_path / "migration", kafka011, destination)
-    migration.snapshot(topic)
-    migration.backlog()
-    migration.commit()
-    assert unconsumed(destination, topic, topic) == unconsumed(kafka011, topic, topic)
-
-
 @pytest.mark.parametrize("seed", range(6, 9))
 def test_whatever_is_in_the_logs(old_source, destination, topic, tmp_path, seed):
     whatever(World(old_source, destination, topic, tmp_path / "migration"), seed)

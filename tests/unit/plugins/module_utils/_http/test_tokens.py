@@ -6,10 +6,13 @@ from __future__ import annotations
 
 import base64
 import sys
+import time
+import types
 import urllib.parse
 
 import pytest
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._http import tokens
 from ansible_collections.streamshift.kafka.plugins.module_utils._http.tokens import token_source
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import ConnectionFailed, InvalidInput
@@ -75,6 +78,14 @@ def test_a_token_that_has_expired_is_told_as_that():
     with pytest.raises(ConnectionFailed, match="expired 90 s ago") as refusal:
         token_source(connection(oauth_token=token))
     assert token not in str(refusal.value) and "fetch a new one" in refusal.value.remedy
+
+
+def test_a_token_of_the_users_that_ends_during_the_run_is_told_as_that(monkeypatch):
+    source = token_source(connection(oauth_token=unsigned_token("me", 20)))
+    later = types.SimpleNamespace(time=lambda: time.time() + 30, monotonic=lambda: time.monotonic() + 30)
+    monkeypatch.setattr(tokens, "time", later)
+    with pytest.raises(ConnectionFailed, match="the token in oauth_token has expired 10 s ago"):
+        source.token()
 
 
 def test_clients_of_one_login_share_its_token_and_others_have_their_own():
