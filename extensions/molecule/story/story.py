@@ -9,6 +9,8 @@ story.py SANDBOX NAME before    NAME-shipping has stood at production before, at
 story.py SANDBOX NAME merge     NAME-visits-eu and NAME-visits-us become NAME-visits, which NAME-marketing consumes
 story.py SANDBOX NAME groups    print the groups of this story on production and their commits
 story.py SANDBOX NAME proof     fail unless each group gets at production exactly what it had not consumed
+story.py SANDBOX NAME consume   NAME-billing consumes some of its records at production, and notes them
+story.py SANDBOX NAME rest      it consumes all that is left at staging; fail unless it has got each record once by now
 story.py SANDBOX NAME nothing_missed   fail unless NAME-marketing gets all that it had not consumed, and less than all
 """
 
@@ -24,10 +26,13 @@ ROOT = Path(__file__).parents[3]
 sys.path[:0] = [str(ROOT), str(ROOT / "roles/kafka_sandbox/files")]
 
 from kafka_sandbox import Cluster, describe
-from testbed.clients import Commits, Message, commit, committed, create_topic, list_groups, produce, read
+from testbed.background import Got, consumer
+from testbed.clients import Commits, Message, Position, commit, committed, create_topic, list_groups, produce, read
 from tests.support.replication_tool import copy, repartition
 
 PARTITIONS = 3
+STANDS: dict[int, Position] = {0: (120, "día 3"), 1: 300, 2: 0}  # NAME-billing in NAME-orders
+SECONDS = 120.0  # until records have come, on a machine that is busy with other tests
 
 
 def fill(staging: Cluster, production: Cluster, name: str) -> None:
@@ -49,7 +54,7 @@ def fill(staging: Cluster, production: Cluster, name: str) -> None:
 
 def stand(staging: Cluster, production: Cluster, name: str) -> None:
     orders, parcels = f"{name}-orders", f"{name}-parcels"
-    commit(staging, f"{name}-billing", {(orders, 0): (120, "día 3"), (orders, 1): 300, (orders, 2): 0})
+    commit(staging, f"{name}-billing", {(orders, number): at for number, at in STANDS.items()})
     commit(staging, f"{name}-shipping", {(parcels, 0): 1, (parcels, 1): 299, (parcels, 2): 150, (orders, 0): 120})
 
 
@@ -101,6 +106,33 @@ def proof(staging: Cluster, production: Cluster, name: str) -> None:
             assert same == metadata, (group, topic, partition, same, metadata)
 
 
+def consume(staging: Cluster, production: Cluster, name: str) -> None:
+    _notes(name).write_text(json.dumps(_consumed(production, name, 150)))
+
+
+def rest(staging: Cluster, production: Cluster, name: str) -> None:
+    start = {number: at if isinstance(at, int) else at[0] for number, at in STANDS.items()}
+    wanted = [str(record.value) for record in read(staging, f"{name}-orders", start=start)]
+    at_production = [value for value in json.loads(_notes(name).read_text()) if not value.startswith("b'junk")]
+    assert 0 < len(at_production) < len(wanted), "it has consumed on both clusters"
+    assert sorted(at_production + _consumed(staging, name, len(wanted) - len(at_production))) == sorted(wanted)
+
+
+def _consumed(cluster: Cluster, name: str, count: int) -> list[str]:
+    """What an application gets that runs until it has consumed so many records, or some more."""
+    got: list[Got] = []
+    deadline = time.monotonic() + SECONDS
+    with consumer(cluster, f"{name}-billing", [f"{name}-orders"], got, batch=50, pause=0.1):
+        while len(got) < count:
+            assert time.monotonic() < deadline, f"only {len(got)} of {count} records came"
+            time.sleep(0.1)
+    return [str(each.value) for each in got]
+
+
+def _notes(name: str) -> Path:
+    return Path(sys.argv[1]).parent / "files" / f"{name}-consumed"
+
+
 def nothing_missed(staging: Cluster, production: Cluster, name: str) -> None:
     source, destination = (committed(cluster, f"{name}-marketing") for cluster in (staging, production))
     assert destination.keys() == {(f"{name}-visits", number) for number in range(4)}, destination
@@ -118,9 +150,12 @@ def _left(cluster: Cluster, positions: Commits) -> collections.Counter[tuple[byt
     return found
 
 
+STEPS = (fill, stand, busy, before, merge, groups, proof, consume, rest, nothing_missed)
+
+
 def main() -> None:
     sandbox, name, what = sys.argv[1:]
-    play = {step.__name__: step for step in (fill, stand, busy, before, merge, groups, proof, nothing_missed)}[what]
+    play = {step.__name__: step for step in STEPS}[what]
     staging, production = describe("staging", sandbox), describe("production", sandbox)
     if staging is None or production is None:
         sys.exit(f"staging and production do not run in {sandbox}")
