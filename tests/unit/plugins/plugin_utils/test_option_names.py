@@ -122,9 +122,9 @@ def test_two_roles_in_one_play_each_have_their_own_words_however_often_they_run(
     first = {"block": [migration(tmp_path, phase="rollback")], "rescue": [{"meta": "clear_host_errors"}]}
     clone = role("group_clone", cluster="cloud", directory=str(tmp_path), phase="rollback")
     said = play(first, {**first, "block": [clone]}, migration(tmp_path, phase="rollback"))
-    # Each failure is said twice, by Ansible and in the result.
-    assert said.count(NOTHING.format("group_migration_", "group_migration_rollback_all")) == 4
-    assert said.count(NOTHING.format("group_clone_", "group_clone_rollback_all")) == 2
+    failures = [line for line in said.splitlines() if line.startswith("fatal:")]
+    for name, failure in zip(("group_migration", "group_clone", "group_migration"), failures, strict=True):
+        assert NOTHING.format(f"{name}_", f"{name}_rollback_all") in failure
 
 
 @pytest.mark.parametrize("keywords", [{}, {"loop": [1, 2]}, {"async": 60, "poll": 1}], ids=["plain", "loop", "async"])
