@@ -22,7 +22,7 @@ DRY_RUN = "Dry run: nothing of this has been written."
 STEPS = ("snapshot", "plan", "preview", "verify", "commit", "read back")
 RUN = "look at the offsets, and run the same command without --check."
 GO_ON = "let the consumers go on at the source, or migrate again."
-LINES = 62  # that a run of a few groups prints, blank ones too, where display_skipped_hosts is false as in the example configuration
+LINES = 62  # of a run of a few groups, with blank ones, where display_skipped_hosts is false as in the example configuration
 START = (
     "start the consumers at the destination. To roll back, stop them, and run the same command with "
     "-e group_migration_phase=rollback."
