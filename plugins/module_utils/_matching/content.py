@@ -36,16 +36,16 @@ class Content(t.NamedTuple):
 
     def has_firmly_arrived(self, last: int) -> bool:
         """The same even if copies are those of equal records: has its last consumed one its own time, and a copy?"""
-        alone = sum(time == last for _place, time in self.source) == 1
+        alone = last >= 0 and sum(time == last for _place, time in self.source) == 1
         return alone and any(time == last for _place, time in self.copies) and not self.is_doubted
 
     @property
     def without_own(self) -> list[int]:
-        """The places of the records that have no copy with their own time; of equal ones, the last."""
+        """The places of the records that have no copy with their own time, or no time; of equal ones, the last."""
         left = collections.Counter(time for _place, time in self.copies)
         lacking = []
         for place, time in self.source:
-            if left[time] <= 0:
+            if left[time] <= 0 or time < 0:
                 lacking.append(place)
             left[time] -= 1
         return lacking

@@ -113,7 +113,9 @@ class CountedContents:
             self._add(unit, number > len(unit.sources) or content.is_doubted)
             self._lacking += content.without_own if self._recurs else self._without(content, places, number)
             return
-        for sources, copies, by_time in parts:
+        times = dict(content.source) if self._recurs else {}
+        for sources, copies, has_time in parts:
+            by_time = has_time and times.get(sources[0], 0) >= 0  # no time shows nothing where equal records were lost
             if len(sources) == len(copies) == 1:
                 yield sources[0], copies[0], by_time
                 continue

@@ -110,8 +110,7 @@ class Logs:
             families[self._family(record)][0].append(Named(place, self._name(record), record.timestamp))
         for _at, place, record in copies.places():
             time = _kept_time(record) if self._pair.timestamps else None
-            tells = time is not None and (time >= 0 or not self._pair.recurs)  # see CountedPair
-            families[self._family(record)][1].append(Named(place, self._name(record), time if tells else None))
+            families[self._family(record)][1].append(Named(place, self._name(record), time))
         alike = [alike_contents(*both, self._pair.timestamps) for both in families.values()]
         return (
             [content for its in alike for content in its.contents],

@@ -175,7 +175,7 @@ class Mixed:
     def firmly_unconsumed(self) -> bool:
         """As Tally.firmly_unconsumed."""
         return any(
-            0 < len(self._own[time]) <= number and not self._consumed.get(time)
+            0 < len(self._own[time]) <= number and time >= 0 and not self._consumed.get(time)
             for time, number in self._unconsumed.items()
         )
 

@@ -71,9 +71,7 @@ def counted_contents(
     """The contents of a task's chunks, by pair. without_headers: tools may have changed headers. edges: see worker_lost."""
     import numpy as np
 
-    records = _without_times(
-        left_in(unpack(batches, layout), edges), [pair for pair, its in pairs.items() if its.recurs]
-    )
+    records = left_in(unpack(batches, layout), edges)
     # Where headers may have been changed, records that are alike without them come together.
     groups = grouped(records, np.full(1 + int(records.pairs.max(initial=0)), not without_headers))
     stamped = records.stamped if layout.timestamps else None
@@ -83,8 +81,10 @@ def counted_contents(
         kept = (
             (records.times[source_rows] == records.times[copy_rows]) & ~records.stamped[copy_rows] & layout.timestamps
         )
+        if pair.recurs:
+            kept &= records.times[copy_rows] >= 0
         rows, of = _rows(groups, its.several)
-        timed, lacking, left = _by_time(records, rows, of, layout.timestamps)
+        timed, lacking, left = _by_time(records, rows, of, layout.timestamps, pair.recurs)
         columns = Columns(
             records.places[np.append(source_rows, timed[0])],
             records.places[np.append(copy_rows, timed[1])],
@@ -108,15 +108,6 @@ def counted_contents(
                 kept=(alike.kept_times and bool(kept.all()), alike.kept_headers and same_headers),
             ),
         )
-
-
-def _without_times(records: Records, pairs: t.Sequence[int]) -> Records:
-    """The same; copies of these pairs that have no time count as if the broker had stamped them: see CountedPair.recurs."""
-    import numpy as np
-
-    stamps = records.columns[5, records.sources :]
-    stamps[(stamps < 0) & np.isin(records.pairs[records.sources :], pairs)] |= 1
-    return records
 
 
 class Columns(t.NamedTuple):
@@ -147,7 +138,7 @@ def singles_of_columns(columns: Columns, sides: Sides) -> Singles:
 
 
 def _by_time(
-    records: Records, rows: Column, contents: Column, timestamps: bool
+    records: Records, rows: Column, contents: Column, timestamps: bool, recurs: bool
 ) -> tuple[tuple[Column, Column], Column, Flags]:
     """Of contents in which each time occurs at most once on each side, and no copy has another time: these, time by time.
 
@@ -167,6 +158,8 @@ def _by_time(
     plain[1:] &= ~copies[1:] | ~copies[:-1]
     left = np.bincount(contents[~plain], minlength=contents.max(initial=-1) + 1) > 0
     left |= np.bincount(contents[records.with_headers[rows]], minlength=len(left)) > 0
+    if recurs:  # see CountedContents
+        left |= np.bincount(contents[records.times[rows] < 0], minlength=len(left)) > 0
     left |= not timestamps
     taken = ~left[contents]
     paired = taken & copies

@@ -30,6 +30,7 @@ def test_a_record_of_another_time_is_no_arrival(way, text: str) -> None:
 
 
 ADVISED = {
+    "no times, and a destination-only record with one": "S 0:a@- 1:a@- T 0:a@-<1 1:a@=0 C=1 compacted=True",
     "times that the tool has made equal": "S 0:a@0 1:c@0 2:a@2 3:e@2 4:b@4 5:a@6 6:c@6 7:c@6 8:a@6 "
     "T 0:a@0<0 1:c@0<1 2:a@0<2 3:e@0<3 4:b@0<4 5:a@0<5 6:c@0<6 7:c@0<7 8:a@0<8 C=3 append_time=True scaled=1",
     "a noted difference, and an equal record": "S p@0 c@0 c@0 c@1 c@2 T p@0<0 c@1<3 C=3 append_time=True scaled=1",
