@@ -21,9 +21,7 @@ TARGET = 3  # times the round trips that are needed
 # another one 1 more.
 NEEDED = {
     "snapshot": 3 + 1 + 2 + 1,  # OffsetFetch
-    "plan": 3
-    + 2
-    + 4,  # ListOffsets for the ends, Fetch at the source, ListOffsets for the time, Fetch at the destination
+    "plan": 3 + 2 + 4,  # ListOffsets (ends), Fetch at the source, ListOffsets (a time), Fetch at the destination
     "verify": 3 + 2 + 2,  # ListOffsets, Fetch
     "commit": 3 + 1 + 2 + 3,  # OffsetFetch, OffsetCommit, OffsetFetch
     "read_back": 3 + 2 + 2,  # ListOffsets, Fetch
