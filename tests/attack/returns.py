@@ -154,8 +154,9 @@ class _Cluster(ClusterLogs):
 
     def read(self, spans: t.Any, committed: bool = True) -> None:
         assert committed
-        for span in {span for each in spans.values() for span in each}:
-            self.logs[_P].add(span, self._broker.read(span))
+        for wanted in {span for each in spans.values() for span in each}:
+            for span in self.logs[_P].unread(*wanted):
+                self.logs[_P].add(span, self._broker.read(span))
 
 
 def plan(case: Case, near: rule.Answer, policy: OnNewRecords) -> PlanEntry:
