@@ -419,10 +419,8 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
     files.check_writable(path)
     cluster = options.connection(params, "cluster")
     source = options.connection(params, "source") if params["source"] else None
-    policies, writer = (
-        options.filled(CommitOptions, params),
-        None if module.check_mode else functools.partial(save, path),
-    )
+    policies = options.filled(CommitOptions, params)
+    writer = None if module.check_mode else functools.partial(save, path)
     head: list[str] = []
     lost = ""
     with files.locked(path):
