@@ -65,7 +65,8 @@ def found_company(cluster: Servers) -> Groups:
     produce(cluster, "orders", _orders(chance, now - 10 * DAY, now - 8 * DAY, 12_000), compression_type="lz4")
     produce(cluster, "orders", _orders(chance, now - 6 * DAY, now - HOUR, 48_000), compression_type="lz4")
     aborted = _write_payments(cluster, chance, now)
-    produce(cluster, "customers", _customers(chance, now))
+    # A segment ends between two batches. On a busy machine, one batch would hold everything, and nothing would be compacted.
+    produce(cluster, "customers", _customers(chance, now), batch_num_messages=100)
     produce(cluster, "clicks", clicks)
     produce(cluster, "campaign-2019", _campaign(chance, now))
     produce(cluster, "documents", _documents(chance, now))
