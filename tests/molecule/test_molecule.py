@@ -17,7 +17,7 @@ FOLDER = ROOT / ".cache/molecule"
 SCENARIOS = sorted(file.parent.name for file in ROOT.glob("extensions/molecule/*/molecule.yml"))
 
 
-@pytest.mark.timeout(3000)
+@pytest.mark.timeout(4200)
 @pytest.mark.flaky(reruns=0)  # it takes half an hour
 def test_every_scenario(run_tool):
     assert set(SCENARIOS) > {"default"}
