@@ -40,7 +40,7 @@ class OneLog:
         source_end = max((record.offset + 1 for record in source), default=0)
         logs = LogSet([source], (0,), (source_end,)), LogSet([copies], (start,), (end,))
         self._logs = Logs(*logs, name, timestamps=timestamps, **more)
-        if timestamps and (more.get("expired") or more.get("compacted")):
+        if timestamps and more.get("lossy"):
             times = [None if copy.log_append_time else copy.timestamp for copy in copies]
             lost = copies_of_lost(
                 [Sighting(name(record), record.timestamp, 0, record.offset) for record in source],
