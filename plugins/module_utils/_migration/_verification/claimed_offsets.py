@@ -29,7 +29,10 @@ from .comparison import ClaimCase
 
 
 class Claims(t.NamedTuple):
-    """cases: what is to be compared. without_records: entries that say nothing of records. notes: of the snapshot."""
+    """cases: what is to be compared. without_records: entries that say nothing of records. notes: of the snapshot.
+
+    unidentified: entries on topics without an id, so that only records tell whether a topic was created again.
+    """
 
     source_id: str
     destination_id: str
@@ -37,6 +40,7 @@ class Claims(t.NamedTuple):
     without_records: int
     problems: list[Problem]
     notes: list[Note]
+    unidentified: tuple[PlanEntry, ...] = ()
 
 
 def entries_to_compare(
@@ -121,7 +125,16 @@ def of_plan(
             without_records += len(together.pop(what))
     match_on = MatchOn.of(plan.match_on)
     cases = [ClaimCase(_claim(alike), match_on) for alike in together.values()]
-    return Claims(plan.source_id, plan.destination_id, cases, without_records, problems, [])
+    unidentified = tuple(entry for alike in together.values() for entry in alike if not _is_identified(entry, plan))
+    return Claims(plan.source_id, plan.destination_id, cases, without_records, problems, [], unidentified)
+
+
+def _is_identified(entry: PlanEntry, plan: Plan) -> bool:
+    """Have all topics of an entry an id, so that it shows whether one was created again? Brokers before 2.8 give none."""
+    at_source, at_destination = plan.source_traits.topic_ids, plan.destination_traits.topic_ids
+    return at_destination.get(entry.partition.topic) is not None and all(
+        at_source.get(at.partition.topic) is not None for at in entry.source
+    )
 
 
 def _existing(entries: list[PlanEntry], destination: Connection) -> list[PlanEntry]:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-import collections
+import dataclasses
 import functools
 import itertools
 import typing as t
@@ -14,16 +14,17 @@ from ..._model.background import at_once
 from ..._model.connection import Connection
 from ..._model.match_on import MatchOn
 from ..._model.notes import Note
-from ..._model.plan import Copied, Plan, PlanEntry
+from ..._model.plan import Plan, PlanEntry
 from ..._model.policies import OnAbsent
 from ..._model.problems import Problem, by_gravity, problems_of, tolerating_absent
 from ..._model.progress import Say, silent
-from ..._model.receipt import Receipt
-from ..._model.records import Record, TopicPartition
-from ..._model.report import Finding, Flaw, ProblemKind, Report
+from ..._model.receipt import Key, Receipt
+from ..._model.records import TopicPartition
+from ..._model.report import Finding, Flaw, Report
 from ..._model.spark import SparkOptions
 from ..cluster_logs import ClusterLogs
 from .absent_records import absent_beside, unseen, with_absent_flaw
+from .anchor_records import anchors_of, differing, flaws_of, read_spans, source_partition
 from .claimed_offsets import Claims, entries_to_compare
 from .comparison import findings
 
@@ -61,7 +62,11 @@ def records(
     on_absent: fail, or warn where the replication tool leaves records out on purpose.
     """
     cases = [case for each in claimed for case in each.cases]
-    found = _tolerated(findings(cases, source, destination, limit, spark, say), on_absent)
+    unidentified = [entry for each in claimed for entry in each.unidentified]
+    flaws = differing(unidentified, source, destination)
+    found = _tolerated(
+        [_with_flaws(each, flaws) for each in findings(cases, source, destination, limit, spark, say)], on_absent
+    )
     right = [each for each in found if not each.problems]
     # Where both logs were read to their ends, and nothing is there, that is what had to be proved.
     seen = [each for each in right if each.compared or each.complete]
@@ -106,19 +111,21 @@ def anchors(
     problem.
     """
     entries, problems = entries_to_compare(plan, receipt, source, destination, chosen)
-    looked_at = [entry for entry in entries if _anchors(entry) or entry.absent]
+    looked_at = [entry for entry in entries if anchors_of(entry) or entry.absent]
     found = []
     for parts in sorted({entry.evidence.matched_by for entry in looked_at}):
         alike = [entry for entry in looked_at if entry.evidence.matched_by == parts]
         source_logs = ClusterLogs(source, MatchOn.of(parts))
         destination_logs = ClusterLogs(destination, MatchOn.of(parts))
         at_once(
-            functools.partial(_read, source_logs, {its for entry in alike for its in _source_spans(entry)}),
-            functools.partial(_read, destination_logs, {its for entry in alike for its in _destination_spans(entry)}),
+            functools.partial(read_spans, source_logs, {its for entry in alike for its in _source_spans(entry)}),
+            functools.partial(
+                read_spans, destination_logs, {its for entry in alike for its in _destination_spans(entry)}
+            ),
         )
-        _read(destination_logs, _gaps(alike, source_logs))
+        read_spans(destination_logs, _gaps(alike, source_logs))
         for entry in alike:
-            its = _finding(entry, _record_problems(entry, source_logs, destination_logs))
+            its = _finding(entry, flaws_of(entry, source_logs, destination_logs))
             absent = absent_beside(entry, source_logs, destination_logs)
             found.append(with_absent_flaw(its, absent, destination_logs.logs[entry.partition].facts.compacted))
     found = _tolerated(found, on_absent)
@@ -145,6 +152,11 @@ def together(verified: t.Iterable[Verified]) -> Verified:
     )
 
 
+def _with_flaws(found: Finding, flaws: t.Mapping[Key, t.Sequence[Flaw]]) -> Finding:
+    more = [flaw for partition, _offset in found.destination for flaw in flaws.get((found.group, partition), ())]
+    return dataclasses.replace(found, problems=(*found.problems, *more)) if more else found
+
+
 def _tolerated(found: list[Finding], on_absent: OnAbsent) -> list[Finding]:
     return [tolerating_absent(each, "on_absent: warn") for each in found] if on_absent == OnAbsent.WARN else found
 
@@ -163,30 +175,22 @@ def _finding(entry: PlanEntry, problems: t.Iterable[Flaw]) -> Finding:
         entry.group,
         tuple((at.partition, at.offset) for at in entry.source if at.offset is not None),
         ((entry.partition, entry.offset or 0),),
-        compared=len(_anchors(entry)),
+        compared=len(anchors_of(entry)),
         complete=False,
         matched_by=entry.evidence.matched_by,
         problems=tuple(problems),
     )
 
 
-def _anchors(entry: PlanEntry) -> list[Copied]:
-    return [at for at in (entry.evidence.before, entry.evidence.after) if at is not None]
-
-
-def _source_partition(entry: PlanEntry, anchor: Copied) -> TopicPartition:
-    return anchor.partition or entry.source[0].partition
-
-
 def _source_spans(entry: PlanEntry) -> t.Iterator[tuple[TopicPartition, Span]]:
-    for at in _anchors(entry):
-        yield _source_partition(entry, at), (at.source, at.source + 1)
+    for at in anchors_of(entry):
+        yield source_partition(entry, at), (at.source, at.source + 1)
     if (spans := unseen(entry)) is not None:
         yield entry.source[0].partition, spans[0]
 
 
 def _destination_spans(entry: PlanEntry) -> t.Iterator[tuple[TopicPartition, Span]]:
-    for at in _anchors(entry):
+    for at in anchors_of(entry):
         yield entry.partition, (at.destination, at.destination + 1)
     if entry.absent:
         yield entry.partition, (0, 0)  # the edges and settings of the log alone
@@ -199,41 +203,3 @@ def _gaps(entries: t.Iterable[PlanEntry], source_logs: ClusterLogs) -> set[tuple
         for entry in entries
         if (spans := unseen(entry)) and source_logs.logs[entry.source[0].partition].between(*spans[0])
     }
-
-
-def _read(side: ClusterLogs, wanted: set[tuple[TopicPartition, Span]]) -> None:
-    if not wanted:
-        return
-    side.learn({partition for partition, _span in wanted})
-    spans: dict[TopicPartition, set[Span]] = collections.defaultdict(set)
-    for partition, span in wanted:
-        spans[partition].add(span)
-    side.read(spans)
-
-
-def _record_problems(entry: PlanEntry, source_logs: ClusterLogs, destination_logs: ClusterLogs) -> t.Iterator[Flaw]:
-    if entry.offset is None:
-        return
-    before, after = entry.evidence.before, entry.evidence.after
-    if before is not None and before.destination >= entry.offset:
-        what = f"offset {before.destination}, the copy of the last consumed record, is not before the offset {entry.offset}"
-        yield Flaw(ProblemKind.REPEATED, f"{what}: the group would read it again")
-    if after is not None and after.destination < entry.offset:
-        what = (
-            f"offset {after.destination}, the copy of the first unconsumed record, is before the offset {entry.offset}"
-        )
-        yield Flaw(ProblemKind.SKIPPED, f"{what}: the group would skip it")
-    for at in _anchors(entry):
-        original = _record(source_logs, _source_partition(entry, at), at.source)
-        copy = _record(destination_logs, entry.partition, at.destination)
-        # What has expired since the plan was made cannot be read again; its fingerprint stands in the plan.
-        for side, record in (("source", original), ("destination", copy)):
-            offset = at.source if side == "source" else at.destination
-            if record is not None and record.fingerprint.hex() != at.fingerprint:
-                why = f"the {side}'s record at {offset} is not the one that was matched"
-                yield Flaw(ProblemKind.RECORD_DIFFERS, why)
-
-
-def _record(side: ClusterLogs, partition: TopicPartition, offset: int) -> Record | None:
-    found = side.logs[partition].between(offset, offset + 1)
-    return found[0] if found else None

@@ -53,7 +53,7 @@ def test_the_report_says_who_ran_it_and_how_long_the_steps_took(run_module, migr
     result = run_module(kafka_migration_run, state="reported", directory=str(migration), ran_by="mia", results=results)
     ticket = (migration / "report.md").read_text()
     assert not result["changed"] and "| Run by | `mia` |" in ticket
-    assert "| plan | 2.0 s | 66 | 33 |" in ticket and "| read back | 0.2 s |  |  |" in ticket
+    assert "| plan | 2.0 s | 66 |  |" in ticket and "| read back | 0.2 s |  |  |" in ticket
 
 
 def test_a_report_that_is_made_afterwards_tells_of_the_run_that_made_the_files(run_module, migration):
@@ -68,7 +68,7 @@ def test_a_report_that_is_made_afterwards_tells_of_the_run_that_made_the_files(r
         run_module(kafka_migration_run, state="reported", directory=str(migration), **options)
         return (migration / "report.md").read_text().replace("\\", "")
 
-    assert "| plan | 2.0 s | 66 | 33 |" in ticket(phase="migrate")
+    assert "| plan | 2.0 s | 66 |  |" in ticket(phase="migrate")
     assert "The step verify failed (verification_failed)." in ticket() and "| Phase | `migrate` |" in ticket()
     assert "## Steps" not in ticket(phase="apply")
     text = (migration / "run.json").read_text()
