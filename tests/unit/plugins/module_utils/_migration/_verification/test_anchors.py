@@ -9,7 +9,8 @@ import typing as t
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification import verify
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification import claimed_offsets, verify
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import Traits
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
@@ -21,7 +22,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnAbsent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import ProblemKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding, ProblemKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Absent, CertificateName, Verdict
 from tests.support.identities import known_by_id
 from tests.support.memory_brokers import MemoryBrokers
@@ -121,3 +123,20 @@ def test_what_was_left_out_since_the_plan_was_made_is_a_problem(verified):
 @pytest.mark.parametrize("copied", [(), (60,), (60, 61, 62), (1000, 1001, 60)])
 def test_what_is_still_to_come_is_no_problem(verified, copied):
     assert caught_up(verified, *copied).problems == []
+
+
+@pytest.mark.parametrize(("ids", "problems"), [({}, ["record_differs"]), ({"orders": "an-id"}, [])])
+def test_by_records_it_shows_that_a_topic_without_an_id_was_created_again(monkeypatch, ids, problems):
+    """None of the new records has a copy, so that nothing is skipped. Where topics have ids, these show it at once."""
+    MemoryBrokers({SOURCE.name: log(range(100, 160)), DESTINATION.name: log(range(60))}).install(monkeypatch)
+    known_by_id(monkeypatch, lambda connection: connection.name)
+    monkeypatch.setattr(claimed_offsets, "changed_entries", lambda *_all: {})
+    counted = Finding("g", ((ORDERS, 20),), ((ORDERS, 20),), compared=40)
+    monkeypatch.setattr(verify, "findings", lambda *_all: [counted])
+    entry = PlanEntry("g", ORDERS, 20, Verdict.EXACT, (SourcePosition("g", ORDERS, 20),), evidence=evidence(20, 20))
+    traits = Traits(topic_ids=ids)
+    plan = Plan(SOURCE.name, DESTINATION.name, "", (entry,), source_traits=traits, destination_traits=traits)
+    claims = claimed_offsets.of_plan(plan, None, SOURCE, DESTINATION)
+    found, (report,) = verify.records([claims], SOURCE, DESTINATION, None, SparkOptions())
+    assert [problem.kind for problem in found.problems] == problems
+    assert [flaw.kind for flaw in report.findings[0].problems] == problems
