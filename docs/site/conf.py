@@ -61,11 +61,12 @@ def link_to_ansible(
     return nodes.reference("", "", shown, refuri=ANSIBLE + page, internal=False) if page else None
 
 
-def link_to_variables(_app: Sphinx, page: str, source: list[str]) -> None:
+def link_to_variables(app: Sphinx, page: str, source: list[str]) -> None:
     """In a forge, the page of a role says how to see its variables; here, it leads to them."""
     if page.endswith("/README") and page.startswith("roles/"):
         role = page.split("/")[1]
-        source[0] += f"\n\n## All variables\n\n{{doc}}`Variables of {role} </plugins/{role}_role>`\n"
+        if f"plugins/{role}_role" in app.env.found_docs:  # the shared tasks have no variables for users
+            source[0] += f"\n\n## All variables\n\n{{doc}}`Variables of {role} </plugins/{role}_role>`\n"
 
 
 def setup(app: Sphinx) -> None:

@@ -58,7 +58,7 @@ class LostRecords:
 
     def back(self) -> tuple[int, str]:
         """The offset from which the destination has these records, as far as it has them, and how it was found."""
-        offset, found = self.counted_back
+        offset, found, _records = self.counted_back
         if found:
             return offset, f"counted back {counted(found, 'record')}, assuming that nothing else writes there"
         return (
@@ -81,11 +81,17 @@ class LostRecords:
         return dataclasses.replace(with_lost(decision, lost, bound), repeats=repeats)
 
     def _lost(self) -> int | None:
-        """How many the destination has lost, too, or has never got. Without L, what it has may be consumed."""
-        found = self.counted_back.found
-        if self.first is None and found:
+        """How many the destination has lost, too, or has never got. Without L, what it has may be consumed.
+
+        None as well where only equal records of one time could be the missing ones: nobody can tell them from second copies.
+        """
+        found = self.counted_back
+        if self.first is None and found.found:
             return None
-        return max(0, min(self.expired, self.position - self.reader.committed) - found)
+        missing = min(self.expired, self.position - self.reader.committed)
+        if found.found >= missing:
+            return 0
+        return missing - found.records if found.records < missing else None
 
     def _ends_well(self) -> bool:
         """Where both logs were read whole: does each content from L on stand there as often as the source still has it?

@@ -20,10 +20,11 @@ class Place(t.NamedTuple):
 
 
 class Back(t.NamedTuple):
-    """How far an offset was counted back: to which offset, and how many different records are from there on."""
+    """How far an offset was counted back: to which offset, and how many different records, and records, are from there on."""
 
     offset: int
     found: int
+    records: int
 
 
 class Located(t.NamedTuple):
@@ -70,20 +71,21 @@ def count_back(destination: LogReader, matching: Matching, begin: int, first: Re
     `begin` itself where none is lost. Raises NotRead, BudgetSpent.
     """
     if lost <= 0:
-        return Back(begin, 0)
+        return Back(begin, 0, 0)
     width, measure = lost, Measure()
     while True:
         low = max(destination.start, begin - width)
         measure.shrink(low - destination.start)
-        distinct = set()
+        distinct, records = set(), 0
         for record in reversed(destination.records(low, begin)):
             if first is not None and matching.timestamp and record.timestamp > first.timestamp:
                 continue
             distinct.add(matching.key(record))
+            records += 1
             if len(distinct) == lost:
-                return Back(record.offset, lost)
+                return Back(record.offset, lost, records)
         if low <= destination.start:
-            return Back(destination.start, len(distinct))
+            return Back(destination.start, len(distinct), records)
         width = begin - low + destination.within_budget(2 * width)
 
 

@@ -53,8 +53,8 @@ NEVER_SHOWN = {
     "it looks at no waves, nor at several directories": """
         _model.waves._refuse _module.status_results._read""",
     "it removes no old groups": """
-        _control.permissions.removal_obstacles _migration._committing.group_removal._check_new_groups_go _migration._committing.removable.check_covered
-        _migration._committing.removable.kept_groups""",
+        _control.permissions.removal_obstacles _migration._committing.group_removal._check_new_groups_go
+        _migration._committing.removable.check_covered _migration._committing.removable.kept_groups""",
     "it starts no Spark": """
         _migration.preflight.lacking_for_verification _model.spark._checked_conf _model.spark.spark_options_from
         _spark.failures.cause_of _spark.java._places _spark.java.find_java _spark.session._embedded

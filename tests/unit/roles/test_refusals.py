@@ -182,8 +182,8 @@ def test_a_variable_that_begins_with_the_name_of_the_playbook_is_refused(control
 
 
 def test_a_restore_names_a_misspelt_variable_before_it_misses_the_backup(controller):
-    output = failed(controller.clone_groups(playbook="restore_offsets", groups=["billing"], bakup="x.json"))
-    assert "group_clone_bakup is no variable of the role group_clone. Did you mean group_clone_backup?" in output
+    output = failed(controller.clone_groups(playbook="restore_offsets", groups=["billing"], backpu="x.json"))
+    assert "group_clone_backpu is no variable of the role group_clone. Did you mean group_clone_backup?" in output
 
 
 @pytest.mark.parametrize("place", ["kafka-backups", "kafka-backups/onprem"])
