@@ -195,7 +195,7 @@ def test_a_report_of_a_reset_names_the_group_that_was_left_out(source, orders, t
     assert committed(source, quiet)[orders, 0] == (1, "") and committed(source, orders)[orders, 0] == (4, "")
     ticket = (controller.directory / "kafka-resets/onprem/report.md").read_text().replace("\\", "")
     assert (
-        f"- {orders}: left out, because it is in use." in ticket and "1 group left out because it is in use." in ticket
+        f"* {orders}: left out, because it is in use." in ticket and "1 group left out because it is in use." in ticket
     )
 
 

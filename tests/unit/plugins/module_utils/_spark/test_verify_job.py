@@ -114,12 +114,14 @@ def test_tasks_together_count_what_one_process_counts(
     }
     found = count({pair: PairClaims(how, cut[pair], first[pair].progress) for pair in first})
     for pair, world in enumerate(worlds):
-        contents = whole(world, timestamps)
-        assert first[pair].progress == contents.progress
+        contents, progress = whole(world, timestamps), first[pair].progress
+        assert progress._replace(in_a_row={}) == contents.progress._replace(in_a_row={})
+        # A task has fewer contents in a row than all tasks together, and says less of how far the tool has come.
+        assert all(offset <= contents.progress.in_a_row.get(place, -1) for place, offset in progress.in_a_row.items())
         assert sorted(first[pair].landmarks) == sorted(contents.landmarks)
         for number, its in windows.items():
             assert cut[pair][number] == aligned(its, contents.landmark_runs)
-            expected = contents.counts(cut[pair][number], contents.progress)
+            expected = contents.counts(cut[pair][number], progress)
             counts = found[pair].counts.get(number)
             assert (counts or expected)[:NUMBERS] == expected[:NUMBERS]
             assert counts is not None or not any(expected)
