@@ -114,7 +114,8 @@ def _logs(params: dict[str, t.Any], migration: MigrationFiles) -> KnownLogs:
 
 
 def _selection(given: dict[str, t.Any]) -> dict[str, list[str]]:
-    """The selection as lists of texts, in the order of SELECTION."""
+    """The selection as lists of texts, in the order of SELECTION. A text is the list that Ansible makes of it for a module."""
+    given = {name: its.split(",") if isinstance(its, str) else its for name, its in given.items()}
     for name, chosen in given.items():
         if name not in SELECTION or not isinstance(chosen, list):
             raise InvalidInput(

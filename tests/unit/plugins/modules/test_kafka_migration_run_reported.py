@@ -189,3 +189,10 @@ def test_a_selection_that_is_none_is_refused(run_module, migration):
         kafka_migration_run, state="reported", directory=str(migration), selection={"group": ["billing"]}
     )
     assert result["failed"] and "'group'" in result["msg"]
+
+
+def test_a_text_selects_what_ansible_makes_of_it_for_the_other_modules(run_module, migration):
+    result = run_module(
+        kafka_migration_run, state="reported", directory=str(migration), selection={"groups": "billing,shipping"}
+    )
+    assert not result.get("failed") and (migration / "report.html").exists()

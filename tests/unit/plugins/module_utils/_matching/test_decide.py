@@ -141,6 +141,11 @@ class TestExpired:
     def test_counted_back_past_records_that_stand_there_twice(self) -> None:
         assert said(decided(1, self.source, log("a b c b c d e f"))) == (SAFE, 3, Reason.EXPIRED, 2)
 
+    def test_equal_records_of_one_time_are_not_said_to_be_lost(self) -> None:
+        """Nobody can tell them from second copies: the destination may have all of them."""
+        decision = decided(1, log("f@9", start=4), log("a@1 b@2 b@2 b@2 f@9"))
+        assert (decision.offset, decision.lost) == (0, None) and "lost" not in decision.detail
+
     def test_counted_back_from_the_end(self) -> None:
         decision = decided(1, self.source, log("a b c"))
         assert (said(decision), decision.lost) == ((SAFE, 1, Reason.EXPIRED, 2), None)
