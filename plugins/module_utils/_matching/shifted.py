@@ -45,19 +45,21 @@ def where_it_goes_on(committed: int, offset: int, before: Anchor | None, after: 
 def goes_on(question: Question, anchor: Anchor, timestamp: bool) -> bool | Need:
     """Do both logs still go on alike, to the destination's end, from a record and its copy that were found before?
 
-    timestamp: whether they were found to be equal with their timestamps.
+    timestamp: whether they were found to be equal with their timestamps. If the record has expired at the source, its copy
+    and the first records that both logs still have say so.
     """
     reader = Reader(question)
     logs = _Shifted(reader, anchor.source_offset - anchor.destination_offset, timestamp)
+    begin = max(anchor.source_offset, reader.source.start)
     try:
-        if not logs.low <= anchor.source_offset < logs.high <= reader.source.end:
+        if not (logs.low <= anchor.source_offset and begin < logs.high <= reader.source.end):
             return False
-        logs.want(anchor.source_offset, logs.high)
+        logs.want(begin, logs.high)
+        if not logs.destination.want(anchor.destination_offset, anchor.destination_offset + 1):
+            raise NotRead
         found = logs.anchor(anchor.destination_offset)
         same = found is not None and found.fingerprint == anchor.fingerprint
-        return (
-            same and logs.same(anchor.source_offset) is not None and logs.same(logs.high) is not None and logs.alone()
-        )
+        return same and logs.same(begin) is not None and logs.same(logs.high) is not None and logs.alone()
     except NotRead:
         return reader.need()
 
@@ -174,4 +176,4 @@ class _Shifted:
         return None
 
     def _around(self, place: int, width: int) -> Span:
-        return max(place - width, self.low), min(place + width, self.high)
+        return max(place - width, self.low, self.source.start), min(place + width, self.high)

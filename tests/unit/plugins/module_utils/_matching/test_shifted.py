@@ -142,6 +142,21 @@ def test_what_was_proved_holds_as_long_as_the_logs_go_on_alike(line, same):
     assert on(SOURCE, copied(line, start=50), ANCHOR) is same
 
 
+@pytest.mark.parametrize(
+    ("source", "copies", "same"),
+    [
+        pytest.param(run(1500, LONG), run(0, 2000), True, id="expired"),
+        pytest.param(run(1500, LONG), f"{run(0, 2000)} {run(500, 900)}", False, id="begun again"),
+        pytest.param(run(1500, LONG), run(100, 2100), False, id="another destination"),
+        pytest.param(run(1501, LONG), run(0, 2000), False, id="another source"),
+        pytest.param(run(2000, LONG), run(0, 2000), False, id="all of it has expired"),
+    ],
+)
+def test_the_copy_says_so_where_the_record_has_expired(source, copies, same):
+    start = 2000 if source.startswith("r2000") else 1500
+    assert on(log(source, start=start), copied(copies, start=50), ANCHOR) is same
+
+
 def test_a_source_that_was_recreated_is_another_one():
     assert on(log(run(5, LONG)), copied(run(0, 2000), start=50), ANCHOR) is False
 
