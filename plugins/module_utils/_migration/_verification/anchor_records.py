@@ -25,9 +25,7 @@ def differing(entries: t.Collection[PlanEntry], source: Connection, destination:
     To count records does not show that a topic was created again: none of its new records has a copy yet.
     """
     found: dict[Key, list[Flaw]] = {}
-    for parts in sorted({entry.evidence.matched_by for entry in entries}):
-        alike = [entry for entry in entries if entry.evidence.matched_by == parts]
-        source_logs, destination_logs = (ClusterLogs(each, MatchOn.of(parts)) for each in (source, destination))
+    for alike, source_logs, destination_logs in by_parts(entries, source, destination):
         anchors = [(entry, at) for entry in alike for at in anchors_of(entry)]
         originals = {(source_partition(entry, at), (at.source, at.source + 1)) for entry, at in anchors}
         copies = {(entry.partition, (at.destination, at.destination + 1)) for entry, at in anchors}
@@ -36,9 +34,18 @@ def differing(entries: t.Collection[PlanEntry], source: Connection, destination:
             functools.partial(read_spans, destination_logs, copies),
         )
         for entry in alike:
-            if anchors_of(entry) and (flaws := list(flaws_of(entry, source_logs, destination_logs))):
+            if flaws := list(flaws_of(entry, source_logs, destination_logs)):
                 found[entry.key] = flaws
     return found
+
+
+def by_parts(
+    entries: t.Collection[PlanEntry], source: Connection, destination: Connection
+) -> t.Iterator[tuple[list[PlanEntry], ClusterLogs, ClusterLogs]]:
+    """The entries whose records were matched by the same parts, with logs of both clusters that compare these."""
+    for parts in sorted({entry.evidence.matched_by for entry in entries}):
+        alike = [entry for entry in entries if entry.evidence.matched_by == parts]
+        yield alike, ClusterLogs(source, MatchOn.of(parts)), ClusterLogs(destination, MatchOn.of(parts))
 
 
 def anchors_of(entry: PlanEntry) -> list[Copied]:

@@ -12,7 +12,6 @@ import typing as t
 from ..._matching.evidence import Span
 from ..._model.background import at_once
 from ..._model.connection import Connection
-from ..._model.match_on import MatchOn
 from ..._model.notes import Note
 from ..._model.plan import Plan, PlanEntry
 from ..._model.policies import OnAbsent
@@ -24,7 +23,7 @@ from ..._model.report import Finding, Flaw, Report
 from ..._model.spark import SparkOptions
 from ..cluster_logs import ClusterLogs
 from .absent_records import absent_beside, unseen, with_absent_flaw
-from .anchor_records import anchors_of, differing, flaws_of, read_spans, source_partition
+from .anchor_records import anchors_of, by_parts, differing, flaws_of, read_spans, source_partition
 from .claimed_offsets import Claims, entries_to_compare
 from .comparison import findings
 
@@ -113,10 +112,7 @@ def anchors(
     entries, problems = entries_to_compare(plan, receipt, source, destination, chosen)
     looked_at = [entry for entry in entries if anchors_of(entry) or entry.absent]
     found = []
-    for parts in sorted({entry.evidence.matched_by for entry in looked_at}):
-        alike = [entry for entry in looked_at if entry.evidence.matched_by == parts]
-        source_logs = ClusterLogs(source, MatchOn.of(parts))
-        destination_logs = ClusterLogs(destination, MatchOn.of(parts))
+    for alike, source_logs, destination_logs in by_parts(looked_at, source, destination):
         at_once(
             functools.partial(read_spans, source_logs, {its for entry in alike for its in _source_spans(entry)}),
             functools.partial(
