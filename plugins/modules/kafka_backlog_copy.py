@@ -352,9 +352,7 @@ from ..module_utils._model import backlog as file
 from ..module_utils._model import offset_formats, plan, receipt
 from ..module_utils._model.policies import ReturnEntries
 from ..module_utils._module import backlog_results, files, options
-from ..module_utils._module.frame import run
-from ..module_utils._module.masking import Module
-from ..module_utils._module.note_results import warned
+from ..module_utils._module.frame import Module
 from ..module_utils._module.progress_file import progress_spec, reporter
 
 
@@ -395,7 +393,7 @@ def _present(module: Module) -> dict[str, t.Any]:
         if made is not None and made != planned:
             files.write_document(params["plan"], made, plan.from_json, check=module.check_mode)
     result = backlog_results.backlog_result(outcome, earlier.plan, ReturnEntries(params["return_entries"]))
-    return {"changed": outcome.changed or made != planned, **result, **warned(module, outcome.notes)}
+    return {"changed": outcome.changed or made != planned, **result, **module.warned(outcome.notes)}
 
 
 def _absent(module: Module) -> dict[str, t.Any]:
@@ -403,7 +401,7 @@ def _absent(module: Module) -> dict[str, t.Any]:
     path, destination = params["copy"], options.connection(params, "destination")
     if not os.path.exists(path):
         nothing = removal.Removal((), (), (), [])
-        return {"changed": False, **backlog_results.removal_result(None, nothing), **warned(module, nothing.notes)}
+        return {"changed": False, **backlog_results.removal_result(None, nothing), **module.warned(nothing.notes)}
     for name in filter(None, (path, params["plan"])):
         files.check_writable(name)
     with files.locked(path):
@@ -422,30 +420,26 @@ def _absent(module: Module) -> dict[str, t.Any]:
                 None, (params["plan"], path)
             ):  # the copy file last: a run that was killed begins with it
                 files.remove(name)
-    return {"changed": True, **backlog_results.removal_result(known, removed), **warned(module, removed.notes)}
+    return {"changed": True, **backlog_results.removal_result(known, removed), **module.warned(removed.notes)}
 
 
 def main() -> None:
-    module = Module(
-        argument_spec={
-            **options.cluster_spec("source", "destination"),
-            "source": {**options.cluster_spec("source")["source"], "required": False},
-            **options.renaming_spec(),
-            **options.spark_spec(),
-            **progress_spec(),
-            **options.entries_spec(),
-            **options.spec_of(CopyOptions),
-            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
-            "remove_topics": {"type": "bool", "default": False},
-            "snapshot": {"type": "path"},
-            "copy": {"type": "path", "required": True},
-            "plan": {"type": "path"},
-            "receipt": {"type": "path"},
-        },
-        required_if=[("state", "present", ("source", "snapshot", "plan"))],
-        supports_check_mode=True,
-    )
-    run(module, backlog_copy)
+    spec = {
+        **options.cluster_spec("source", required=False),
+        **options.cluster_spec("destination"),
+        **options.renaming_spec(),
+        **options.spark_spec(),
+        **progress_spec(),
+        **options.entries_spec(),
+        **options.spec_of(CopyOptions),
+        "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+        "remove_topics": {"type": "bool", "default": False},
+        "snapshot": {"type": "path"},
+        "copy": {"type": "path", "required": True},
+        "plan": {"type": "path"},
+        "receipt": {"type": "path"},
+    }
+    Module(spec, required_if=[("state", "present", ("source", "snapshot", "plan"))]).run(backlog_copy)
 
 
 if __name__ == "__main__":

@@ -238,9 +238,7 @@ from ..module_utils._model.option_names import option_name
 from ..module_utils._model.policies import OnMisplaced, OnRewind, ReturnEntries
 from ..module_utils._model.replication_policy import ReplicationPolicy
 from ..module_utils._module import files, options, results
-from ..module_utils._module.frame import run
-from ..module_utils._module.masking import Module
-from ..module_utils._module.note_results import warned
+from ..module_utils._module.frame import Module
 
 
 def connect_offsets(module: Module) -> dict[str, t.Any]:
@@ -286,7 +284,7 @@ def connect_offsets(module: Module) -> dict[str, t.Any]:
         ],
         "written": outcome.written,
         "misplaced": len(outcome.misplaced),
-        **warned(module, outcome.notes),
+        **module.warned(outcome.notes),
         "diff": results.diff(
             [
                 *_lines(outcome.before),
@@ -351,27 +349,23 @@ def main() -> None:
         "topic_rename_format": {"type": "str", "default": "${topic}"},
         "worker_groups": {"type": "list", "elements": "str", "default": []},
     }
-    module = Module(
-        argument_spec={
-            **options.cluster_spec("source", "destination"),
-            **options.topic_selection_spec(),
-            **options.entries_spec(),
-            "state": {"type": "str", "choices": ["present", "rolled_back"], "default": "present"},
-            "replicator": {"type": "dict", "default": {}, "options": replicator, "apply_defaults": True},
-            "replication_policy": {**options.policy_spec()["replication_policy"], "required": True},
-            "connector": {"type": "str", "default": "MirrorSourceConnector"},
-            "method": {"type": "str", "choices": ["topic", "rest"], "default": "topic"},
-            "offsets_topic": {"type": "str"},
-            "worker_group": {"type": "str"},
-            "rest": {"type": "dict", "options": options.http_service_spec()},
-            "on_misplaced": options.choices(OnMisplaced, default="fail"),
-            "on_rewind": options.choices(OnRewind, default="fail"),
-            "receipt": {"type": "path", "required": True},
-        },
-        required_if=[("method", "rest", ("rest",))],
-        supports_check_mode=True,
-    )
-    run(module, connect_offsets)
+    spec = {
+        **options.cluster_spec("source", "destination"),
+        **options.topic_selection_spec(),
+        **options.entries_spec(),
+        "state": {"type": "str", "choices": ["present", "rolled_back"], "default": "present"},
+        "replicator": {"type": "dict", "default": {}, "options": replicator, "apply_defaults": True},
+        "replication_policy": {**options.policy_spec()["replication_policy"], "required": True},
+        "connector": {"type": "str", "default": "MirrorSourceConnector"},
+        "method": {"type": "str", "choices": ["topic", "rest"], "default": "topic"},
+        "offsets_topic": {"type": "str"},
+        "worker_group": {"type": "str"},
+        "rest": {"type": "dict", "options": options.http_service_spec()},
+        "on_misplaced": options.choices(OnMisplaced, default="fail"),
+        "on_rewind": options.choices(OnRewind, default="fail"),
+        "receipt": {"type": "path", "required": True},
+    }
+    Module(spec, required_if=[("method", "rest", ("rest",))]).run(connect_offsets)
 
 
 if __name__ == "__main__":

@@ -273,8 +273,7 @@ from ..module_utils._model.group_overview import GroupOverview
 from ..module_utils._model.notes import excluded
 from ..module_utils._module import options
 from ..module_utils._module.assessment_results import check_assessment, group_part, write_part
-from ..module_utils._module.frame import run
-from ..module_utils._module.masking import Module
+from ..module_utils._module.frame import Module
 
 
 def look(module: Module) -> dict[str, t.Any]:
@@ -318,22 +317,19 @@ def _row(group: GroupOverview, partitions: bool) -> dict[str, t.Any]:
 
 
 def main() -> None:
-    module = Module(
-        argument_spec={
-            **options.cluster_spec("cluster"),
-            **options.group_selection_spec(),
-            "partitions": {"type": "bool", "default": False},
-            "waves": options.waves_spec(),
-            "assessment": {"type": "path"},
-            "abandoned_after": {"type": "float", "default": 30},
-            "watch_seconds": {"type": "float", "default": 5},
-            "read_records": {"type": "bool", "default": False},
-            "schema_registry": {"type": "dict", "options": options.http_service_spec()},
-            "connect": {"type": "list", "elements": "dict", "default": [], "options": options.http_service_spec()},
-        },
-        supports_check_mode=True,
-    )
-    run(module, look)
+    spec = {
+        **options.cluster_spec("cluster"),
+        **options.group_selection_spec(),
+        "partitions": {"type": "bool", "default": False},
+        "waves": options.waves_spec(),
+        "assessment": {"type": "path"},
+        "abandoned_after": {"type": "float", "default": 30},
+        "watch_seconds": {"type": "float", "default": 5},
+        "read_records": {"type": "bool", "default": False},
+        "schema_registry": {"type": "dict", "options": options.http_service_spec()},
+        "connect": {"type": "list", "elements": "dict", "default": [], "options": options.http_service_spec()},
+    }
+    Module(spec).run(look)
 
 
 if __name__ == "__main__":

@@ -223,9 +223,7 @@ from ..module_utils._model.offset_formats import OffsetFormat
 from ..module_utils._model.policies import OnActiveGroup, OnBlocked
 from ..module_utils._model.selection import Selection
 from ..module_utils._module import files, options, results
-from ..module_utils._module.frame import run
-from ..module_utils._module.masking import Module
-from ..module_utils._module.note_results import warned
+from ..module_utils._module.frame import Module
 from ..module_utils._module.progress_file import progress_spec, reporter
 
 
@@ -263,7 +261,7 @@ def take(module: Module) -> dict[str, t.Any]:
         "left_out_groups": sorted({*taken.left_out_groups, *taken.not_consumer_groups, *taken.skipped}),
         "left_out_topics": list(taken.left_out_topics),
         "left_out": left_out(taken.snapshot.left_out),
-        **warned(module, taken.notes()),
+        **module.warned(taken.notes()),
         "diff": diff,
     }
 
@@ -295,23 +293,20 @@ def _text(snapshot: file.Snapshot, connection: Connection, form: str) -> str:
 
 
 def main() -> None:
-    module = Module(
-        argument_spec={
-            **options.cluster_spec("cluster"),
-            **options.selection_spec(),
-            **progress_spec(),
-            "snapshot": {"type": "path", "required": True},
-            "backup": {"type": "path"},
-            "removed": {"type": "path"},
-            "format": {"type": "str", "choices": ["json", *OffsetFormat], "default": "json"},
-            "on_active_group": options.choices(OnActiveGroup, default="warn"),
-            "on_blocked": options.choices(OnBlocked, default="fail"),
-            "idle_wait": {"type": "float", "default": 0},
-            "stop_timeout": {"type": "float", "default": 0},
-        },
-        supports_check_mode=True,
-    )
-    run(module, take)
+    spec = {
+        **options.cluster_spec("cluster"),
+        **options.selection_spec(),
+        **progress_spec(),
+        "snapshot": {"type": "path", "required": True},
+        "backup": {"type": "path"},
+        "removed": {"type": "path"},
+        "format": {"type": "str", "choices": ["json", *OffsetFormat], "default": "json"},
+        "on_active_group": options.choices(OnActiveGroup, default="warn"),
+        "on_blocked": options.choices(OnBlocked, default="fail"),
+        "idle_wait": {"type": "float", "default": 0},
+        "stop_timeout": {"type": "float", "default": 0},
+    }
+    Module(spec).run(take)
 
 
 if __name__ == "__main__":

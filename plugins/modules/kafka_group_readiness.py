@@ -323,9 +323,7 @@ from ..module_utils._migration import look_at_readiness as use_case
 from ..module_utils._migration._committing.conflicts import objected
 from ..module_utils._model import documents, plan, readiness, status
 from ..module_utils._module import files, options
-from ..module_utils._module.frame import run
-from ..module_utils._module.masking import Module
-from ..module_utils._module.note_results import warned
+from ..module_utils._module.frame import Module
 from ..module_utils._module.objections import read_objections
 from ..module_utils._module.status_files import check_status_paths, last_status, write_status
 from ..module_utils._module.status_results import status_result
@@ -353,7 +351,7 @@ def look(module: Module) -> dict[str, t.Any]:
         "not_started": [row["group"] for row in rows if not row["in_use_at_destination"]],
         "not_ready": [row["group"] for row in rows if not row["ready"]],
         "summary": readiness.readiness_lines(found),
-        **warned(module, last.notes),
+        **module.warned(last.notes),
     }
 
 
@@ -371,27 +369,26 @@ def _watched(params: dict[str, t.Any], made: plan.Plan, since: dict[str, str], n
 
 
 def main() -> None:
-    module = Module(
-        argument_spec={
-            **options.cluster_spec("source", "destination"),
-            "plan": {"type": "path"},
-            "directories": {"type": "list", "elements": "path"},
-            "waves": options.waves_spec(),
-            "idle_wait": {"type": "float", "default": 2},
-            "report": {"type": "path"},
-            "status": {"type": "path"},
-            "metrics": {"type": "path"},
-            "migration": {"type": "str"},
-            "phase": {"type": "str", "default": "sync"},
-            "started": {"type": "float"},
-            "changed_offsets": {"type": "int", "default": 0},
-            "wait_for_start": {"type": "float", "default": 0},
-        },
+    spec = {
+        **options.cluster_spec("source", "destination"),
+        "plan": {"type": "path"},
+        "directories": {"type": "list", "elements": "path"},
+        "waves": options.waves_spec(),
+        "idle_wait": {"type": "float", "default": 2},
+        "report": {"type": "path"},
+        "status": {"type": "path"},
+        "metrics": {"type": "path"},
+        "migration": {"type": "str"},
+        "phase": {"type": "str", "default": "sync"},
+        "started": {"type": "float"},
+        "changed_offsets": {"type": "int", "default": 0},
+        "wait_for_start": {"type": "float", "default": 0},
+    }
+    Module(
+        spec,
         required_one_of=[("plan", "directories")],
         mutually_exclusive=[("directories", name) for name in ("plan", "report")],
-        supports_check_mode=True,
-    )
-    run(module, look)
+    ).run(look)
 
 
 if __name__ == "__main__":

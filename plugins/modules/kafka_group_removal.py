@@ -165,9 +165,7 @@ from ..module_utils._migration._committing import group_removal as use_case
 from ..module_utils._model import plan, receipt, removed
 from ..module_utils._model.policies import OnActiveGroup
 from ..module_utils._module import files, options, results
-from ..module_utils._module.frame import run
-from ..module_utils._module.masking import Module
-from ..module_utils._module.note_results import warned
+from ..module_utils._module.frame import Module
 
 
 def remove(module: Module) -> dict[str, t.Any]:
@@ -202,28 +200,24 @@ def remove(module: Module) -> dict[str, t.Any]:
         "removed": path,
         "groups": outcome.groups,
         "left_out": outcome.left_out,
-        **warned(module, outcome.notes),
+        **module.warned(outcome.notes),
         "diff": results.commit_diff(outcome.before, outcome.after, cluster),
     }
 
 
 def main() -> None:
-    module = Module(
-        argument_spec={
-            **options.cluster_spec("cluster"),
-            **options.group_selection_spec(),
-            **options.spec_of(use_case.RemovalOptions),
-            "state": {"type": "str", "choices": ["removed", "restored"], "default": "removed"},
-            "plan": {"type": "path"},
-            "receipt": {"type": "path"},
-            "removed": {"type": "path", "required": True},
-            "everything": {"type": "bool", "default": False},
-            "on_active_group": options.choices(OnActiveGroup.FAIL, OnActiveGroup.SKIP_GROUP, default="fail"),
-        },
-        required_if=[("state", "removed", ["plan"])],
-        supports_check_mode=True,
-    )
-    run(module, remove)
+    spec = {
+        **options.cluster_spec("cluster"),
+        **options.group_selection_spec(),
+        **options.spec_of(use_case.RemovalOptions),
+        "state": {"type": "str", "choices": ["removed", "restored"], "default": "removed"},
+        "plan": {"type": "path"},
+        "receipt": {"type": "path"},
+        "removed": {"type": "path", "required": True},
+        "everything": {"type": "bool", "default": False},
+        "on_active_group": options.choices(OnActiveGroup.FAIL, OnActiveGroup.SKIP_GROUP, default="fail"),
+    }
+    Module(spec, required_if=[("state", "removed", ["plan"])]).run(remove)
 
 
 if __name__ == "__main__":

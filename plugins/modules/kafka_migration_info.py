@@ -268,9 +268,8 @@ from ..module_utils._model.errors import InvalidFile, InvalidInput, MigrationErr
 from ..module_utils._model.policies import OnActiveGroup, OnBlocked, OnConflict, OnProblem
 from ..module_utils._module import files, options
 from ..module_utils._module.assessment_results import write_part
-from ..module_utils._module.frame import run
-from ..module_utils._module.masking import Module
-from ..module_utils._module.note_results import note_results
+from ..module_utils._module.frame import Module
+from ..module_utils._module.results import note_results
 
 _File = t.TypeVar("_File")
 
@@ -362,30 +361,27 @@ def _beside(path: str | None) -> t.Iterator[tuple[str, plan.Plan, receipt.Receip
 
 
 def main() -> None:
-    module = Module(
-        argument_spec={
-            **options.cluster_spec("source", "destination"),
-            **options.selection_spec(),
-            **options.mapping_spec(),
-            **options.spark_spec(),
-            "commits": {"type": "bool", "default": True},
-            "creates_topics": {"type": "bool", "default": False},
-            "plan": {"type": "path"},
-            "receipt": {"type": "path"},
-            "removed": {"type": "path"},
-            "remove_source_groups": {"type": "bool", "default": False},
-            "returns": {"type": "path"},
-            "on_conflict": options.choices(OnConflict, default="fail"),
-            "copy": {"type": "path"},
-            "verify": {"type": "str", "choices": ["records", "anchors", "none"], "default": "none"},
-            "on_active_group": options.choices(OnActiveGroup, default="warn"),
-            "on_blocked": options.choices(OnBlocked, default="fail"),
-            "on_problem": options.choices(OnProblem, default="report"),
-            "assessment": {"type": "path"},
-        },
-        supports_check_mode=True,
-    )
-    run(module, look)
+    spec = {
+        **options.cluster_spec("source", "destination"),
+        **options.selection_spec(),
+        **options.mapping_spec(),
+        **options.spark_spec(),
+        "commits": {"type": "bool", "default": True},
+        "creates_topics": {"type": "bool", "default": False},
+        "plan": {"type": "path"},
+        "receipt": {"type": "path"},
+        "removed": {"type": "path"},
+        "remove_source_groups": {"type": "bool", "default": False},
+        "returns": {"type": "path"},
+        "on_conflict": options.choices(OnConflict, default="fail"),
+        "copy": {"type": "path"},
+        "verify": {"type": "str", "choices": ["records", "anchors", "none"], "default": "none"},
+        "on_active_group": options.choices(OnActiveGroup, default="warn"),
+        "on_blocked": options.choices(OnBlocked, default="fail"),
+        "on_problem": options.choices(OnProblem, default="report"),
+        "assessment": {"type": "path"},
+    }
+    Module(spec).run(look)
 
 
 if __name__ == "__main__":

@@ -500,8 +500,7 @@ from ..module_utils._model.policies import OnLocked, OnMismatch
 from ..module_utils._module import options
 from ..module_utils._module._report.migration_files import NAMES
 from ..module_utils._module.assessment_results import write_assessment
-from ..module_utils._module.frame import run
-from ..module_utils._module.masking import Module
+from ..module_utils._module.frame import Module
 from ..module_utils._module.report_writing import write_report
 from ..module_utils._module.run_begin import begin_run
 from ..module_utils._module.run_end import end_run, run_record_of, versions
@@ -533,58 +532,53 @@ def migration_run(module: Module) -> dict[str, t.Any]:
 
 def main() -> None:
     text: dict[str, t.Any] = {"type": "str"}
-    clusters = options.cluster_spec("source_cluster", "destination_cluster")
-    module = Module(
-        argument_spec={
-            **{name: {**spec, "required": False} for name, spec in clusters.items()},
-            "directory": {"type": "path", "required": True},
-            "state": {
-                "type": "str",
-                "choices": ["begun", "ended", "reported", "bundled", "assessed"],
-                "default": "begun",
-            },
-            "create": {"type": "bool", "default": True},
-            "on_locked": options.choices(OnLocked, default="fail"),
-            "parts": {"type": "list", "elements": "path", "default": []},
-            "plan": {"type": "path"},
-            "not_visible": {"type": "list", "elements": "str", "default": []},
-            "aside": {"type": "list", "elements": "str"},
-            "holder": {
-                "type": "dict",
-                "options": {
-                    "host": {"type": "str", "required": True},
-                    "namespace": text,
-                    "process": {"type": "int", "required": True},
-                    "ticks": {"type": "int"},
-                    "started": {"type": "float"},
-                },
-            },
-            "archive": {"type": "path"},
-            "key_file": {"type": "path"},
-            "collection": text,
-            "scratch": {"type": "path"},
-            "results": {"type": "dict", "default": {}},
-            "report": {"type": "bool", "default": True},
-            "files": {"type": "list", "elements": "str", "choices": list(NAMES), "default": list(NAMES)},
-            "on_mismatch": options.choices(OnMismatch, default="fail"),
-            "role": text,
-            "returns": {"type": "bool", "default": False},
-            "phase": text,
-            "source": text,
-            "destination": text,
-            "selection": {"type": "dict", "default": {}},
-            "ran_by": text,
-            "status": {"type": "path"},
-            "metrics": {"type": "path"},
-            "migration": text,
-            "started": {"type": "float"},
-            "keep": {"type": "int", "default": 20},
-            "release": {"type": "bool", "default": True},
+    spec = {
+        **options.cluster_spec("source_cluster", "destination_cluster", required=False),
+        "directory": {"type": "path", "required": True},
+        "state": {
+            "type": "str",
+            "choices": ["begun", "ended", "reported", "bundled", "assessed"],
+            "default": "begun",
         },
-        required_if=[("state", "ended", ("phase",)), ("state", "bundled", ("archive",))],
-        supports_check_mode=True,
-    )
-    run(module, migration_run)
+        "create": {"type": "bool", "default": True},
+        "on_locked": options.choices(OnLocked, default="fail"),
+        "parts": {"type": "list", "elements": "path", "default": []},
+        "plan": {"type": "path"},
+        "not_visible": {"type": "list", "elements": "str", "default": []},
+        "aside": {"type": "list", "elements": "str"},
+        "holder": {
+            "type": "dict",
+            "options": {
+                "host": {"type": "str", "required": True},
+                "namespace": text,
+                "process": {"type": "int", "required": True},
+                "ticks": {"type": "int"},
+                "started": {"type": "float"},
+            },
+        },
+        "archive": {"type": "path"},
+        "key_file": {"type": "path"},
+        "collection": text,
+        "scratch": {"type": "path"},
+        "results": {"type": "dict", "default": {}},
+        "report": {"type": "bool", "default": True},
+        "files": {"type": "list", "elements": "str", "choices": list(NAMES), "default": list(NAMES)},
+        "on_mismatch": options.choices(OnMismatch, default="fail"),
+        "role": text,
+        "returns": {"type": "bool", "default": False},
+        "phase": text,
+        "source": text,
+        "destination": text,
+        "selection": {"type": "dict", "default": {}},
+        "ran_by": text,
+        "status": {"type": "path"},
+        "metrics": {"type": "path"},
+        "migration": text,
+        "started": {"type": "float"},
+        "keep": {"type": "int", "default": 20},
+        "release": {"type": "bool", "default": True},
+    }
+    Module(spec, required_if=[("state", "ended", ("phase",)), ("state", "bundled", ("archive",))]).run(migration_run)
 
 
 if __name__ == "__main__":

@@ -381,9 +381,7 @@ from ..module_utils._model.errors import MigrationError
 from ..module_utils._model.policies import OnAbsent, OnActiveGroup, ReturnEntries
 from ..module_utils._module import digests, files, options, summaries
 from ..module_utils._module.commit_results import commit_result
-from ..module_utils._module.frame import run
-from ..module_utils._module.masking import Module
-from ..module_utils._module.note_results import warned
+from ..module_utils._module.frame import Module
 from ..module_utils._module.objections import read_objections
 
 
@@ -454,32 +452,28 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
         "stands": stands,
         "may_start": may_start,
         **commit_result(outcome, cluster, ReturnEntries(params["return_entries"]), head, lost),
-        **warned(module, outcome.notes),
+        **module.warned(outcome.notes),
     }
 
 
 def main() -> None:
-    module = Module(
-        argument_spec={
-            **options.cluster_spec("cluster"),
-            **options.selection_spec(),
-            **options.entries_spec(),
-            **options.spec_of(CommitOptions),
-            "source": {**options.cluster_spec("source")["source"], "required": False},
-            "state": {"type": "str", "choices": ["committed", "rolled_back"], "default": "committed"},
-            "plan": {"type": "path"},
-            "plan_digest": {"type": "str"},
-            "snapshot": {"type": "path"},
-            "receipt": {"type": "path", "required": True},
-            "everything": {"type": "bool", "default": False},
-            "report": {"type": "path"},
-            "on_absent": options.choices(OnAbsent, default="fail"),
-            "on_active_group": options.choices(OnActiveGroup.FAIL, OnActiveGroup.SKIP_GROUP, default="fail"),
-        },
-        required_if=[("state", "committed", ["plan"])],
-        supports_check_mode=True,
-    )
-    run(module, commit)
+    spec = {
+        **options.cluster_spec("cluster"),
+        **options.selection_spec(),
+        **options.entries_spec(),
+        **options.spec_of(CommitOptions),
+        **options.cluster_spec("source", required=False),
+        "state": {"type": "str", "choices": ["committed", "rolled_back"], "default": "committed"},
+        "plan": {"type": "path"},
+        "plan_digest": {"type": "str"},
+        "snapshot": {"type": "path"},
+        "receipt": {"type": "path", "required": True},
+        "everything": {"type": "bool", "default": False},
+        "report": {"type": "path"},
+        "on_absent": options.choices(OnAbsent, default="fail"),
+        "on_active_group": options.choices(OnActiveGroup.FAIL, OnActiveGroup.SKIP_GROUP, default="fail"),
+    }
+    Module(spec, required_if=[("state", "committed", ["plan"])]).run(commit)
 
 
 if __name__ == "__main__":

@@ -553,9 +553,7 @@ from ..module_utils._model.offset_formats import OffsetFormat
 from ..module_utils._model.policies import OnExpired, OnNoAnchor, OnOutOfRange, ReturnEntries
 from ..module_utils._model.reset_rules import ResetTo
 from ..module_utils._module import digests, exports, files, options, results, summaries
-from ..module_utils._module.frame import run
-from ..module_utils._module.masking import Module
-from ..module_utils._module.note_results import warned
+from ..module_utils._module.frame import Module
 from ..module_utils._module.plan_making import check_options, plan_as_asked
 from ..module_utils._module.progress_file import progress_spec
 
@@ -595,7 +593,7 @@ def translate(module: Module) -> dict[str, t.Any]:
         "kept": made.kept,
         "records_read": made.records_read,
         "index": made.index,
-        **warned(module, [*made.notes, *(note for each in exported for note in each.notes)]),
+        **module.warned([*made.notes, *(note for each in exported for note in each.notes)]),
         "entries": [
             {**results.plan_row(entry), "predicted": entry.predicted}
             for entry in _returned(plan, previous, ReturnEntries(params["return_entries"]))
@@ -615,36 +613,33 @@ def _returned(plan: file.Plan, previous: file.Plan | None, return_entries: Retur
 
 
 def main() -> None:
-    module = Module(
-        argument_spec={
-            "source": {**options.cluster_spec("source")["source"], "required": False},
-            **options.cluster_spec("destination"),
-            **options.mapping_spec(),
-            **options.selection_spec(),
-            **options.spark_spec(),
-            **progress_spec(),
-            **options.entries_spec(),
-            **options.spec_of(TranslateOptions),
-            "snapshot": {"type": "path"},
-            "snapshot_group": {"type": "str"},
-            "snapshot_format": {"type": "str", "choices": ["auto", "json", *OffsetFormat], "default": "auto"},
-            "plan": {"type": "path", "required": True},
-            "report": {"type": "path"},
-            "csv": {"type": "path"},
-            "export": {"type": "path"},
-            "export_format": options.choices(OffsetFormat, default="csv"),
-            "receipt": {"type": "path"},
-            "promotion": {"type": "path"},
-            "resets": {"type": "list", "elements": "dict", "options": _RESET},
-            "on_out_of_range": options.choices(OnOutOfRange, default="block"),
-            "match_on": {"type": "list", "elements": "str", "choices": list(PARTS)},
-            "on_expired": options.choices(OnExpired, default="count_back"),
-            "on_no_anchor": options.choices(OnNoAnchor, default="by_retention"),
-            "search_limit": {"type": "int", "default": 100_000},
-        },
-        supports_check_mode=True,
-    )
-    run(module, translate)
+    spec = {
+        **options.cluster_spec("source", required=False),
+        **options.cluster_spec("destination"),
+        **options.mapping_spec(),
+        **options.selection_spec(),
+        **options.spark_spec(),
+        **progress_spec(),
+        **options.entries_spec(),
+        **options.spec_of(TranslateOptions),
+        "snapshot": {"type": "path"},
+        "snapshot_group": {"type": "str"},
+        "snapshot_format": {"type": "str", "choices": ["auto", "json", *OffsetFormat], "default": "auto"},
+        "plan": {"type": "path", "required": True},
+        "report": {"type": "path"},
+        "csv": {"type": "path"},
+        "export": {"type": "path"},
+        "export_format": options.choices(OffsetFormat, default="csv"),
+        "receipt": {"type": "path"},
+        "promotion": {"type": "path"},
+        "resets": {"type": "list", "elements": "dict", "options": _RESET},
+        "on_out_of_range": options.choices(OnOutOfRange, default="block"),
+        "match_on": {"type": "list", "elements": "str", "choices": list(PARTS)},
+        "on_expired": options.choices(OnExpired, default="count_back"),
+        "on_no_anchor": options.choices(OnNoAnchor, default="by_retention"),
+        "search_limit": {"type": "int", "default": 100_000},
+    }
+    Module(spec).run(translate)
 
 
 if __name__ == "__main__":

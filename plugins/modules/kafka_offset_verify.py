@@ -354,8 +354,7 @@ import typing as t
 from ..module_utils._model.match_on import PARTS
 from ..module_utils._model.policies import OnAbsent, OnActiveGroup, OnAdvance, OnBlocked, OnProblem, OnRewind
 from ..module_utils._module import options, verify_results
-from ..module_utils._module.frame import run
-from ..module_utils._module.masking import Module
+from ..module_utils._module.frame import Module
 from ..module_utils._module.plan_verification import scope, verify_as_asked
 from ..module_utils._module.progress_file import progress_spec
 
@@ -374,35 +373,34 @@ def verify(module: Module) -> dict[str, t.Any]:
 
 
 def main() -> None:
-    module = Module(
-        argument_spec={
-            **options.cluster_spec("source", "destination"),
-            **options.selection_spec(),
-            **options.mapping_spec(),
-            **options.spark_spec(),
-            **progress_spec(),
-            "plan": {"type": "list", "elements": "path"},
-            "receipt": {"type": "list", "elements": "path"},
-            "copy": {"type": "path"},
-            "scope": {"type": "str", "choices": ["plan", "to_commit", "committed"]},
-            "method": {"type": "str", "choices": ["records", "anchors"], "default": "records"},
-            "limit": {"type": "int", "default": 10_000},
-            "incremental": {"type": "bool", "default": False},
-            "match_on": {"type": "list", "elements": "str", "choices": list(PARTS)},
-            "on_problem": options.choices(OnProblem, default="fail"),
-            "on_absent": options.choices(OnAbsent, default="fail"),
-            "on_blocked": options.choices(OnBlocked, default="fail"),
-            "on_rewind": options.choices(OnRewind, default="fail"),
-            "on_advance": options.choices(OnAdvance, default="advance"),
-            "on_active_group": options.choices(OnActiveGroup.FAIL, OnActiveGroup.SKIP_GROUP, default="fail"),
-            "report": {"type": "list", "elements": "path"},
-        },
+    spec = {
+        **options.cluster_spec("source", "destination"),
+        **options.selection_spec(),
+        **options.mapping_spec(),
+        **options.spark_spec(),
+        **progress_spec(),
+        "plan": {"type": "list", "elements": "path"},
+        "receipt": {"type": "list", "elements": "path"},
+        "copy": {"type": "path"},
+        "scope": {"type": "str", "choices": ["plan", "to_commit", "committed"]},
+        "method": {"type": "str", "choices": ["records", "anchors"], "default": "records"},
+        "limit": {"type": "int", "default": 10_000},
+        "incremental": {"type": "bool", "default": False},
+        "match_on": {"type": "list", "elements": "str", "choices": list(PARTS)},
+        "on_problem": options.choices(OnProblem, default="fail"),
+        "on_absent": options.choices(OnAbsent, default="fail"),
+        "on_blocked": options.choices(OnBlocked, default="fail"),
+        "on_rewind": options.choices(OnRewind, default="fail"),
+        "on_advance": options.choices(OnAdvance, default="advance"),
+        "on_active_group": options.choices(OnActiveGroup.FAIL, OnActiveGroup.SKIP_GROUP, default="fail"),
+        "report": {"type": "list", "elements": "path"},
+    }
+    Module(
+        spec,
         required_by={"receipt": ("plan",), "scope": ("plan",), "copy": ("plan",)},
         required_if=[("method", "anchors", ("plan",)), ("scope", "committed", ("receipt",))],
         mutually_exclusive=[("plan", name) for name in _WITHOUT_PLAN],
-        supports_check_mode=True,
-    )
-    run(module, verify)
+    ).run(verify)
 
 
 if __name__ == "__main__":

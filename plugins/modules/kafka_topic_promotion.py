@@ -396,8 +396,7 @@ import typing as t
 from ..module_utils._model import promotion
 from ..module_utils._model.policies import OnStillWritten
 from ..module_utils._module import options
-from ..module_utils._module.frame import run
-from ..module_utils._module.masking import Module
+from ..module_utils._module.frame import Module
 from ..module_utils._module.progress_file import progress_spec
 from ..module_utils._module.promoting import fence_topics, promote_topics, roll_back_topics
 
@@ -412,37 +411,36 @@ def main() -> None:
         "topics": {"type": "list", "elements": "str", "required": True},
         "settings": {"type": "dict", "required": True},
     }
-    module = Module(
-        argument_spec={
-            **options.cluster_spec("source", "destination"),
-            **options.topic_selection_spec(),
-            **progress_spec(),
-            **options.spec_of(promotion.PromotionOptions),
-            "state": {
-                "type": "str",
-                "choices": ["promoted", "planned", "applied", "rolled_back", "fenced", "lifted"],
-                "default": "promoted",
-            },
-            "snapshot": {"type": "path"},
-            "topic_map": options.rules_spec(),
-            **options.policy_spec(),
-            "replication_factor": {"type": "str", "default": "source"},
-            "exclude_settings": {"type": "list", "elements": "str"},
-            "overrides": {"type": "list", "elements": "dict", "default": [], "options": override},
-            "principal_map": options.rules_spec(),
-            "remove_created": {"type": "bool", "default": False},
-            "principals": {"type": "list", "elements": "str", "default": ["User:*"]},
-            "read_principals": {"type": "list", "elements": "str", "default": []},
-            "on_still_written": options.choices(OnStillWritten, default="fail"),
-            "idle_wait": {"type": "float", "default": 5},
-            "plan": {"type": "path"},
-            "receipt": {"type": "path", "required": True},
+    spec = {
+        **options.cluster_spec("source", "destination"),
+        **options.topic_selection_spec(),
+        **progress_spec(),
+        **options.spec_of(promotion.PromotionOptions),
+        "state": {
+            "type": "str",
+            "choices": ["promoted", "planned", "applied", "rolled_back", "fenced", "lifted"],
+            "default": "promoted",
         },
+        "snapshot": {"type": "path"},
+        "topic_map": options.rules_spec(),
+        **options.policy_spec(),
+        "replication_factor": {"type": "str", "default": "source"},
+        "exclude_settings": {"type": "list", "elements": "str"},
+        "overrides": {"type": "list", "elements": "dict", "default": [], "options": override},
+        "principal_map": options.rules_spec(),
+        "remove_created": {"type": "bool", "default": False},
+        "principals": {"type": "list", "elements": "str", "default": ["User:*"]},
+        "read_principals": {"type": "list", "elements": "str", "default": []},
+        "on_still_written": options.choices(OnStillWritten, default="fail"),
+        "idle_wait": {"type": "float", "default": 5},
+        "plan": {"type": "path"},
+        "receipt": {"type": "path", "required": True},
+    }
+    Module(
+        spec,
         mutually_exclusive=[("snapshot", "topics"), ("snapshot", "topic_patterns")],
         required_if=[("state", state, ("plan",)) for state in ("promoted", "planned", "applied")],
-        supports_check_mode=True,
-    )
-    run(module, topic_promotion)
+    ).run(topic_promotion)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from .._model.selection import Selection
 from . import files, options
 from ._report.assessment_pages import assessment_markdown, assessment_page
 from ._report.assessment_story import assessment_story, headline
-from .masking import Module
+from .frame import Module
 
 _NAMES = ("assessment.json", "groups.csv", "topics.csv", "assessment.md", "assessment.html")
 

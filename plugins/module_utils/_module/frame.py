@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""The frame around every module: libraries are checked first, and errors are told in one line."""
+"""`Module`, which every module is: libraries are checked first, errors are told in one line, and no secret is shown."""
 
 from __future__ import annotations
 
@@ -8,15 +8,20 @@ import gc
 import sys
 import typing as t
 
+from ansible.module_utils.basic import AnsibleModule
+
+from .._model.addresses import HIDDEN
 from .._model.errors import MigrationError
 from .._model.failure_kinds import FailureKind
 from .._model.missing import CONTROL, RECORDS, unmet
+from .._model.notes import Note
+from .._model.option_names import set_variables
 from .._model.progress import hear_waits
+from .._model.visible_text import visible
 from .._model.written import WRITTEN
+from .masking import for_people, hidden, shown
 from .progress_file import reporter
-
-if t.TYPE_CHECKING:
-    from .masking import Module
+from .results import note_results
 
 # What every module needs; those that use Spark say what more they need.
 REQUIREMENTS = tuple(sorted(CONTROL + RECORDS))
@@ -24,25 +29,72 @@ REQUIREMENTS = tuple(sorted(CONTROL + RECORDS))
 # Records are kept by the hundred thousand, and hold no cycles: with Python's 700, a fifth of the time goes into looking.
 COLLECTED_AT = 100_000  # new objects
 
+# The options of every module, beside its own.
+COMMON_SPEC = {"option_names": {"type": "dict"}}
 
-def run(module: Module, main: t.Callable[[Module], dict[str, t.Any]]) -> t.NoReturn:
-    """Call main(module) for the module's result, and end the module with it."""
-    problems = missing_libraries()
-    if problems:
-        module.fail_json(
-            msg=f"{', '.join(problems)} for {sys.executable}. Install the collection's requirements there "
-            "(pip install -r requirements.txt), or set ansible_python_interpreter to a Python that has them.",
-            failure=MigrationError("", kind=FailureKind.REQUIREMENT_MISSING).place(),
-        )
-    gc.set_threshold(COLLECTED_AT)
-    WRITTEN.clear()
-    hear_waits(reporter(module.params.get("progress_file")))
-    try:
-        result = main(module)
-    except MigrationError as exc:
-        changed = {"changed": True} if WRITTEN else {}
-        module.fail_json(msg=str(exc), failure=exc.place(), **changed, **exc.result)
-    module.exit_json(**result)
+
+class Module(AnsibleModule):
+    """An AnsibleModule whose results, refusals and log show `shown()` of its options; no message holds a secret.
+
+    Its messages name what the user sets: see _model/option_names.py.
+    """
+
+    def __init__(self, argument_spec: dict[str, t.Any], **settings: t.Any) -> None:
+        spec = {**argument_spec, **COMMON_SPEC}
+        super().__init__(argument_spec=spec, supports_check_mode=True, **settings)  # type: ignore[no-untyped-call]
+        set_variables(self.params.pop("option_names", None))
+
+    def run(self, main: t.Callable[[Module], dict[str, t.Any]]) -> t.NoReturn:
+        """Call main(self) for the module's result, and end the module with it."""
+        problems = missing_libraries()
+        if problems:
+            self.fail_json(
+                msg=f"{', '.join(problems)} for {sys.executable}. Install the collection's requirements there "
+                "(pip install -r requirements.txt), or set ansible_python_interpreter to a Python that has them.",
+                failure=MigrationError("", kind=FailureKind.REQUIREMENT_MISSING).place(),
+            )
+        gc.set_threshold(COLLECTED_AT)
+        WRITTEN.clear()
+        hear_waits(reporter(self.params.get("progress_file")))
+        try:
+            result = main(self)
+        except MigrationError as exc:
+            changed = {"changed": True} if WRITTEN else {}
+            self.fail_json(msg=str(exc), failure=exc.place(), **changed, **exc.result)
+        self.exit_json(**result)
+
+    def exit_json(self, **result: t.Any) -> t.NoReturn:
+        """As Ansible's."""
+        super().exit_json(**self._with_invocation(for_people(result)))
+
+    def fail_json(self, msg: str, **result: t.Any) -> t.NoReturn:
+        """As Ansible's, which also calls it for the options that it refuses itself."""
+        for value in sorted(hidden(self.params, self.argument_spec), key=len, reverse=True):
+            msg = str(msg).replace(value, HIDDEN)
+        msg = "\n".join(map(visible, msg.split("\n")))
+        super().fail_json(msg, **self._with_invocation(for_people(result)))
+
+    def warn(self, warning: str, **more: t.Any) -> None:
+        """As Ansible's."""
+        super().warn(visible(warning), **more)
+
+    def warned(self, notes: t.Iterable[Note]) -> dict[str, list[str]]:
+        """As note_results(), where each note is a warning, too. It begins with its kind, as in docs/troubleshooting.md."""
+        told = list(notes)
+        for note in told:
+            self.warn(f"{note.kind.value}: {note.text}")
+        return note_results(told)
+
+    def _with_invocation(self, result: dict[str, t.Any]) -> dict[str, t.Any]:
+        return {"invocation": {"module_args": shown(self.params, self.argument_spec)}, **result}
+
+    def _log_invocation(self) -> None:
+        params = self.params
+        self.params = shown(params, self.argument_spec)
+        try:
+            super()._log_invocation()  # type: ignore[no-untyped-call]
+        finally:
+            self.params = params
 
 
 def missing_libraries() -> list[str]:

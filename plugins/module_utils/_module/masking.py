@@ -10,12 +10,9 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible.module_utils.basic import AnsibleModule
-
 from .._model.addresses import HIDDEN, masked
 from .._model.client_config import is_harmless
 from .._model.connection import may_be_shown
-from .._model.option_names import set_variables
 from .._model.visible_text import visible
 
 _ADDRESSES = frozenset({"archives", "bootstrap_servers", "master", "oauth_token_url", "url"})
@@ -25,45 +22,6 @@ _TEXTS = frozenset(
 )
 _SHORT = 6  # characters: a shorter text is a part of too many words
 _Json = t.Any
-# The options of every module, beside its own.
-COMMON_SPEC = {"option_names": {"type": "dict"}}
-
-
-class Module(AnsibleModule):
-    """An AnsibleModule whose results, refusals and log show `shown()` of its options; no message holds a secret.
-
-    Its messages name what the user sets: see _model/option_names.py.
-    """
-
-    def __init__(self, argument_spec: dict[str, t.Any], **settings: t.Any) -> None:
-        super().__init__(argument_spec={**argument_spec, **COMMON_SPEC}, **settings)  # type: ignore[no-untyped-call]
-        set_variables(self.params.pop("option_names", None))
-
-    def exit_json(self, **result: t.Any) -> t.NoReturn:
-        """As Ansible's."""
-        super().exit_json(**self._with_invocation(for_people(result)))
-
-    def fail_json(self, msg: str, **result: t.Any) -> t.NoReturn:
-        """As Ansible's, which also calls it for the options that it refuses itself."""
-        for value in sorted(hidden(self.params, self.argument_spec), key=len, reverse=True):
-            msg = str(msg).replace(value, HIDDEN)
-        msg = "\n".join(map(visible, msg.split("\n")))
-        super().fail_json(msg, **self._with_invocation(for_people(result)))
-
-    def warn(self, warning: str, **more: t.Any) -> None:
-        """As Ansible's."""
-        super().warn(visible(warning), **more)
-
-    def _with_invocation(self, result: dict[str, t.Any]) -> dict[str, t.Any]:
-        return {"invocation": {"module_args": shown(self.params, self.argument_spec)}, **result}
-
-    def _log_invocation(self) -> None:
-        params = self.params
-        self.params = shown(params, self.argument_spec)
-        try:
-            super()._log_invocation()  # type: ignore[no-untyped-call]
-        finally:
-            self.params = params
 
 
 def for_people(result: t.Mapping[str, _Json]) -> dict[str, _Json]:

@@ -71,9 +71,9 @@ def _rules(**more: t.Any) -> Spec:
     }
 
 
-def cluster_spec(*names: str) -> Spec:
-    """The specs of options that are clusters, all required."""
-    return {name: {"type": "dict", "required": True, "options": _CLUSTER} for name in names}
+def cluster_spec(*names: str, required: bool = True) -> Spec:
+    """The specs of options that are clusters."""
+    return {name: {"type": "dict", "required": required, "options": _CLUSTER} for name in names}
 
 
 def http_service_spec() -> Spec:

@@ -21,8 +21,7 @@ from .._model.option_names import option_name
 from .._model.policies import OnAbsent
 from .._model.problems import of_copy
 from . import files, options
-from .masking import Module
-from .note_results import warned
+from .frame import Module
 from .progress_file import reporter
 
 _Compared = tuple[use_case.Verified, list[report.Report]]
@@ -178,7 +177,7 @@ def _records(module: Module, planned: list[_Planned], source: Connection, destin
             )
         ]
     notes = [note for each in claimed for note in each.notes]
-    warned(module, notes)
+    module.warned(notes)
     say = reporter(params["progress_file"])
     found, reports = use_case.records(
         claimed, source, destination, params["limit"] or None, spark, say, OnAbsent(params["on_absent"])

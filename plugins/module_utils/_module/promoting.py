@@ -18,8 +18,8 @@ from .._model.option_names import path_option
 from .._model.policies import OnStillWritten
 from .._model.selection import Selection
 from . import files, options, promotion_results
-from .masking import Module
-from .note_results import note_results
+from .frame import Module
+from .results import note_results
 
 
 def promote_topics(module: Module) -> dict[str, t.Any]:

@@ -21,11 +21,11 @@ from ._report.occasion import Occasion
 from ._report.page import html_page
 from ._report.story import story
 from ._report.ticket import markdown
-from .note_results import note_results
+from .results import note_results
 from .run_outcome import RunOutcome
 
 if t.TYPE_CHECKING:
-    from .masking import Module
+    from .frame import Module
 
 SELECTION = ("groups", "group_patterns", "exclude_group_patterns", "topics", "topic_patterns", "exclude_topic_patterns")
 

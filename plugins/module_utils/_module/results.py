@@ -11,6 +11,7 @@ import typing as t
 from .._model.connection import Connection
 from .._model.errors import InvalidFile
 from .._model.group_state import CommittedOffset, commit_text
+from .._model.notes import Note
 from .._model.plan import Plan, PlanEntry
 from .._model.policies import ReturnEntries
 from .._model.progress import counted
@@ -51,6 +52,12 @@ def _cut(old: list[str], new: list[str]) -> tuple[list[str], list[str]]:
     half = LONGEST_DIFF // 2
     most = max(half, LONGEST_DIFF - len(new)), max(half, LONGEST_DIFF - len(old))
     return old[: most[0]], new[: most[1]]
+
+
+def note_results(notes: t.Iterable[Note]) -> dict[str, list[str]]:
+    """The members `notes` and `note_kinds` of a module's result: lines for people, and kinds for playbooks."""
+    told = list(notes)
+    return {"notes": [note.text for note in told], "note_kinds": [note.kind.value for note in told]}
 
 
 def returned(entries: t.Iterable[_T], return_entries: ReturnEntries, changed: t.Callable[[_T], bool]) -> list[_T]:

@@ -16,10 +16,9 @@ from .._model.policies import OnLocked
 from . import files
 from .holder import process_clause
 from .leases import VARIABLE
-from .note_results import warned
 
 if t.TYPE_CHECKING:
-    from .masking import Module
+    from .frame import Module
 
 
 def begin_run(module: Module) -> dict[str, t.Any]:
@@ -83,7 +82,7 @@ def _result(
         "reason": reason,
         "taken_over": taken_over,
         "scratch": None if params["aside"] is None or leaves else _scratch(params["directory"], params["aside"]),
-        **warned(module, notes),
+        **module.warned(notes),
     }
 
 

@@ -25,14 +25,13 @@ from .._model.option_names import option_name
 from . import files
 from .history_folder import Kept, keep_files
 from .leases import check_lease
-from .note_results import warned
 from .report_writing import write_report
 from .run_begin import lease_of_run
 from .run_outcome import RunOutcome
 from .status_files import write_failure
 
 if t.TYPE_CHECKING:
-    from .masking import Module
+    from .frame import Module
 
 _LIBRARIES = ("kafka-python", "confluent-kafka", "pyspark")
 _NO_REPORT = {"html": None, "markdown": None, "headline": None}
@@ -78,7 +77,7 @@ def end_run(module: Module, outcome: RunOutcome) -> dict[str, t.Any]:
         "released": released,
         "said": said,
         "has_news": outcome.has_news,
-        **warned(module, notes),
+        **module.warned(notes),
     }
 
 

@@ -17,7 +17,7 @@ from .._model.option_names import option_name
 from . import files
 
 if t.TYPE_CHECKING:
-    from .masking import Module
+    from .frame import Module
 
 
 def check_status_paths(params: dict[str, t.Any]) -> None:

@@ -20,8 +20,7 @@ from .._model.failure_kinds import FailureKind
 from .._model.migration_status import DirectoryFiles, next_lines, status_table
 from .._model.option_names import option_name
 from . import files
-from .masking import Module
-from .note_results import warned
+from .frame import Module
 from .status_files import write_metrics
 
 KIND = "migration-status"
@@ -56,7 +55,7 @@ def status_result(module: Module, source: Connection, destination: Connection) -
         **result,
         "table": status_table(found.groups),
         "summary": [*lines, *told, *next_lines(found.groups)],
-        **warned(module, found.notes),
+        **module.warned(found.notes),
     }
 
 

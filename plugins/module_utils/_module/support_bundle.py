@@ -23,10 +23,9 @@ from .._model.notes import Note, NoteKind
 from .._model.option_names import option_name
 from .._model.progress import counted
 from . import files, options
-from .note_results import warned
 
 if t.TYPE_CHECKING:
-    from .masking import Module
+    from .frame import Module
 
 KEY_FILE = "support-key.json"
 _RETURN = "return"  # the files of a return, below the directory
@@ -86,7 +85,7 @@ def write_bundle(module: Module, versions: t.Mapping[str, str]) -> dict[str, t.A
         "archive": archive,
         "key_file": key_file,
         "bundled": sorted(made),
-        **warned(module, notes),
+        **module.warned(notes),
     }
 
 

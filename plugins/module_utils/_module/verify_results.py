@@ -13,7 +13,7 @@ from .._model.failure_kinds import FailureKind
 from .._model.option_names import option_name, ways
 from .._model.problems import Problem, counts_by_kind, summary
 from .._model.report import PartitionOffset, ProblemKind
-from .note_results import note_results
+from .results import note_results
 
 
 def verify_result(found: Verified, plan_digests: list[str]) -> dict[str, t.Any]:

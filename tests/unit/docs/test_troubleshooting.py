@@ -72,7 +72,7 @@ def test_every_warning_is_a_note_with_a_kind():
     files = [
         file for file in sorted((PLUGINS / "modules").glob("*.py")) if ".warn(" in file.read_text(encoding="utf-8")
     ]
-    assert files == []  # they use note_results.warned()
+    assert files == []  # they use Module.warned()
 
 
 @pytest.mark.parametrize("path", sorted((PLUGINS / "modules").glob("*.py")), ids=lambda path: path.stem)

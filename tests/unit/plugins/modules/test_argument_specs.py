@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import policies, promotion
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.masking import COMMON_SPEC
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import COMMON_SPEC
 
 ROOT = Path(__file__).parents[4]
 MODULES = sorted(path.stem for path in (ROOT / "plugins/modules").glob("*.py"))

@@ -20,13 +20,14 @@ from kafka.protocol.consumer import OffsetDeleteRequest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import exchange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import missing_libraries, run
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import Module as Framed
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import missing_libraries
 
 GOOD = {"confluent-kafka": "2.10.0", "kafka-python": "3.0.12", "xxhash": "3.0.0"}
 
 
 class Module:
-    """What run() uses of an AnsibleModule."""
+    """What Module.run() uses of an AnsibleModule."""
 
     def __init__(self):
         self.params = {}
@@ -58,7 +59,7 @@ def installed(monkeypatch):
 def said(main):
     module = Module()
     with pytest.raises(SystemExit):
-        run(module, main)
+        Framed.run(module, main)
     return module.result
 
 
@@ -131,7 +132,7 @@ def test_what_nobody_has_thought_of_is_not_hidden(installed):
         raise KeyError("a mistake in the collection")
 
     with pytest.raises(KeyError):
-        run(Module(), fail)
+        Framed.run(Module(), fail)
 
 
 @pytest.mark.parametrize(
