@@ -15,7 +15,7 @@ from .._model.connection import Connection
 from .._model.errors import MigrationError
 from .._model.known_names import TOPICS, known
 from .._model.progress import counted, first_of
-from .._model.records import NO_TIMESTAMP, TopicPartition
+from .._model.records import NO_TIMESTAMP, TopicPartition, every_partition
 from .._model.risks import Risk, RiskKind
 from .._records import range_reader, tables
 from .._records.scanning import Range
@@ -55,7 +55,7 @@ def read_topics(connection: Connection, is_meant: t.Callable[[str], bool], reads
     """The topics that are meant, as far as the login may describe them. reads_records: whether ACL READ is missed, too."""
     described = topics.describe_topics(connection, [name for name in topics.list_topics(connection) if is_meant(name)])
     partitions = {name: each.partitions for name, each in described.items() if each.error is None}
-    every = [TopicPartition(name, number) for name, count in partitions.items() for number in range(count)]
+    every = every_partition(partitions)
     _cluster, bounds = bounds_as_far_as_known(connection, every, _PATIENCE) if every else ("", {})
     missing = permissions.missing_acls(connection, reads_topics=partitions)
     unset = _without("DESCRIBE_CONFIGS", missing)

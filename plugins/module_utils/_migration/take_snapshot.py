@@ -21,7 +21,7 @@ from .._model.notes import Note, NoteKind, excluded
 from .._model.option_names import option_name, ways
 from .._model.policies import OnActiveGroup, OnBlocked
 from .._model.progress import Say, first_of, silent
-from .._model.records import TopicPartition
+from .._model.records import TopicPartition, every_partition
 from .._model.removed import Removed
 from .._model.selection import Selected, Selection
 from .._model.snapshot import OpenTransaction, Snapshot, SnapshotEntry, SnapshotGroup
@@ -189,7 +189,7 @@ def with_every_partition(
 ) -> dict[TopicPartition, int | None]:
     """The offsets of a group, and None for every partition of their topics on which it has committed none."""
     counts = partition_counts(connection, {partition.topic for partition in positions})
-    every = [TopicPartition(topic, number) for topic, count in counts.items() for number in range(count)]
+    every = every_partition(counts)
     return {**dict.fromkeys(every), **positions}
 
 

@@ -7,11 +7,14 @@ from __future__ import annotations
 import typing as t
 
 from . import documents
+from .errors import InvalidInput
+from .progress import first_of
 
 TOPIC, GROUP, TRANSACTIONAL_ID = "TOPIC", "GROUP", "TRANSACTIONAL_ID"
 LITERAL, PREFIXED = "LITERAL", "PREFIXED"
 ALLOW, DENY = "ALLOW", "DENY"
 EVERY = "*"  # as the name of a literal resource: all of its type
+_NAMED = 5  # ACLs that a message names
 
 
 class Acl(t.NamedTuple):
@@ -34,10 +37,16 @@ class Acl(t.NamedTuple):
         return f"{self.permission} {self.operation} on {self.resource} {name} for {self.principal}{host}"
 
 
-def is_principal(text: str) -> bool:
-    """Is this a principal with its type, such as User:billing?"""
+def acls_text(acls: t.Iterable[Acl]) -> str:
+    """The first of these ACLs in a message, and how many more there are."""
+    return first_of([str(acl) for acl in acls], _NAMED)
+
+
+def check_principal(text: str, told: str) -> None:
+    """Raise InvalidInput for what is no principal with its type, such as User:billing. told: where it comes from."""
     kind, _colon, name = text.partition(":")
-    return bool(kind and name)
+    if not kind or not name:
+        raise InvalidInput(f"{told} is no principal", remedy="give it with its type, such as User:billing")
 
 
 def acl_row(acl: Acl) -> documents.Json:

@@ -9,7 +9,7 @@ import enum
 import typing as t
 
 from . import known_names
-from .acls import is_principal
+from .acls import check_principal
 from .errors import InvalidInput
 from .failure_kinds import FailureKind
 from .mapping import Rule
@@ -151,11 +151,8 @@ class PromotionOptions:
         for number, rule in enumerate(self.principal_rules, 1):
             # What a pattern makes of a principal with references to its groups is only known with the principal.
             for text in (rule.name, None if rule.pattern is not None and "\\" in rule.to else rule.to):
-                if text is not None and not is_principal(text):
-                    raise InvalidInput(
-                        f"{option_name('principal_map')}, entry {number}: {text!r} is no principal",
-                        remedy="give it with its type, such as User:billing",
-                    )
+                if text is not None:
+                    check_principal(text, f"{option_name('principal_map')}, entry {number}: {text!r}")
 
 
 def check_selection(selection: Selection | CommittedTopics) -> None:

@@ -22,6 +22,11 @@ class TopicPartition(t.NamedTuple):
         return f"{self.topic}-{self.partition}"
 
 
+def every_partition(counts: t.Mapping[str, int]) -> list[TopicPartition]:
+    """All partitions of topics that have so many each."""
+    return [TopicPartition(topic, number) for topic, count in counts.items() for number in range(count)]
+
+
 class Record(t.NamedTuple):
     """What matching needs of a record; the bytes themselves are dropped as soon as they are hashed.
 

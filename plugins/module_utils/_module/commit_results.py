@@ -26,8 +26,7 @@ def commit_result(
         "entries": [
             {
                 "group": group,
-                "topic": partition.topic,
-                "partition": partition.partition,
+                **partition._asdict(),
                 "before": before and before.offset,
                 "after": (after := outcome.after[group, partition]) and after.offset,
             }

@@ -63,8 +63,7 @@ def export_of(plan: Plan, path: str, form: OffsetFormat) -> Export:
         raise Refused(
             f"{path} is not written, because {len(blocked)} of {len(plan.entries)} entries of the plan are blocked",
             group=first.group,
-            topic=first.partition.topic,
-            partition=first.partition.partition,
+            **first.partition._asdict(),
             why=f"{first.reason and first.reason.value}: {first.shown_detail}",
             remedy="remove the cause and plan again; without export, the plan alone is written",
             kind=FailureKind.PLAN_BLOCKED,

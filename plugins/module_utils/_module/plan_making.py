@@ -169,8 +169,7 @@ def _from_resets(params: dict[str, t.Any], previous: plan.Plan | None) -> use_ca
         raise InvalidInput(
             f"no entry of resets fits the partition, and a file of the form {form} must have all of them",
             group=group,
-            topic=partition.topic,
-            partition=partition.partition,
+            **partition._asdict(),
             remedy="end resets with the entry {to: current}, or leave the topic out",
         )
     return use_case.Translation(planned.plan, notes=tuple(planned.notes), not_taken=planned.not_taken)

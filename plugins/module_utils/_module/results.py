@@ -12,7 +12,7 @@ from .._model.connection import Connection
 from .._model.errors import InvalidFile
 from .._model.group_state import CommittedOffset, commit_text
 from .._model.notes import Note
-from .._model.plan import Plan, PlanEntry
+from .._model.plan import Plan, PlanEntry, entry_row
 from .._model.policies import ReturnEntries
 from .._model.progress import counted
 from .._model.snapshot import Snapshot
@@ -22,6 +22,8 @@ from .._model.visible_text import visible
 Diff = dict[str, str]
 _Commits = t.Mapping[tuple[str, t.Any], t.Optional[CommittedOffset]]  # noqa: UP045 - the pylint of the sanity tests
 LONGEST_DIFF = 200  # lines of both sides together
+# The members of a plan's entry that results have.
+_SHOWN = ("group", "topic", "partition", "offset", "verdict", "reason", "repeats", "lost", "detail", "absent", "source")
 _T = t.TypeVar("_T")
 
 
@@ -125,27 +127,8 @@ def entry_line(entry: PlanEntry) -> str:
 
 def plan_row(entry: PlanEntry) -> dict[str, t.Any]:
     """One entry of a plan as a module's result shows it."""
-    return {
-        "group": entry.group,
-        "topic": entry.partition.topic,
-        "partition": entry.partition.partition,
-        "offset": entry.offset,
-        "verdict": entry.verdict.value,
-        "reason": entry.reason and entry.reason.value,
-        "repeats": entry.repeats,
-        "lost": entry.lost,
-        "detail": entry.detail,
-        "absent": entry.absent and entry.absent.row(),
-        "source": [
-            {
-                "group": position.group,
-                "topic": position.partition.topic,
-                "partition": position.partition.partition,
-                "offset": position.offset,
-            }
-            for position in entry.source
-        ],
-    }
+    row = {"lost": 0, "absent": None, **entry_row(entry)}
+    return {name: row[name] for name in _SHOWN}
 
 
 def plan_counts(plan: Plan) -> dict[str, int]:

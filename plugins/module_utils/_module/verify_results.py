@@ -94,4 +94,4 @@ def _row(problem: Problem) -> dict[str, t.Any]:
 
 def _position(position: PartitionOffset) -> dict[str, t.Any]:
     partition, offset = position
-    return {"topic": partition.topic, "partition": partition.partition, "offset": offset}
+    return {**partition._asdict(), "offset": offset}

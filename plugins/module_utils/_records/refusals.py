@@ -31,8 +31,7 @@ def check_existence(connection: Connection, wanted: t.Iterable[TopicPartition], 
             raise NotFound(
                 f"the topic has {counts[where.topic]} partitions",
                 cluster=str(connection),
-                topic=where.topic,
-                partition=where.partition,
+                **where._asdict(),
                 remedy="leave the partition out",
             )
 

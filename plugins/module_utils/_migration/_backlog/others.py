@@ -17,7 +17,7 @@ from ..._model.group_state import GroupReading
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import option_name, path_option
 from ..._model.progress import first_of
-from ..._model.records import TopicPartition
+from ..._model.records import TopicPartition, every_partition
 from ..._records.record_counts import RecordCount, count_records
 from .copy_state import read_progress
 
@@ -203,7 +203,7 @@ def check_records(backlog: Backlog, names: t.Collection[str], destination: Conne
 def _bounds(destination: Connection, names: t.Collection[str]) -> dict[TopicPartition, Bounds]:
     """Of every partition that these topics have now."""
     counts = topics.partition_counts(destination, names)
-    every = [TopicPartition(name, number) for name, count in counts.items() for number in range(count)]
+    every = every_partition(counts)
     return positions.partition_bounds(destination, every)
 
 

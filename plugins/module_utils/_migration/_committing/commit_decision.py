@@ -177,8 +177,7 @@ def _check_bounds(destination: Connection, targets: t.Mapping[Key, Target]) -> N
                 f"offset {target.offset} is not between the log's start {its.log_start} and its end {its.high_watermark}",
                 cluster=str(destination),
                 group=group,
-                topic=partition.topic,
-                partition=partition.partition,
+                **partition._asdict(),
                 why="the log has lost records since the plan was made"
                 if target.offset < its.log_start
                 else "the plan was edited, or the topic was truncated or created again since it was made",

@@ -129,8 +129,7 @@ def write_commits(destination: Connection, targets: t.Mapping[Key, Target]) -> N
             f"{count} of {len(targets)} commits were refused",
             cluster=str(destination),
             group=group,
-            topic=partition.topic,
-            partition=partition.partition,
+            **partition._asdict(),
             why=why,
             remedy="remove the cause and run the same again: what was written stays, the receipt knows it",
         )

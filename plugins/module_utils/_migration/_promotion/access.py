@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ..._model.acls import ALLOW, DENY, EVERY, GROUP, LITERAL, TOPIC, TRANSACTIONAL_ID, Acl, is_principal
-from ..._model.errors import InvalidInput, Refused
+from ..._model.acls import ALLOW, DENY, EVERY, GROUP, LITERAL, TOPIC, TRANSACTIONAL_ID, Acl, acls_text, check_principal
+from ..._model.errors import Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.mapping import Mapping
 from ..._model.notes import Note, NoteKind
@@ -22,7 +22,6 @@ from ..._model.selection import matches
 from ..._model.topic_plan import ADD, EXTRA, REMOVE, AclChange
 
 _READING = ("DESCRIBE", "DESCRIBE_CONFIGS", "READ")
-_NAMED = 5  # ACLs that a note names
 
 
 class Access(t.NamedTuple):
@@ -58,7 +57,7 @@ def acl_changes(
         elif _is_about(acl, options):
             carried.add(acl)
     if wildcards:
-        text = f"ACLs on * are left out, because {option_name('acl_wildcards')} is false: {_shown(wildcards)}."
+        text = f"ACLs on * are left out, because {option_name('acl_wildcards')} is false: {acls_text(wildcards)}."
         notes.append(Note(NoteKind.ACL_LEFT_OUT, text))
     carried = {_for_principal(acl, options) for acl in carried}
     mirrored = {each for acl in carried for each in _mirrored(acl)}
@@ -77,7 +76,7 @@ def acl_changes(
             if options.remove_acls
             else ""
         )
-        text = f"Only the destination has these ACLs{why}: {_shown(sorted(stay))}."
+        text = f"Only the destination has these ACLs{why}: {acls_text(sorted(stay))}."
         notes.append(Note(NoteKind.ACL_DESTINATION_ONLY, text))
     changes = [AclChange(acl, ADD) for acl in wanted - set(destination)]
     changes += [AclChange(acl, EXTRA if acl in stay else REMOVE) for acl in extras]
@@ -160,14 +159,6 @@ def _is_legal(resource: str, operation: str) -> bool:
 def _for_principal(acl: Acl, options: PromotionOptions) -> Acl:
     for rule in options.principal_rules:
         for new in rule.apply(acl.principal):  # one at most: only groups may get several names
-            if not is_principal(new):
-                raise InvalidInput(
-                    f"{option_name('principal_map')} makes {new!r} of {acl.principal}, which is no principal",
-                    remedy="give it with its type, such as User:billing",
-                )
+            check_principal(new, f"{option_name('principal_map')} makes {new!r} of {acl.principal}, which")
             return acl._replace(principal=new)
     return acl
-
-
-def _shown(acls: t.Sequence[Acl]) -> str:
-    return first_of([str(acl) for acl in acls], _NAMED)

@@ -13,7 +13,7 @@ import typing as t
 
 from ..._control import positions, topics
 from ..._control.acl_requests import list_acls
-from ..._model.acls import DENY, EVERY, LITERAL, TOPIC, Acl, is_principal
+from ..._model.acls import DENY, EVERY, LITERAL, TOPIC, Acl, acls_text, check_principal
 from ..._model.connection import Connection
 from ..._model.errors import InvalidInput, Refused
 from ..._model.failure_kinds import FailureKind
@@ -21,9 +21,8 @@ from ..._model.mapping import Mapping
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import option_name
 from ..._model.policies import OnStillWritten
-from ..._model.progress import first_of
 from ..._model.promotion import OnLockout, check_selection
-from ..._model.records import TopicPartition
+from ..._model.records import every_partition
 from ..._model.selection import Selection
 from ..._model.topic_plan import ADD, AclChange, TopicPlan
 from ..._model.topic_receipt import PromotionReceipt
@@ -32,7 +31,6 @@ from . import lockout, naming, survey, trial
 
 _EVERYBODY = f"User:{EVERY}"
 _LOOKS = 3  # what was on its way when the fence was made comes to its end before the last look
-_NAMED = 5
 
 
 class FenceOptions(t.NamedTuple):
@@ -46,11 +44,7 @@ class FenceOptions(t.NamedTuple):
         """Raise InvalidInput for options that cannot be meant."""
         for option, names in (("principals", self.principals), ("read_principals", self.read_principals)):
             for name in names:
-                if not is_principal(name):
-                    raise InvalidInput(
-                        f"{option_name(option)}: {name!r} is no principal",
-                        remedy="give it with its type, such as User:billing",
-                    )
+                check_principal(name, f"{option_name(option)}: {name!r}")
         if not self.principals and not self.read_principals:
             raise InvalidInput(
                 f"{option_name('principals')} is empty",
@@ -91,7 +85,7 @@ def plan_fence(
     notes = list(selected.notes)
     others = [acl for acl in wanted if acl in existing and acl not in receipt.acls]
     if others:
-        text = f"These ACLs were there before this fence, and stay when it is lifted: {_shown(others)}."
+        text = f"These ACLs were there before this fence, and stay when it is lifted: {acls_text(others)}."
         notes.append(Note(NoteKind.ACL_CHANGED, text))
     notes += lockout.check_first_acls(added, existing, is_open, options.on_lockout, str(cluster))
     cluster_id = topics.cluster_id(cluster)
@@ -103,7 +97,7 @@ def plan_fence(
 def look_beyond(cluster: Connection, names: t.Collection[str], seconds: float) -> list[StillWritten]:
     """The topics that still grow despite the fence, between two looks that are so many seconds apart."""
     counts = topics.partition_counts(cluster, names)
-    where = [TopicPartition(name, number) for name, count in counts.items() for number in range(count)]
+    where = every_partition(counts)
     found: list[StillWritten] = []
     before = positions.log_ends(cluster, where)
     for _look in range(_LOOKS):
@@ -145,13 +139,9 @@ def left_standing(cluster: Connection, names: t.Collection[str], receipt: Promot
     ]
     if not others:
         return []
-    text = f"These ACLs stay, because this fence has not made them: {_shown(sorted(others))}."
+    text = f"These ACLs stay, because this fence has not made them: {acls_text(sorted(others))}."
     return [Note(NoteKind.ACL_CHANGED, text)]
 
 
 def _denied(names: t.Iterable[str], principals: t.Sequence[str], operation: str) -> list[Acl]:
     return [Acl(TOPIC, name, LITERAL, who, EVERY, operation, DENY) for name in names for who in principals]
-
-
-def _shown(acls: t.Sequence[Acl]) -> str:
-    return first_of([str(acl) for acl in acls], _NAMED)

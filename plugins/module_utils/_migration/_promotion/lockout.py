@@ -11,15 +11,12 @@ from __future__ import annotations
 
 import typing as t
 
-from ..._model.acls import DENY, EVERY, LITERAL, Acl
+from ..._model.acls import DENY, EVERY, LITERAL, Acl, acls_text
 from ..._model.errors import Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import option_name
-from ..._model.progress import first_of
 from ..._model.promotion import OnLockout
-
-_NAMED = 5  # ACLs that a message names
 
 
 def check_lockout(
@@ -34,7 +31,7 @@ def check_lockout(
     reasons = _first_reasons(acls, destination, is_open)
     if denying:
         reasons.append(
-            f"{_shown(denying)}: everybody loses this access, the replication tool and the user of this run, too"
+            f"{acls_text(denying)}: everybody loses this access, the replication tool and the user of this run, too"
         )
     return _notes(reasons, on_lockout, cluster, ", at the destination,")
 
@@ -51,7 +48,7 @@ def _first_reasons(acls: t.Sequence[Acl], existing: t.Collection[Acl], is_open: 
     if not first:
         return []
     text = (
-        f"{_shown(first)}: nothing else is granted there, and brokers may let everybody in where there is no ACL "
+        f"{acls_text(first)}: nothing else is granted there, and brokers may let everybody in where there is no ACL "
         "(allow.everyone.if.no.acl.found): all clients without an ACL of their own lose access to these resources, the "
         "replication tool and the user of this run among them"
     )
@@ -77,7 +74,3 @@ def _concerns(other: Acl, acl: Acl) -> bool:
     if other.pattern == LITERAL:
         return other.name == EVERY or (acl.pattern == LITERAL and other.name == acl.name)
     return acl.name.startswith(other.name)
-
-
-def _shown(acls: t.Sequence[Acl]) -> str:
-    return first_of([str(acl) for acl in acls], _NAMED)

@@ -19,7 +19,7 @@ from ..._model.failure_kinds import FailureKind
 from ..._model.mapping import Mapping
 from ..._model.new_topics import is_as_made, is_same_value
 from ..._model.promotion import CommittedTopics, OnFewerPartitions, PromotionOptions, check_selection
-from ..._model.records import TopicPartition
+from ..._model.records import every_partition
 from ..._model.selection import Selection
 from ..._model.topic_plan import ADD, REMOVE, TopicChange, TopicPlan
 from ..._model.topic_receipt import PromotionReceipt, Setting, TopicReceipt
@@ -129,7 +129,7 @@ def _use(destination: Connection, found: survey.Survey, options: PromotionOption
 
 def empty_topics(connection: Connection, counts: t.Mapping[str, int]) -> frozenset[str]:
     """Those of these topics that hold no record. counts: their partitions."""
-    where = [TopicPartition(name, number) for name, count in counts.items() for number in range(count)]
+    where = every_partition(counts)
     bounds = positions.partition_bounds(connection, where)
     filled = {each.topic for each, its in bounds.items() if its.high_watermark > its.log_start}
     return frozenset(counts.keys() - filled)

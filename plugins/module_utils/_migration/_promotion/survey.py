@@ -93,7 +93,7 @@ def take_survey(
         destination_states,
         _known(destination, destination_states),
         storage.broker_count(destination),
-        *(both(source, destination, _acls) if which is not Acls.NONE else (frozenset(), frozenset())),
+        *(both(source, destination, acl_requests.list_acls) if which is not Acls.NONE else (frozenset(), frozenset())),
         (*equal_ids(source_id, destination_id, one_cluster), *found.notes),
         which is not Acls.NONE and may_be_open(destination),
     )
@@ -130,10 +130,6 @@ _T = t.TypeVar("_T")
 def both(source: Connection, destination: Connection, ask: t.Callable[[Connection], _T]) -> tuple[_T, _T]:
     """Ask both clusters at once."""
     return at_once(functools.partial(ask, source), functools.partial(ask, destination))
-
-
-def _acls(connection: Connection) -> frozenset[Acl]:
-    return acl_requests.list_acls(connection)
 
 
 def _known(destination: Connection, states: t.Mapping[str, TopicState]) -> frozenset[str]:

@@ -10,7 +10,7 @@ import typing as t
 from ..._control.acl_requests import create_acls, delete_acls, list_acls
 from ..._control.configs import alter_topic_configs
 from ..._control.deletion import delete_topics
-from ..._model.acls import Acl
+from ..._model.acls import Acl, acls_text
 from ..._model.connection import Connection
 from ..._model.errors import NotAuthorized
 from ..._model.new_topics import is_same_value
@@ -21,8 +21,6 @@ from ..._model.topic_plan import DEFAULT, SettingChange
 from ..._model.topic_receipt import PromotionReceipt, TopicReceipt
 from . import promote, survey
 from .survey import TopicState
-
-_NAMED = 5
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -60,9 +58,7 @@ def plan_undo(destination: Connection, receipt: PromotionReceipt, remove_created
     deleted_acls = tuple(sorted(acl for acl, before in receipt.acls.items() if not before and acl in now))
     gone = sorted(acl for acl, before in receipt.acls.items() if not before and acl not in now)
     if gone:
-        text = (
-            f"Somebody has removed these ACLs, or an earlier run has: {first_of([str(acl) for acl in gone], _NAMED)}."
-        )
+        text = f"Somebody has removed these ACLs, or an earlier run has: {acls_text(gone)}."
         notes.append(Note(NoteKind.ACL_CHANGED, text))
     try:
         states = survey.topic_states(destination, list(receipt.topics))
