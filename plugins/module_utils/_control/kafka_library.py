@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
+# ruff: noqa: F401 - others import these names from here
+# pylint: disable=unused-import
 """The names of kafka-python that this package uses.
 
 Where one is missing, modules still start; _module/frame.py says what is missing before any of the names is used.
@@ -40,36 +42,3 @@ try:
     from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest
 except ImportError as exc:
     globals()["__getattr__"] = stand_ins(exc)  # type checkers know the names
-
-__all__ = [
-    "AbstractTokenProvider",
-    "ConsumerProtocolSubscription",
-    "CreateAclsRequest",
-    "CreatePartitionsRequest",
-    "CreateTopicsRequest",
-    "DeleteAclsRequest",
-    "DeleteGroupsRequest",
-    "DeleteRecordsRequest",
-    "DeleteTopicsRequest",
-    "DescribeAclsRequest",
-    "DescribeClusterRequest",
-    "DescribeConfigsRequest",
-    "DescribeGroupsRequest",
-    "DescribeLogDirsRequest",
-    "DescribeProducersRequest",
-    "DescribeTransactionsRequest",
-    "FindCoordinatorRequest",
-    "IncrementalAlterConfigsRequest",
-    "KafkaAdminClient",
-    "KafkaConnectionManager",
-    "KafkaNetClient",
-    "ListGroupsRequest",
-    "ListOffsetsRequest",
-    "ListTransactionsRequest",
-    "MetadataRequest",
-    "NetworkSelector",
-    "OffsetCommitRequest",
-    "OffsetDeleteRequest",
-    "OffsetFetchRequest",
-    "errors",
-]

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
+# ruff: noqa: F401 - others import these names from here
+# pylint: disable=unused-import
 """The names of confluent-kafka and xxhash that this package uses.
 
 Where one is missing, modules still start; _module/frame.py says what is missing before any of the names is used.
@@ -24,16 +26,3 @@ try:
     from xxhash import xxh3_128_digest
 except ImportError as exc:
     globals()["__getattr__"] = stand_ins(exc)  # type checkers know the names
-
-__all__ = [
-    "TIMESTAMP_LOG_APPEND_TIME",
-    "TIMESTAMP_NOT_AVAILABLE",
-    "AdminClient",
-    "Consumer",
-    "KafkaError",
-    "KafkaException",
-    "Message",
-    "Producer",
-    "TopicPartition",
-    "xxh3_128_digest",
-]

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
+# ruff: noqa: F401 - others import these names from here
+# pylint: disable=unused-import
 """The names of PySpark that this package uses, and what it takes to use them.
 
 Where one is missing, modules still start; check_packages() says what is missing before any of the names is used.
@@ -71,17 +73,3 @@ def check_packages() -> None:
             remedy="install the collection's requirements there (pip install -r requirements-spark.txt)",
             kind=FailureKind.REQUIREMENT_MISSING,
         )
-
-
-__all__ = [
-    "Column",
-    "DataFrame",
-    "Py4JError",
-    "PySparkException",
-    "SparkContext",
-    "SparkSession",
-    "StatusTracker",
-    "StorageLevel",
-    "Window",
-    "functions",
-]
