@@ -88,7 +88,7 @@ def _check_login(connection: Connection) -> None:
 
 
 class Opened(t.NamedTuple):
-    """A consumer for assign(), the numbers of partitions, and what librdkafka has complained of since.
+    """A consumer for assign(), the numbers of partitions, and what librdkafka has complained of since; closed as a context.
 
     The numbers are of every topic that the consumer's user may describe. While it is polled, more complaints may come.
     """
@@ -96,6 +96,12 @@ class Opened(t.NamedTuple):
     consumer: Consumer
     partitions: dict[str, int]
     complaints: list[KafkaError]
+
+    def __enter__(self) -> t.Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.consumer.close()
 
 
 def open_consumer(connection: Connection, settings: t.Mapping[str, t.Any]) -> Opened:

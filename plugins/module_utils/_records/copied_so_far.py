@@ -8,7 +8,6 @@ The records from the copy's begin on are the source's, in order.
 from __future__ import annotations
 
 import contextlib
-import time
 import typing as t
 
 from .._model.backlog import BacklogRange
@@ -18,14 +17,11 @@ from .._model.errors import Refused
 from .._model.failure_kinds import FailureKind
 from .._model.option_names import option_name
 from .._model.records import TopicPartition
-from . import refusals
-from .confluent_library import TopicPartition as Position
 from .consumer_client import Opened, open_consumer
 from .fingerprint import fingerprint
 from .record_copy import written_timestamp
-
-_READ = {"isolation.level": "read_committed", "fetch.wait.max.ms": 20, "fetch.error.backoff.ms": 20}
-_TAKEN = 2000  # messages at a time
+from .scanning import Range
+from .whole_ranges import READ_COMMITTED, messages
 
 
 class CopiedSoFar(t.NamedTuple):
@@ -71,15 +67,11 @@ class ClusterReader(t.NamedTuple):
 @contextlib.contextmanager
 def open_readers(source: Connection, destination: Connection) -> t.Iterator[tuple[ClusterReader, ClusterReader]]:
     """A reader of each cluster."""
-    source_consumer = open_consumer(source, _READ)
-    try:
-        destination_consumer = open_consumer(destination, _READ)
-        try:
-            yield ClusterReader(source, source_consumer), ClusterReader(destination, destination_consumer)
-        finally:
-            destination_consumer.consumer.close()
-    finally:
-        source_consumer.consumer.close()
+    with (
+        open_consumer(source, READ_COMMITTED) as source_consumer,
+        open_consumer(destination, READ_COMMITTED) as destination_consumer,
+    ):
+        yield ClusterReader(source, source_consumer), ClusterReader(destination, destination_consumer)
 
 
 def compared(source: ClusterReader, destination: ClusterReader, each: BacklogRange, end: int) -> CopiedSoFar:
@@ -139,29 +131,7 @@ def range_differences(
 
 def _records(reader: ClusterReader, where: TopicPartition, start: int, end: int) -> t.Iterator[t.Any]:
     """All records of a partition at offsets [start, end), in order."""
-    connection, (consumer, partitions, complaints) = reader
-    refusals.check_existence(connection, [where], partitions)
-    if start >= end:
-        return
-    consumer.assign([Position(*where, start)])
-    position, fresh = start, time.monotonic()
-    while True:
-        messages: list[t.Any] = consumer.consume(_TAKEN, 0.02)
-        for message in messages:
-            if (message.topic(), message.partition()) != tuple(where):
-                continue
-            if message.error() is not None:
-                if refusals.is_end(connection, where, position, end, message):
-                    return
-            elif message.offset() >= end:
-                return
-            else:
-                position = message.offset() + 1
-                yield message
-        if messages:
-            fresh = time.monotonic()
-        elif time.monotonic() > fresh + connection.request_timeout:
-            raise refusals.stalled(connection, where, position, 0, time.monotonic() - fresh, complaints)
+    return messages(reader.connection, reader.opened, [Range(where, start, end)])
 
 
 def _content(message: t.Any, written: bool = False) -> tuple[t.Any, ...]:

@@ -123,13 +123,10 @@ def _read(
             "fetch.message.max.bytes": size,
             "isolation.level": "read_committed" if committed else "read_uncommitted",
         }
-        opened = open_consumer(connection, settings)
-        try:
+        with open_consumer(connection, settings) as opened:
             refusals.check_existence(connection, map(TopicPartition._make, left), opened.partitions)
             reader = _Reader(connection, opened.consumer, left, FETCHED_AT_A_TIME // size, parts, opened.complaints)
             _drain(reader, patient=size == FETCH_SIZES[-1], end=end)
-        finally:
-            opened.consumer.close()
 
 
 def _fetch_sizes(tasks: t.Collection[_RangeTask]) -> tuple[int, ...]:

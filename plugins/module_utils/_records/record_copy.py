@@ -75,15 +75,12 @@ def _copied(
         left = [(each, tasks) for each in held.held if (tasks := _tasks(each))]
         if not left:
             return 0, 0
-        opened = open_consumer(source, _READ)
         window = SendWindow()
-        try:
+        with open_consumer(source, _READ) as opened:
             for each, tasks in left:
                 refusals.check_existence(source, tasks, opened.partitions)
                 copied = _Copy(source, destination, opened, each, tasks, _batch(jobs), held.renew, window).run()
                 records, size = records + copied[0], size + copied[1]
-        finally:
-            opened.consumer.close()
     return records, size
 
 

@@ -107,13 +107,10 @@ def scan(
         "fetch.message.max.bytes": _SMALL_FETCH_SIZE if longest < _SHORT else _FETCH_SIZE,
         "isolation.level": "read_committed" if committed else "read_uncommitted",
     }
-    opened = open_consumer(connection, settings)
-    try:
+    with open_consumer(connection, settings) as opened:
         refusals.check_existence(connection, tasks, opened.partitions)
         every_part = set(parts) == set(FINGERPRINTED)
         yield from _RangeScan(connection, opened, tasks, FINGERPRINTED if every_part else parts).rows()
-    finally:
-        opened.consumer.close()
 
 
 @dataclasses.dataclass(slots=True)

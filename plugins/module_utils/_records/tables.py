@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import time
 import types
 import typing as t
 
@@ -13,11 +12,10 @@ from .._model.records import TopicPartition
 from .._model.written import WRITTEN
 from . import refusals
 from .confluent_library import KafkaError, KafkaException, Producer
-from .confluent_library import TopicPartition as Position
 from .consumer_client import client_configuration, open_consumer, unusable_client
 from .scanning import Range
+from .whole_ranges import messages
 
-_TAKEN = 2000  # messages at a time
 _SETTINGS: t.Mapping[str, str | int] = {"fetch.wait.max.ms": 50, "fetch.error.backoff.ms": 20}
 SAMPLING = {
     "fetch.message.max.bytes": 24 << 10,
@@ -52,42 +50,18 @@ def read_records(
     committed: what a read_committed consumer sees; else aborted records as well. settings: of librdkafka, besides. Raises as
     scanning.scan() does, before a record is left out.
     """
-    left = {each.partition: each for each in ranges if each.start < each.end}
-    if not left:
+    wanted = [each for each in ranges if each.start < each.end]
+    if not wanted:
         return []
     level = "read_committed" if committed else "read_uncommitted"
-    opened = open_consumer(connection, {**_SETTINGS, **settings, "isolation.level": level})
-    try:
-        refusals.check_existence(connection, left, opened.partitions)
-        found: list[StoredRecord] = []
-        positions = {where: each.start for where, each in left.items()}
-        opened.consumer.assign([Position(*where, start) for where, start in positions.items()])
-        fresh = time.monotonic()
-        while left:
-            messages: list[t.Any] = opened.consumer.consume(_TAKEN, 0.05)
-            if messages:
-                fresh = time.monotonic()
-            elif time.monotonic() - fresh > connection.request_timeout:
-                where = next(iter(left))
-                silent = time.monotonic() - fresh
-                raise refusals.stalled(connection, where, positions[where], len(left) - 1, silent, opened.complaints)
-            for message in messages:
-                where = TopicPartition(message.topic(), message.partition())
-                if where not in left:
-                    continue
-                end = left[where].end
-                if message.error() is not None:
-                    if not refusals.is_end(connection, where, positions[where], end, message):
-                        continue
-                elif message.offset() < end:
-                    found.append(StoredRecord(where, message.offset(), message.key(), message.value()))
-                    positions[where] = message.offset() + 1
-                    if positions[where] < end:
-                        continue
-                del left[where]
-        return sorted(found, key=lambda record: record[:2])
-    finally:
-        opened.consumer.close()
+    with open_consumer(connection, {**_SETTINGS, **settings, "isolation.level": level}) as opened:
+        found = [
+            StoredRecord(
+                TopicPartition(message.topic(), message.partition()), message.offset(), message.key(), message.value()
+            )
+            for message in messages(connection, opened, wanted)
+        ]
+    return sorted(found, key=lambda record: record[:2])
 
 
 def write_records(connection: Connection, records: t.Sequence[NewRecord]) -> None:

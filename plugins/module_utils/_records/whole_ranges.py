@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""The messages of whole ranges one by one, for whoever looks at every record as it is."""
+
+from __future__ import annotations
+
+import time
+import typing as t
+
+from .._model.connection import Connection
+from .._model.records import TopicPartition
+from . import refusals
+from .confluent_library import TopicPartition as Position
+from .consumer_client import Opened
+from .scanning import Range
+
+READ_COMMITTED = {"isolation.level": "read_committed", "fetch.wait.max.ms": 20, "fetch.error.backoff.ms": 20}
+_TAKEN = 2000  # messages at a time
+
+
+def messages(connection: Connection, opened: Opened, ranges: t.Sequence[Range]) -> t.Iterator[t.Any]:
+    """Every message that the consumer sees of the ranges, one of each partition, those of each in the order of its log.
+
+    Raises as scanning.scan() does, before a record is left out.
+    """
+    refusals.check_existence(connection, [each.partition for each in ranges], opened.partitions)
+    left = {each.partition: each.end for each in ranges if each.start < each.end}
+    positions = {each.partition: each.start for each in ranges}
+    opened.consumer.assign([Position(*where, positions[where]) for where in left])
+    fresh = time.monotonic()
+    while left:
+        taken: list[t.Any] = opened.consumer.consume(_TAKEN, 0.02)  # typed, every field of a message may be None
+        for message in taken:
+            where = TopicPartition(message.topic(), message.partition())
+            end = left.get(where)
+            if end is None:
+                continue
+            if message.error() is not None:
+                is_over = refusals.is_end(connection, where, positions[where], end, message)
+            else:
+                is_over = message.offset() >= end - 1
+                if message.offset() < end:  # else the last offsets of the range are gaps
+                    positions[where] = message.offset() + 1
+                    yield message
+            if is_over:
+                del left[where]
+                opened.consumer.incremental_unassign([Position(*where)])
+        if taken:
+            fresh = time.monotonic()  # what the caller does meanwhile is not the broker's silence
+        elif (silent := time.monotonic() - fresh) > connection.request_timeout:
+            where = next(iter(left))
+            raise refusals.stalled(connection, where, positions[where], len(left) - 1, silent, opened.complaints)
