@@ -258,10 +258,7 @@ csv:
   sample: |
     group,type,what,state,members,topics,partitions,lag,movable,why_not
     billing,classic,,Empty,0,orders,12,1204,yes,
-failure:
-  description: What C(msg) says, as data. The page C(docs/troubleshooting.md) explains it.
-  returned: failure
-  type: dict
+failure: {description: "What C(msg) says, as data. See C(docs/troubleshooting.md).", returned: failure, type: dict}
 """
 
 import dataclasses

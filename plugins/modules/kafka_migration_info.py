@@ -250,10 +250,7 @@ return_names:
       description: How MirrorMaker 2 names topics in this direction, if it copies in both. Otherwise null.
       type: dict
       sample: null
-failure:
-  description: What C(msg) says, as data. The page C(docs/troubleshooting.md) explains it, and the kinds of RV(notes).
-  returned: failure
-  type: dict
+failure: {description: "What C(msg) says, as data. See C(docs/troubleshooting.md).", returned: failure, type: dict}
 """
 
 import glob

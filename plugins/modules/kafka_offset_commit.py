@@ -363,10 +363,7 @@ summary:
     - "group    partitions  changed"
     - "billing          12       12"
     - "Total: 1 group, 12 group-partitions: 12 changed, 0 left out."
-failure:
-  description: What C(msg) says, as data. The page C(docs/troubleshooting.md) explains it, and the kinds of RV(notes).
-  returned: failure
-  type: dict
+failure: {description: "What C(msg) says, as data. See C(docs/troubleshooting.md).", returned: failure, type: dict}
 """
 
 import functools
