@@ -22,13 +22,8 @@ description:
     otherwise delete, compact or re-timestamp copied records.
 author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
-  - streamshift.kafka._attributes
-  - streamshift.kafka._cluster.source_destination
-  - streamshift.kafka._mapping.topics
-  - streamshift.kafka._mapping.groups
-  - streamshift.kafka._spark
-  - streamshift.kafka._progress
-  - streamshift.kafka._entries
+  [streamshift.kafka._attributes, streamshift.kafka._cluster.source_destination, streamshift.kafka._mapping.topics,
+   streamshift.kafka._mapping.groups, streamshift.kafka._spark, streamshift.kafka._progress, streamshift.kafka._entries]
 attributes:
   check_mode:
     support: partial

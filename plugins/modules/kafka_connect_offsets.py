@@ -18,12 +18,8 @@ description:
   - Saves the receipt to disk before the first write. A rollback restores the positions in the receipt.
 author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
-  - streamshift.kafka._attributes
-  - streamshift.kafka._attributes.files
-  - streamshift.kafka._cluster.source_destination
-  - streamshift.kafka._mapping.policy
-  - streamshift.kafka._selection.topics
-  - streamshift.kafka._entries
+  [streamshift.kafka._attributes, streamshift.kafka._attributes.files, streamshift.kafka._cluster.source_destination,
+   streamshift.kafka._mapping.policy, streamshift.kafka._selection.topics, streamshift.kafka._entries]
 options:
   state:
     description:

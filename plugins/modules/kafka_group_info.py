@@ -17,10 +17,8 @@ description:
   - Writes nothing to the cluster, and reads no records unless O(read_records) or O(schema_registry) says so.
 author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
-  - streamshift.kafka._attributes
-  - streamshift.kafka._attributes.info_module
-  - streamshift.kafka._cluster
-  - streamshift.kafka._waves
+  [streamshift.kafka._attributes, streamshift.kafka._attributes.info_module, streamshift.kafka._cluster,
+   streamshift.kafka._waves]
 options:
   groups:
     description:

@@ -17,12 +17,8 @@ description:
   - Writes nothing to the cluster.
 author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
-  - streamshift.kafka._attributes
-  - streamshift.kafka._attributes.files
-  - streamshift.kafka._cluster
-  - streamshift.kafka._selection
-  - streamshift.kafka._selection.topics
-  - streamshift.kafka._progress
+  [streamshift.kafka._attributes, streamshift.kafka._attributes.files, streamshift.kafka._cluster,
+   streamshift.kafka._selection, streamshift.kafka._selection.topics, streamshift.kafka._progress]
 options:
   snapshot:
     description:

@@ -21,9 +21,7 @@ description:
   - Reads no records and writes nothing to the clusters.
 author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
-  - streamshift.kafka._attributes
-  - streamshift.kafka._cluster.source_destination
-  - streamshift.kafka._waves
+  [streamshift.kafka._attributes, streamshift.kafka._cluster.source_destination, streamshift.kafka._waves]
 options:
   plan:
     description:

@@ -19,10 +19,8 @@ description:
     offsets of other topics, and these would be lost.
 author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
-  - streamshift.kafka._attributes
-  - streamshift.kafka._attributes.files
-  - streamshift.kafka._cluster
-  - streamshift.kafka._selection
+  [streamshift.kafka._attributes, streamshift.kafka._attributes.files, streamshift.kafka._cluster,
+   streamshift.kafka._selection]
 options:
   state:
     description:

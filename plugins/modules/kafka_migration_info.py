@@ -16,16 +16,10 @@ description:
   - Reads no records and writes nothing.
 author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
-  - streamshift.kafka._attributes
-  - streamshift.kafka._attributes.info_module
-  - streamshift.kafka._cluster.source_destination
-  - streamshift.kafka._selection
-  - streamshift.kafka._selection.topics
-  - streamshift.kafka._mapping
-  - streamshift.kafka._mapping.policy
-  - streamshift.kafka._mapping.topics
-  - streamshift.kafka._mapping.groups
-  - streamshift.kafka._spark
+  [streamshift.kafka._attributes, streamshift.kafka._attributes.info_module,
+   streamshift.kafka._cluster.source_destination, streamshift.kafka._selection, streamshift.kafka._selection.topics,
+   streamshift.kafka._mapping, streamshift.kafka._mapping.policy, streamshift.kafka._mapping.topics,
+   streamshift.kafka._mapping.groups, streamshift.kafka._spark]
 options:
   commits:
     description:

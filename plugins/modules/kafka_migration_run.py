@@ -37,9 +37,8 @@ description:
   - The roles of this collection do all of this themselves.
 author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
-  - streamshift.kafka._attributes
-  - streamshift.kafka._cluster.source_cluster
-  - streamshift.kafka._cluster.destination_cluster
+  [streamshift.kafka._attributes, streamshift.kafka._cluster.source_cluster,
+   streamshift.kafka._cluster.destination_cluster]
 options:
   directory:
     description:

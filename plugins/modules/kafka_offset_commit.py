@@ -20,13 +20,9 @@ description:
     since.
 author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
-  - streamshift.kafka._attributes
-  - streamshift.kafka._attributes.files
-  - streamshift.kafka._cluster
-  - streamshift.kafka._selection
-  - streamshift.kafka._selection.topics
-  - streamshift.kafka._cluster.source
-  - streamshift.kafka._entries
+  [streamshift.kafka._attributes, streamshift.kafka._attributes.files, streamshift.kafka._cluster,
+   streamshift.kafka._selection, streamshift.kafka._selection.topics, streamshift.kafka._cluster.source,
+   streamshift.kafka._entries]
 options:
   source:
     description:

@@ -27,18 +27,10 @@ description:
   - Writes nothing to the clusters.
 author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
-  - streamshift.kafka._attributes
-  - streamshift.kafka._attributes.files
-  - streamshift.kafka._cluster.source_destination
-  - streamshift.kafka._mapping
-  - streamshift.kafka._mapping.policy
-  - streamshift.kafka._mapping.topics
-  - streamshift.kafka._mapping.groups
-  - streamshift.kafka._selection
-  - streamshift.kafka._selection.topics
-  - streamshift.kafka._spark
-  - streamshift.kafka._progress
-  - streamshift.kafka._entries
+  [streamshift.kafka._attributes, streamshift.kafka._attributes.files, streamshift.kafka._cluster.source_destination,
+   streamshift.kafka._mapping, streamshift.kafka._mapping.policy, streamshift.kafka._mapping.topics,
+   streamshift.kafka._mapping.groups, streamshift.kafka._selection, streamshift.kafka._selection.topics,
+   streamshift.kafka._spark, streamshift.kafka._progress, streamshift.kafka._entries]
 options:
   source:
     description:

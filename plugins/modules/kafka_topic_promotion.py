@@ -20,12 +20,8 @@ description:
   - Does not copy records, users or SCRAM credentials.
 author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
-  - streamshift.kafka._attributes
-  - streamshift.kafka._attributes.files
-  - streamshift.kafka._cluster.source_destination
-  - streamshift.kafka._mapping.policy
-  - streamshift.kafka._mapping.topics
-  - streamshift.kafka._progress
+  [streamshift.kafka._attributes, streamshift.kafka._attributes.files, streamshift.kafka._cluster.source_destination,
+   streamshift.kafka._mapping.policy, streamshift.kafka._mapping.topics, streamshift.kafka._progress]
 options:
   state:
     description:
