@@ -23,7 +23,7 @@ import yaml
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
-from ansible_collections.streamshift.kafka.plugins.doc_fragments import _cluster, _mapping, _selection
+from ansible_collections.streamshift.kafka.plugins.doc_fragments import _cluster, _http_service, _mapping, _selection
 from ansible_collections.streamshift.kafka.plugins.modules import (
     kafka_backlog_copy,
     kafka_connect_offsets,
@@ -165,7 +165,12 @@ ROLES: dict[str, dict[str, Options]] = {
         "kafka_offset_commit": COMMIT,
     },
     "replicator_handover": {
-        "kafka_connect_offsets": documented(MAPPING.POLICY, SELECTION.TOPICS, kafka_connect_offsets.DOCUMENTATION),
+        "kafka_connect_offsets": documented(
+            MAPPING.POLICY,
+            SELECTION.TOPICS,
+            _http_service.ModuleDocFragment.REST,
+            kafka_connect_offsets.DOCUMENTATION,
+        ),
     },
     "migration_assessment": {"kafka_group_info": ASSESSMENT},
     "topic_promotion": {"kafka_topic_promotion": PROMOTION},

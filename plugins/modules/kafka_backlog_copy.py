@@ -168,9 +168,7 @@ notes:
   - C(compression.type) in O(destination.client_config) compresses the copied records. By default, they are not compressed
     until a record comes that its topic takes only compressed. Then, gzip compresses it and those that follow, or zstd, if
     the record does not fit with gzip.
-seealso:
-  - module: streamshift.kafka.kafka_offset_verify
-  - module: streamshift.kafka.kafka_offset_commit
+seealso: [{module: streamshift.kafka.kafka_offset_verify}, {module: streamshift.kafka.kafka_offset_commit}]
 """
 
 EXAMPLES = r"""
@@ -309,12 +307,7 @@ restored_topics:
   type: list
   elements: str
   sample: [orders]
-removed_topics:
-  description: The deleted topics, sorted.
-  returned: O(state=absent)
-  type: list
-  elements: str
-  sample: []
+removed_topics: {description: "The deleted topics, sorted.", returned: O(state=absent), type: list, elements: str, sample: []}
 summary:
   description: A human-readable table, as lines.
   returned: success

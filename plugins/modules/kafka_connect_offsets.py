@@ -19,7 +19,8 @@ description:
 author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
   [streamshift.kafka._attributes, streamshift.kafka._attributes.files, streamshift.kafka._cluster.source_destination,
-   streamshift.kafka._mapping.policy, streamshift.kafka._selection.topics, streamshift.kafka._entries]
+   streamshift.kafka._mapping.policy, streamshift.kafka._selection.topics, streamshift.kafka._entries,
+   streamshift.kafka._receipt, streamshift.kafka._http_service.rest]
 options:
   state:
     description:
@@ -113,24 +114,6 @@ options:
     description:
       - With O(method=rest), how to reach the worker's REST API.
     type: dict
-    suboptions:
-      url:
-        description: URL of the worker, for example C(https://connect.example.com:8083).
-        type: str
-        required: true
-      username:
-        description: User name for basic authentication.
-        type: str
-      password:
-        description: Password for basic authentication.
-        type: str
-      ca_path:
-        description: Path of the CA certificates, in PEM format, that must have signed the worker's certificate.
-        type: path
-      validate_certs:
-        description: Verify the worker's certificate.
-        type: bool
-        default: true
   on_misplaced:
     description:
       - What to do if keys of the connector are in a partition where Connect does not look for them, have other bytes
@@ -154,14 +137,7 @@ options:
     type: str
     choices: [fail, keep, rewind]
     default: fail
-  receipt:
-    description:
-      - Path of the receipt file. Its directory must exist.
-      - Keep the file, because a rollback is not possible without it.
-    type: path
-    required: true
-seealso:
-  - module: streamshift.kafka.kafka_offset_translate
+seealso: [{module: streamshift.kafka.kafka_offset_translate}]
 """
 
 EXAMPLES = r"""

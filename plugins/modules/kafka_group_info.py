@@ -18,7 +18,7 @@ description:
 author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
   [streamshift.kafka._attributes, streamshift.kafka._attributes.info_module, streamshift.kafka._cluster,
-   streamshift.kafka._waves]
+   streamshift.kafka._waves, streamshift.kafka._http_service.connect, streamshift.kafka._http_service.schema_registry]
 options:
   groups:
     description:
@@ -85,24 +85,6 @@ options:
       - A few records of each topic are read for that, as with O(read_records=true).
       - Only with O(assessment).
     type: dict
-    suboptions:
-      url:
-        description: URL of the registry, for example C(https://registry.example.com:8081).
-        type: str
-        required: true
-      username:
-        description: User name for basic authentication.
-        type: str
-      password:
-        description: Password for basic authentication.
-        type: str
-      ca_path:
-        description: Path of the CA certificates, in PEM format, that must have signed the registry's certificate.
-        type: path
-      validate_certs:
-        description: Verify the registry's certificate.
-        type: bool
-        default: true
   connect:
     description:
       - Workers of Kafka Connect whose sinks consume from this cluster, one of each Connect cluster. The assessment has the
@@ -112,26 +94,7 @@ options:
     type: list
     elements: dict
     default: []
-    suboptions:
-      url:
-        description: URL of the worker, for example C(https://connect.example.com:8083).
-        type: str
-        required: true
-      username:
-        description: User name for basic authentication.
-        type: str
-      password:
-        description: Password for basic authentication.
-        type: str
-      ca_path:
-        description: Path of the CA certificates, in PEM format, that must have signed the worker's certificate.
-        type: path
-      validate_certs:
-        description: Verify the worker's certificate.
-        type: bool
-        default: true
-seealso:
-  - module: streamshift.kafka.kafka_group_offsets
+seealso: [{module: streamshift.kafka.kafka_group_offsets}]
 """
 
 EXAMPLES = r"""

@@ -93,8 +93,7 @@ options:
       - With V(0), the module does not wait.
     type: float
     default: 0
-seealso:
-  - module: streamshift.kafka.kafka_offset_translate
+seealso: [{module: streamshift.kafka.kafka_offset_translate}]
 """
 
 EXAMPLES = r"""

@@ -98,8 +98,7 @@ attributes:
     support: full
     details:
       - Never returns C(changed), although each call replaces the status file and the metrics file.
-seealso:
-  - module: streamshift.kafka.kafka_offset_translate
+seealso: [{module: streamshift.kafka.kafka_offset_translate}]
 """
 
 EXAMPLES = r"""
@@ -220,18 +219,12 @@ groups:
       type: int
       sample: 1204
     destination_lag: {description: The same at the destination., type: int, sample: 3}
-    partitions:
-      description: Number of partitions that the plan and the receipt have for the group.
-      type: int
-      sample: 12
+    partitions: {description: Number of partitions that the plan and the receipt have for the group., type: int, sample: 12}
     committed:
       description: Number of partitions for which offsets were committed, and not rolled back.
       type: int
       sample: 12
-    moved:
-      description: Number of partitions whose committed offset the receipt does not explain.
-      type: int
-      sample: 0
+    moved: {description: Number of partitions whose committed offset the receipt does not explain., type: int, sample: 0}
     committed_at:
       description: When the group was last committed, in UTC; null if it is not, or if an early version has written the receipt.
       type: str
@@ -253,10 +246,7 @@ groups:
           topics' settings.
       type: str
       sample: "2026-11-29T20:15:00Z"
-    next:
-      description: What to do next.
-      type: str
-      sample: nothing to do; to go back, run streamshift.kafka.return_groups
+    next: {description: What to do next., type: str, sample: "nothing to do; to go back, run streamshift.kafka.return_groups"}
 states:
   description: Number of groups in each state that occurs.
   returned: with O(directories)

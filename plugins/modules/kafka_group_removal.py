@@ -105,8 +105,7 @@ options:
       - With O(state=removed), the module does not wait, because the offsets of the plan are the first reading.
     type: float
     default: 5
-seealso:
-  - module: streamshift.kafka.kafka_offset_commit
+seealso: [{module: streamshift.kafka.kafka_offset_commit}]
 """
 
 EXAMPLES = r"""

@@ -117,8 +117,7 @@ options:
     type: str
     choices: [report, fail]
     default: report
-seealso:
-  - module: streamshift.kafka.kafka_group_offsets
+seealso: [{module: streamshift.kafka.kafka_group_offsets}]
 """
 
 EXAMPLES = r"""

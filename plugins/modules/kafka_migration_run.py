@@ -352,11 +352,7 @@ bundled:
   type: list
   elements: str
   sample: [bundle.json, plan.json, receipt.json, run.json, snapshot.json]
-directory:
-  description: The directory.
-  returned: success
-  type: str
-  sample: /srv/kafka/kafka-migrations/onprem-to-cloud
+directory: {description: The directory., returned: success, type: str, sample: /srv/kafka/kafka-migrations/onprem-to-cloud}
 held: {description: Whether this run holds the directory now., returned: O(state=begun), type: bool, sample: true}
 environment:
   description: The environment by which the modules know that their task belongs to this run. Empty if the run does not hold
@@ -411,11 +407,7 @@ removed:
   type: list
   elements: str
   sample: [2026-10-02T201134Z-plan]
-released:
-  description: Whether the module has released the directory.
-  returned: O(state=ended)
-  type: bool
-  sample: true
+released: {description: Whether the module has released the directory., returned: O(state=ended), type: bool, sample: true}
 said:
   description: Where the report is, why there is none, and why the history lacks the run, a line each.
   returned: O(state=ended)

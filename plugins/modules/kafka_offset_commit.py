@@ -22,7 +22,7 @@ author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
   [streamshift.kafka._attributes, streamshift.kafka._attributes.files, streamshift.kafka._cluster,
    streamshift.kafka._selection, streamshift.kafka._selection.topics, streamshift.kafka._cluster.source,
-   streamshift.kafka._entries]
+   streamshift.kafka._entries, streamshift.kafka._receipt]
 options:
   source:
     description:
@@ -71,12 +71,6 @@ options:
     type: str
     choices: [fail, skip]
     default: fail
-  receipt:
-    description:
-      - Path of the receipt file. Its directory must exist.
-      - Keep the file, because a rollback is not possible without it.
-    type: path
-    required: true
   groups:
     description:
       - With O(state=rolled_back), names of the groups to roll back. O(exclude_group_patterns) does not apply to them. A
@@ -204,9 +198,7 @@ options:
       - The module does not wait if there is nothing to write.
     type: float
     default: 5
-seealso:
-  - module: streamshift.kafka.kafka_offset_translate
-  - module: streamshift.kafka.kafka_offset_verify
+seealso: [{module: streamshift.kafka.kafka_offset_translate}, {module: streamshift.kafka.kafka_offset_verify}]
 """
 
 EXAMPLES = r"""

@@ -299,9 +299,7 @@ options:
       - With V(0), Spark is not used for this.
     type: int
     default: 1000000000
-seealso:
-  - module: streamshift.kafka.kafka_group_offsets
-  - module: streamshift.kafka.kafka_offset_commit
+seealso: [{module: streamshift.kafka.kafka_group_offsets}, {module: streamshift.kafka.kafka_offset_commit}]
 """
 
 EXAMPLES = r"""
@@ -425,16 +423,10 @@ entries:
     group: {description: The group at the destination., type: str, sample: billing}
     topic: {description: The topic at the destination., type: str, sample: orders}
     partition: {description: The partition., type: int, sample: 3}
-    offset:
-      description: The offset to commit; null if the verdict is V(blocked) or V(uncommitted).
-      type: int
-      sample: 41877
+    offset: {description: The offset to commit; null if the verdict is V(blocked) or V(uncommitted)., type: int, sample: 41877}
     verdict: {description: What is proved about the offset., type: str, sample: exact}
     reason: {description: Why the verdict is not V(exact)., type: str, sample: null}
-    repeats:
-      description: How many consumed records are repeated at most; null if they were not counted.
-      type: int
-      sample: 0
+    repeats: {description: How many consumed records are repeated at most; null if they were not counted., type: int, sample: 0}
     lost:
       description: How many records that the group has not consumed have expired on both clusters; null if that is not
         known.

@@ -174,8 +174,7 @@ notes:
   - If the destination's topic is compacted, compaction may have removed an absent record. The module reports this as a
     note; it does not fail the task.
   - Records that the replication tool has not copied yet are reported as a note; they do not fail the task.
-seealso:
-  - module: streamshift.kafka.kafka_offset_commit
+seealso: [{module: streamshift.kafka.kafka_offset_commit}]
 """
 
 EXAMPLES = r"""

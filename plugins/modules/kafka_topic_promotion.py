@@ -21,7 +21,8 @@ description:
 author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
   [streamshift.kafka._attributes, streamshift.kafka._attributes.files, streamshift.kafka._cluster.source_destination,
-   streamshift.kafka._mapping.policy, streamshift.kafka._mapping.topics, streamshift.kafka._progress]
+   streamshift.kafka._mapping.policy, streamshift.kafka._mapping.topics, streamshift.kafka._progress,
+   streamshift.kafka._receipt]
 options:
   state:
     description:
@@ -276,14 +277,7 @@ options:
       - Path of the file that says what was decided. Its directory must exist.
       - Required unless O(state=rolled_back).
     type: path
-  receipt:
-    description:
-      - Path of the receipt file. Its directory must exist.
-      - Keep the file, because a rollback is not possible without it.
-    type: path
-    required: true
-seealso:
-  - module: streamshift.kafka.kafka_offset_translate
+seealso: [{module: streamshift.kafka.kafka_offset_translate}]
 """
 
 EXAMPLES = r"""

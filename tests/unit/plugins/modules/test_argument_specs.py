@@ -10,6 +10,7 @@ import re
 import types
 import typing as t
 from pathlib import Path
+from unittest import mock
 
 import pytest
 import yaml
@@ -48,11 +49,10 @@ def accepted(monkeypatch: pytest.MonkeyPatch) -> t.Callable[[str], Spec]:
 
     def spec_of(name: str) -> Spec:
         module = module_of(name)
-        given: Spec = {}
-        monkeypatch.setattr(module, "Module", lambda **arguments: given.update(arguments))
-        monkeypatch.setattr(module, "run", lambda *_arguments: None)
+        made = mock.Mock()
+        monkeypatch.setattr(module, "Module", made)
         module.main()
-        spec: Spec = given["argument_spec"]
+        spec: Spec = made.call_args.args[0]
         return spec
 
     return spec_of
