@@ -11,6 +11,7 @@ import typing as t
 from .._model.errors import MigrationError
 from .._model.failure_kinds import FailureKind
 from .._model.missing import CONTROL, RECORDS, unmet
+from .._model.open_clients import keeping
 from .._model.progress import hear_waits
 from .._model.written import WRITTEN
 from .progress_file import reporter
@@ -38,7 +39,8 @@ def run(module: Module, main: t.Callable[[Module], dict[str, t.Any]]) -> t.NoRet
     WRITTEN.clear()
     hear_waits(reporter(module.params.get("progress_file")))
     try:
-        result = main(module)
+        with keeping():
+            result = main(module)
     except MigrationError as exc:
         changed = {"changed": True} if WRITTEN else {}
         module.fail_json(msg=str(exc), failure=exc.place(), **changed, **exc.result)

@@ -18,7 +18,7 @@ from .._model.records import NO_TIMESTAMP, Record, TopicPartition
 from . import refusals
 from .confluent_library import TIMESTAMP_LOG_APPEND_TIME, TIMESTAMP_NOT_AVAILABLE, Consumer, KafkaError
 from .confluent_library import TopicPartition as Position
-from .consumer_client import open_consumer
+from .consumer_client import lent_consumer
 from .fingerprint import fingerprint
 
 Span = tuple[int, int]  # offsets [start, end)
@@ -123,13 +123,10 @@ def _read(
             "fetch.message.max.bytes": size,
             "isolation.level": "read_committed" if committed else "read_uncommitted",
         }
-        opened = open_consumer(connection, settings)
-        try:
+        with lent_consumer(connection, settings) as opened:
             refusals.check_existence(connection, map(TopicPartition._make, left), opened.partitions)
             reader = _Reader(connection, opened.consumer, left, FETCHED_AT_A_TIME // size, parts, opened.complaints)
             _drain(reader, patient=size == FETCH_SIZES[-1], end=end)
-        finally:
-            opened.consumer.close()
 
 
 def _fetch_sizes(tasks: t.Collection[_RangeTask]) -> tuple[int, ...]:

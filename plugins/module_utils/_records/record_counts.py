@@ -11,7 +11,7 @@ from .._model.connection import Connection
 from .._model.records import TopicPartition
 from . import refusals
 from .confluent_library import TopicPartition as Position
-from .consumer_client import Opened, open_consumer
+from .consumer_client import Opened, lent_consumer
 
 _READ = {"isolation.level": "read_committed", "fetch.wait.max.ms": 20, "fetch.error.backoff.ms": 20}
 _TAKEN = 2000  # messages at a time
@@ -36,13 +36,10 @@ def count_records(
     waiting = [(where, start, end) for where, (start, end) in ranges.items() if start < end]
     if not waiting:
         return found
-    opened = open_consumer(connection, _READ)
-    try:
+    with lent_consumer(connection, _READ) as opened:
         refusals.check_existence(connection, [where for where, _start, _end in waiting], opened.partitions)
         for first in range(0, len(waiting), _AT_A_TIME):
             _count(connection, opened, waiting[first : first + _AT_A_TIME], found)
-    finally:
-        opened.consumer.close()
     return found
 
 

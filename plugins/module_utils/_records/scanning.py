@@ -21,7 +21,7 @@ from .._model.records import NO_TIMESTAMP, TopicPartition
 from . import refusals
 from .confluent_library import TIMESTAMP_LOG_APPEND_TIME, TIMESTAMP_NOT_AVAILABLE, Message
 from .confluent_library import TopicPartition as Position
-from .consumer_client import Opened, open_consumer
+from .consumer_client import Opened, lent_consumer
 from .fingerprint import fingerprint, plain_fingerprint
 
 # Partitions that are assigned at a time: each may have a fetch of its size under way, and most of it is thrown away when
@@ -107,13 +107,10 @@ def scan(
         "fetch.message.max.bytes": _SMALL_FETCH_SIZE if longest < _SHORT else _FETCH_SIZE,
         "isolation.level": "read_committed" if committed else "read_uncommitted",
     }
-    opened = open_consumer(connection, settings)
-    try:
+    with lent_consumer(connection, settings) as opened:
         refusals.check_existence(connection, tasks, opened.partitions)
         every_part = set(parts) == set(FINGERPRINTED)
         yield from _RangeScan(connection, opened, tasks, FINGERPRINTED if every_part else parts).rows()
-    finally:
-        opened.consumer.close()
 
 
 @dataclasses.dataclass(slots=True)

@@ -14,7 +14,7 @@ from .._model.written import WRITTEN
 from . import refusals
 from .confluent_library import KafkaError, KafkaException, Producer
 from .confluent_library import TopicPartition as Position
-from .consumer_client import client_configuration, open_consumer, unusable_client
+from .consumer_client import client_configuration, lent_consumer, unusable_client
 from .scanning import Range
 
 _TAKEN = 2000  # messages at a time
@@ -56,8 +56,7 @@ def read_records(
     if not left:
         return []
     level = "read_committed" if committed else "read_uncommitted"
-    opened = open_consumer(connection, {**_SETTINGS, **settings, "isolation.level": level})
-    try:
+    with lent_consumer(connection, {**_SETTINGS, **settings, "isolation.level": level}) as opened:
         refusals.check_existence(connection, left, opened.partitions)
         found: list[StoredRecord] = []
         positions = {where: each.start for where, each in left.items()}
@@ -86,8 +85,6 @@ def read_records(
                         continue
                 del left[where]
         return sorted(found, key=lambda record: record[:2])
-    finally:
-        opened.consumer.close()
 
 
 def write_records(connection: Connection, records: t.Sequence[NewRecord]) -> None:
