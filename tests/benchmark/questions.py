@@ -7,7 +7,18 @@ from __future__ import annotations
 import itertools
 import typing as t
 
-from tests.benchmark import assessing, backlog, distance, estate, group_sync, long_logs, many_groups, promotion, rounds, spark
+from tests.benchmark import (
+    assessing,
+    backlog,
+    distance,
+    estate,
+    group_sync,
+    long_logs,
+    many_groups,
+    promotion,
+    rounds,
+    spark,
+)
 from tests.benchmark.bed import Address, Bed, stand
 from tests.benchmark.loads import FOREIGN, LOADS, Commits, Load
 from tests.benchmark.measure import Run, poll_loop, run_module
