@@ -9,7 +9,7 @@ import io
 import typing as t
 
 from .group_state import GroupKind, GroupMember, GroupReading
-from .known_names import GROUPS, known
+from .known_names import GROUPS, ICEBERG_CONTROL, known
 from .records import TopicPartition
 from .selection import Selection
 from .visible_text import padded, shown_width, visible, visible_name
@@ -73,6 +73,8 @@ class GroupOverview(t.NamedTuple):
                 return "connect workers"
             case GroupKind.OTHER:
                 return "other"
+        if ICEBERG_CONTROL in self.topics:
+            return "sink"
         its = known(self.reading.group, GROUPS)
         if its is None or (not its.by_default and not its.keeps_positions):  # such as a query of ksqlDB
             return "application"
