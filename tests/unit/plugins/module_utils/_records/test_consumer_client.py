@@ -13,8 +13,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import ConnectionFailed, InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import (
     client_configuration,
-    connection_failed,
     connected,
+    connection_failed,
 )
 from tests.support.bad_http import BEHAVIOURS, BadServer, answers
 
