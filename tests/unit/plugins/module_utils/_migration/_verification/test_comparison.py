@@ -296,8 +296,10 @@ def test_copies_of_expired_records_are_not_put_down_to_a_stranger() -> None:
     lost = world("_ _ _ _ d e", "a@0 b@1 c@2 x@3 d@4 e@5", start=4)
     behind, after = lost.findings((1, 1, None), (4, 3, None))
     assert [note.text for note in behind.notes] == [
-        "3 records are only at the destination; "
-        + "they may be copies of expired records: the source's log begins 3 offsets after what the group has consumed"
+        (
+            "3 records are only at the destination; "
+            "they may be copies of expired records: the source's log begins 3 offsets after what the group has consumed"
+        )
     ]
     assert [note.text for note in after.notes] == ["1 record is only at the destination"]
 
