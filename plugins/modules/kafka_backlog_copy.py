@@ -22,13 +22,8 @@ description:
     otherwise delete, compact or re-timestamp copied records.
 author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
-  - streamshift.kafka._attributes
-  - streamshift.kafka._cluster.source_destination
-  - streamshift.kafka._mapping.topics
-  - streamshift.kafka._mapping.groups
-  - streamshift.kafka._spark
-  - streamshift.kafka._progress
-  - streamshift.kafka._entries
+  [streamshift.kafka._attributes, streamshift.kafka._cluster.source_destination, streamshift.kafka._mapping.topics,
+   streamshift.kafka._mapping.groups, streamshift.kafka._spark, streamshift.kafka._progress, streamshift.kafka._entries]
 attributes:
   check_mode:
     support: partial
@@ -336,10 +331,7 @@ notes:
   sample:
     - "orders-1: 40 offsets expired at the source after the copy was planned, before they were copied."
 note_kinds: {description: "Kinds of the RV(notes), in the same order.", returned: success, type: list, elements: str}
-failure:
-  description: What C(msg) says, as data. The page C(docs/troubleshooting.md) explains it, and the kinds of RV(notes).
-  returned: failure
-  type: dict
+failure: {description: "What C(msg) says, as data. See C(docs/troubleshooting.md).", returned: failure, type: dict}
 """
 
 import os

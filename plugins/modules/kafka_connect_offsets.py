@@ -18,12 +18,8 @@ description:
   - Saves the receipt to disk before the first write. A rollback restores the positions in the receipt.
 author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
-  - streamshift.kafka._attributes
-  - streamshift.kafka._attributes.files
-  - streamshift.kafka._cluster.source_destination
-  - streamshift.kafka._mapping.policy
-  - streamshift.kafka._selection.topics
-  - streamshift.kafka._entries
+  [streamshift.kafka._attributes, streamshift.kafka._attributes.files, streamshift.kafka._cluster.source_destination,
+   streamshift.kafka._mapping.policy, streamshift.kafka._selection.topics, streamshift.kafka._entries]
 options:
   state:
     description:
@@ -220,10 +216,7 @@ notes:
   sample:
     - "Left out by exclude_topic_patterns: heartbeats (called like MirrorMaker 2's). To take them, name them in topics."
 note_kinds: {description: "Kinds of the RV(notes), in the same order.", returned: success, type: list, elements: str}
-failure:
-  description: What C(msg) says, as data. The page C(docs/troubleshooting.md) explains it, and the kinds of RV(notes).
-  returned: failure
-  type: dict
+failure: {description: "What C(msg) says, as data. See C(docs/troubleshooting.md).", returned: failure, type: dict}
 """
 
 import typing as t

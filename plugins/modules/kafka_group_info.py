@@ -17,10 +17,8 @@ description:
   - Writes nothing to the cluster, and reads no records unless O(read_records) or O(schema_registry) says so.
 author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
-  - streamshift.kafka._attributes
-  - streamshift.kafka._attributes.info_module
-  - streamshift.kafka._cluster
-  - streamshift.kafka._waves
+  [streamshift.kafka._attributes, streamshift.kafka._attributes.info_module, streamshift.kafka._cluster,
+   streamshift.kafka._waves]
 options:
   groups:
     description:
@@ -258,10 +256,7 @@ csv:
   sample: |
     group,type,what,state,members,topics,partitions,lag,movable,why_not
     billing,classic,,Empty,0,orders,12,1204,yes,
-failure:
-  description: What C(msg) says, as data. The page C(docs/troubleshooting.md) explains it.
-  returned: failure
-  type: dict
+failure: {description: "What C(msg) says, as data. See C(docs/troubleshooting.md).", returned: failure, type: dict}
 """
 
 import dataclasses

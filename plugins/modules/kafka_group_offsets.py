@@ -17,12 +17,8 @@ description:
   - Writes nothing to the cluster.
 author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
-  - streamshift.kafka._attributes
-  - streamshift.kafka._attributes.files
-  - streamshift.kafka._cluster
-  - streamshift.kafka._selection
-  - streamshift.kafka._selection.topics
-  - streamshift.kafka._progress
+  [streamshift.kafka._attributes, streamshift.kafka._attributes.files, streamshift.kafka._cluster,
+   streamshift.kafka._selection, streamshift.kafka._selection.topics, streamshift.kafka._progress]
 options:
   snapshot:
     description:
@@ -204,10 +200,7 @@ notes:
     - "Left out by exclude_group_patterns: console-consumer-12345 (called like the console consumer's). To take them, name
       them in groups"
 note_kinds: {description: "Kinds of the RV(notes), in the same order.", returned: success, type: list, elements: str}
-failure:
-  description: What C(msg) says, as data. The page C(docs/troubleshooting.md) explains it, and the kinds of RV(notes).
-  returned: failure
-  type: dict
+failure: {description: "What C(msg) says, as data. See C(docs/troubleshooting.md).", returned: failure, type: dict}
 """
 
 import collections

@@ -21,9 +21,7 @@ description:
   - Reads no records and writes nothing to the clusters.
 author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
-  - streamshift.kafka._attributes
-  - streamshift.kafka._cluster.source_destination
-  - streamshift.kafka._waves
+  [streamshift.kafka._attributes, streamshift.kafka._cluster.source_destination, streamshift.kafka._waves]
 options:
   plan:
     description:
@@ -138,12 +136,7 @@ readiness:
       description: Since when the group has been ready in every round, in UTC; null if it is not ready.
       type: str
       sample: "2026-11-22T20:15:00Z"
-    source_groups:
-      description: The groups at the source.
-      type: list
-      elements: str
-      sample:
-        - billing
+    source_groups: {description: The groups at the source., type: list, elements: str, sample: [billing]}
     lag:
       description: Number of offsets that the group has not consumed at the source; null without a committed offset.
       type: int
@@ -308,10 +301,7 @@ notes:
   sample:
     - "The clock of this machine has gone back since the last round: durations and ready_since may be wrong."
 note_kinds: {description: "Kinds of the RV(notes), in the same order.", returned: always, type: list, elements: str}
-failure:
-  description: What C(msg) says, as data. The page C(docs/troubleshooting.md) explains it, and the kinds of RV(notes).
-  returned: failure
-  type: dict
+failure: {description: "What C(msg) says, as data. See C(docs/troubleshooting.md).", returned: failure, type: dict}
 """
 
 import dataclasses

@@ -19,10 +19,8 @@ description:
     offsets of other topics, and these would be lost.
 author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
-  - streamshift.kafka._attributes
-  - streamshift.kafka._attributes.files
-  - streamshift.kafka._cluster
-  - streamshift.kafka._selection
+  [streamshift.kafka._attributes, streamshift.kafka._attributes.files, streamshift.kafka._cluster,
+   streamshift.kafka._selection]
 options:
   state:
     description:
@@ -153,10 +151,7 @@ notes:
   elements: str
   sample: []
 note_kinds: {description: "Kinds of the RV(notes), in the same order.", returned: success, type: list, elements: str}
-failure:
-  description: What C(msg) says, as data. The page C(docs/troubleshooting.md) explains it, and the kinds of RV(notes).
-  returned: failure
-  type: dict
+failure: {description: "What C(msg) says, as data. See C(docs/troubleshooting.md).", returned: failure, type: dict}
 """
 
 import typing as t

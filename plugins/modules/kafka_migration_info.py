@@ -16,16 +16,10 @@ description:
   - Reads no records and writes nothing.
 author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
-  - streamshift.kafka._attributes
-  - streamshift.kafka._attributes.info_module
-  - streamshift.kafka._cluster.source_destination
-  - streamshift.kafka._selection
-  - streamshift.kafka._selection.topics
-  - streamshift.kafka._mapping
-  - streamshift.kafka._mapping.policy
-  - streamshift.kafka._mapping.topics
-  - streamshift.kafka._mapping.groups
-  - streamshift.kafka._spark
+  [streamshift.kafka._attributes, streamshift.kafka._attributes.info_module,
+   streamshift.kafka._cluster.source_destination, streamshift.kafka._selection, streamshift.kafka._selection.topics,
+   streamshift.kafka._mapping, streamshift.kafka._mapping.policy, streamshift.kafka._mapping.topics,
+   streamshift.kafka._mapping.groups, streamshift.kafka._spark]
 options:
   commits:
     description:
@@ -250,10 +244,7 @@ return_names:
       description: How MirrorMaker 2 names topics in this direction, if it copies in both. Otherwise null.
       type: dict
       sample: null
-failure:
-  description: What C(msg) says, as data. The page C(docs/troubleshooting.md) explains it, and the kinds of RV(notes).
-  returned: failure
-  type: dict
+failure: {description: "What C(msg) says, as data. See C(docs/troubleshooting.md).", returned: failure, type: dict}
 """
 
 import glob

@@ -37,9 +37,8 @@ description:
   - The roles of this collection do all of this themselves.
 author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
-  - streamshift.kafka._attributes
-  - streamshift.kafka._cluster.source_cluster
-  - streamshift.kafka._cluster.destination_cluster
+  [streamshift.kafka._attributes, streamshift.kafka._cluster.source_cluster,
+   streamshift.kafka._cluster.destination_cluster]
 options:
   directory:
     description:
@@ -359,11 +358,7 @@ directory:
   returned: success
   type: str
   sample: /srv/kafka/kafka-migrations/onprem-to-cloud
-held:
-  description: Whether this run holds the directory now.
-  returned: O(state=begun)
-  type: bool
-  sample: true
+held: {description: Whether this run holds the directory now., returned: O(state=begun), type: bool, sample: true}
 environment:
   description: The environment by which the modules know that their task belongs to this run. Empty if the run does not hold
     the directory.
@@ -486,10 +481,7 @@ changed_files:
   elements: str
   sample: [assessment.json, groups.csv, assessment.md, assessment.html]
 note_kinds: {description: "Kinds of the RV(notes), in the same order.", returned: success, type: list, elements: str}
-failure:
-  description: What C(msg) says, as data. The page C(docs/troubleshooting.md) explains it, and the kinds of RV(notes).
-  returned: failure
-  type: dict
+failure: {description: "What C(msg) says, as data. See C(docs/troubleshooting.md).", returned: failure, type: dict}
 """
 
 import functools

@@ -20,13 +20,9 @@ description:
     since.
 author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
-  - streamshift.kafka._attributes
-  - streamshift.kafka._attributes.files
-  - streamshift.kafka._cluster
-  - streamshift.kafka._selection
-  - streamshift.kafka._selection.topics
-  - streamshift.kafka._cluster.source
-  - streamshift.kafka._entries
+  [streamshift.kafka._attributes, streamshift.kafka._attributes.files, streamshift.kafka._cluster,
+   streamshift.kafka._selection, streamshift.kafka._selection.topics, streamshift.kafka._cluster.source,
+   streamshift.kafka._entries]
 options:
   source:
     description:
@@ -363,10 +359,7 @@ summary:
     - "group    partitions  changed"
     - "billing          12       12"
     - "Total: 1 group, 12 group-partitions: 12 changed, 0 left out."
-failure:
-  description: What C(msg) says, as data. The page C(docs/troubleshooting.md) explains it, and the kinds of RV(notes).
-  returned: failure
-  type: dict
+failure: {description: "What C(msg) says, as data. See C(docs/troubleshooting.md).", returned: failure, type: dict}
 """
 
 import functools

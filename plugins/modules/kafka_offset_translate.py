@@ -27,18 +27,10 @@ description:
   - Writes nothing to the clusters.
 author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
-  - streamshift.kafka._attributes
-  - streamshift.kafka._attributes.files
-  - streamshift.kafka._cluster.source_destination
-  - streamshift.kafka._mapping
-  - streamshift.kafka._mapping.policy
-  - streamshift.kafka._mapping.topics
-  - streamshift.kafka._mapping.groups
-  - streamshift.kafka._selection
-  - streamshift.kafka._selection.topics
-  - streamshift.kafka._spark
-  - streamshift.kafka._progress
-  - streamshift.kafka._entries
+  [streamshift.kafka._attributes, streamshift.kafka._attributes.files, streamshift.kafka._cluster.source_destination,
+   streamshift.kafka._mapping, streamshift.kafka._mapping.policy, streamshift.kafka._mapping.topics,
+   streamshift.kafka._mapping.groups, streamshift.kafka._selection, streamshift.kafka._selection.topics,
+   streamshift.kafka._spark, streamshift.kafka._progress, streamshift.kafka._entries]
 options:
   source:
     description:
@@ -537,10 +529,7 @@ notes:
   sample:
     - "repartitioned: ordres matches no topic of these groups"
 note_kinds: {description: "Kinds of the RV(notes), in the same order.", returned: success, type: list, elements: str}
-failure:
-  description: What C(msg) says, as data. The page C(docs/troubleshooting.md) explains it, and the kinds of RV(notes).
-  returned: failure
-  type: dict
+failure: {description: "What C(msg) says, as data. See C(docs/troubleshooting.md).", returned: failure, type: dict}
 """
 
 import typing as t

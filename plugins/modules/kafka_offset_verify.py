@@ -24,17 +24,10 @@ description:
     before or after a cut-over.
 author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
-  - streamshift.kafka._attributes
-  - streamshift.kafka._attributes.info_module
-  - streamshift.kafka._cluster.source_destination
-  - streamshift.kafka._selection
-  - streamshift.kafka._selection.topics
-  - streamshift.kafka._mapping
-  - streamshift.kafka._mapping.policy
-  - streamshift.kafka._mapping.topics
-  - streamshift.kafka._mapping.groups
-  - streamshift.kafka._spark
-  - streamshift.kafka._progress
+  [streamshift.kafka._attributes, streamshift.kafka._attributes.info_module,
+   streamshift.kafka._cluster.source_destination, streamshift.kafka._selection, streamshift.kafka._selection.topics,
+   streamshift.kafka._mapping, streamshift.kafka._mapping.policy, streamshift.kafka._mapping.topics,
+   streamshift.kafka._mapping.groups, streamshift.kafka._spark, streamshift.kafka._progress]
 options:
   plan:
     description:
@@ -343,10 +336,7 @@ plan_digests:
   elements: str
   sample:
     - 0f343b0931126a20f133d67c2b018a3b5d0d9d0b3a5c7b7a6c2d3f4e5a6b7c8d
-failure:
-  description: What C(msg) says, as data. The page C(docs/troubleshooting.md) explains it, and the kinds of RV(notes).
-  returned: failure
-  type: dict
+failure: {description: "What C(msg) says, as data. See C(docs/troubleshooting.md).", returned: failure, type: dict}
 """
 
 import typing as t

@@ -31,8 +31,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.claiming import Claimed, claim
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.jobs import Job
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Range
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.copy_job import copy
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import Range, scan_frame
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import scan_frame
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept, open_session
 from tests.benchmark.loads import LARGEST
 
@@ -53,7 +54,7 @@ def scanned(spark: SparkSession, asked: dict[str, t.Any]) -> tuple[float, int]:
         for part in range(asked["partitions"])
     ]
     begin = time.perf_counter()
-    rows = scan_frame(spark, connection, ranges, ("offset", "fingerprint"))
+    rows = scan_frame(spark, connection, ranges)
     found = rows.selectExpr("count(*)", "max(offset)", "bit_xor(xxhash64(fingerprint))").collect()[0]
     return time.perf_counter() - begin, found[0]
 

@@ -20,6 +20,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from testbed.sandbox import start, stop
 from tests.support import sharing
 from tests.support.clusters import KafkaCluster
+from tests.support.modules import Migration
+from tests.support.playbooks import Controller
+from tests.support.promotion import Promotion
 from tests.support.rights import grant, revoke
 from tests.support.sharing import join, leave
 
@@ -138,3 +141,21 @@ def topic(request: pytest.FixtureRequest) -> str:
     """A name that no other test uses, for topics and groups (add a suffix for more); nothing is created."""
     words = "".join(letter if letter.isalnum() else "-" for letter in request.node.name)[:60].strip("-")
     return f"{words}-{uuid.uuid4().hex[:8]}"
+
+
+@pytest.fixture
+def migration(source: KafkaCluster, destination: KafkaCluster, tmp_path: Path) -> Migration:
+    """The modules in a directory of their own."""
+    return Migration(tmp_path / "migration", source, destination)
+
+
+@pytest.fixture
+def promotion(source: KafkaCluster, destination: KafkaCluster, tmp_path: Path) -> Promotion:
+    """The module that promotes topics, in a directory of its own."""
+    return Promotion(tmp_path, source, destination)
+
+
+@pytest.fixture
+def controller(source: KafkaCluster, destination: KafkaCluster, tmp_path: Path) -> Controller:
+    """An inventory with both clusters."""
+    return Controller(tmp_path / "infrastructure", onprem=source, cloud=destination)

@@ -10,7 +10,7 @@ import pytest
 
 from testbed.clients import Message, commit, committed, create_topic, delete_groups, delete_topic, produce
 from tests.support.consumers import unconsumed
-from tests.support.playbooks import Controller, done, failed
+from tests.support.playbooks import done, failed
 from tests.support.replication_tool import copy
 
 
@@ -22,11 +22,6 @@ def orders(source, topic):
     commit(source, topic, {(topic, 0): (5, "kept"), (topic, 1): 20})
     commit(source, f"{topic}-other", {(topic, 0): 1})
     return topic
-
-
-@pytest.fixture
-def controller(source, destination, tmp_path):
-    return Controller(tmp_path / "infrastructure", onprem=source, cloud=destination)
 
 
 def back_up(controller, topic):

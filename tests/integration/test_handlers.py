@@ -14,7 +14,7 @@ import threading
 import pytest
 
 from testbed.clients import commit, committed
-from tests.support.playbooks import ROOT, Controller, done, failed
+from tests.support.playbooks import ROOT, done, failed
 from tests.support.replication_tool import copied_topic
 
 
@@ -46,11 +46,6 @@ def listening():
 def orders(source, destination, topic):
     """A topic with a partition of 20 records, copied after two others; a group of its name has consumed 5."""
     return copied_topic(source, destination, topic, 20, 5, partitions=1, junk=2)
-
-
-@pytest.fixture
-def controller(source, destination, tmp_path):
-    return Controller(tmp_path / "infrastructure", onprem=source, cloud=destination)
 
 
 @pytest.fixture

@@ -21,11 +21,6 @@ MONTH_AGO = int(time.time() * 1000) - 30 * 86_400_000
 
 
 @pytest.fixture
-def controller(source, destination, tmp_path):
-    return Controller(tmp_path / "infrastructure", onprem=source, cloud=destination)
-
-
-@pytest.fixture
 def orders(source, topic):
     """A topic with two partitions of 20 old records, of which a group of its name has not consumed 15 and none."""
     create_topic(source, topic, partitions=2, retention_ms=-1)

@@ -4,16 +4,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from testbed.clients import Message, commit, create_topic, produce
-from tests.support.modules import Migration
 from tests.support.replication_tool import copy, repartition
-
-
-@pytest.fixture
-def migration(source, destination, tmp_path):
-    return Migration(tmp_path / "migration", source, destination)
 
 
 def numbered(count):

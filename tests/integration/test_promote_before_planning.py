@@ -8,8 +8,7 @@ import pytest
 
 from testbed.clients import Message, commit, committed, create_topic, list_groups, produce, read
 from tests.support.modules import Migration, refuses
-from tests.support.playbooks import Controller, done
-from tests.support.promotion import Promotion
+from tests.support.playbooks import done
 from tests.support.replication_tool import as_message, copy
 
 
@@ -20,16 +19,6 @@ def orders(source, topic):
     produce(source, topic, [Message(b"%d" % number, partition=number % 2) for number in range(20)])
     commit(source, topic, {(topic, 0): 5, (topic, 1): 0})
     return topic
-
-
-@pytest.fixture
-def controller(source, destination, tmp_path):
-    return Controller(tmp_path / "infrastructure", onprem=source, cloud=destination)
-
-
-@pytest.fixture
-def promotion(tmp_path, source, destination):
-    return Promotion(tmp_path, source, destination)
 
 
 def test_missing_topics_are_created_before_the_plan(source, destination, orders, controller, promotion):

@@ -7,22 +7,9 @@ from __future__ import annotations
 import concurrent.futures
 import time
 
-import pytest
-
 from testbed.clients import change_topic, create_topic
-from tests.support.playbooks import Controller, done, failed
-from tests.support.promotion import Promotion
+from tests.support.playbooks import done, failed
 from tests.support.waiting import until
-
-
-@pytest.fixture
-def controller(source, destination, tmp_path):
-    return Controller(tmp_path / "infrastructure", onprem=source, cloud=destination)
-
-
-@pytest.fixture
-def promotion(tmp_path, source, destination):
-    return Promotion(tmp_path, source, destination)
 
 
 def without_lease(controller):

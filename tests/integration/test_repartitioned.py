@@ -17,7 +17,7 @@ import pytest
 from testbed.clients import Message, commit, committed, create_topic, produce, produce_in_transactions, read
 from tests.support.clusters import KafkaCluster
 from tests.support.consumers import consumed_by_member
-from tests.support.modules import Migration, Result, refuses
+from tests.support.modules import Result, refuses
 from tests.support.replication_tool import repartition
 
 NOW = int(time.time() * 1000) - 2 * 86_400_000
@@ -25,11 +25,6 @@ FOREVER = {"retention_ms": -1}
 
 Content = tuple[int, bytes | None, bytes | None, t.Any]
 Left = collections.Counter[Content]
-
-
-@pytest.fixture
-def migration(source, destination, tmp_path):
-    return Migration(tmp_path / "migration", source, destination)
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import pytest
 
 from testbed.clients import commit, committed, create_topic, list_groups
 from tests.support.consumers import commit_with_epoch
-from tests.support.modules import Migration
 from tests.support.replication_tool import copied_topic
 
 
@@ -16,11 +15,6 @@ from tests.support.replication_tool import copied_topic
 def orders(source, destination, topic):
     """A topic with two partitions of 20 records, copied."""
     return copied_topic(source, destination, topic, 20, 5, 20)
-
-
-@pytest.fixture
-def migration(source, destination, tmp_path):
-    return Migration(tmp_path / "migration", source, destination)
 
 
 def test_a_group_that_was_not_there_is_gone(destination, orders, migration):

@@ -49,16 +49,6 @@ def cluster(request):
     return request.getfixturevalue(request.param)
 
 
-@pytest.fixture
-def connection(cluster):
-    return connection_from(cluster.connection, "source cluster")
-
-
-@pytest.fixture
-def newest(source):
-    return connection_from(source.connection, "source cluster")
-
-
 def scanned(connection, pieces, **options):
     """The records of each piece in order, and whether their ranks count them."""
     found = {piece: [] for piece in pieces}

@@ -18,10 +18,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.range_reader import read_ranges
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Range
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.failures import cause_of
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import Range, scan_frame
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import scan_frame
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept, open_session
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_reading import TYPES
 from testbed.clients import Message, create_topic, delete_records, produce, produce_in_transactions
 from tests.support.consumers import open_transaction
 from tests.support.rights import grant
@@ -50,21 +50,20 @@ def test_every_record_of_every_range_comes_once(spark, source, topic):
     end = written[-1][-1] + 2
     ranges = [Range(TopicPartition(topic, part), part, 10_000 - part) for part in range(3)]
     ranges += [Range(TopicPartition(topic, 0), 90, 110), Range(TopicPartition(f"{topic}-stamped", 0), 0, end)]
-    rows = scan_frame(spark, connection, ranges, tuple(TYPES))
+    rows = scan_frame(spark, connection, ranges)
     with kept(rows) as known:
         found = known.orderBy("range", "offset").collect()
     expected = []
     for number, each in enumerate(ranges):
         (answer,) = read_ranges(connection, {each.partition: [(each.start, each.end)]})[each.partition]
         expected += [
-            (number, *each.partition, its.offset, its.timestamp, its.log_append_time, its.fingerprint, its.bare)
+            (number, its.offset, its.timestamp, its.log_append_time, its.fingerprint, its.bare)
             for its in answer.records
         ]
     assert found == expected
     without = scan_frame(spark, connection, ranges, parts=("value",))
-    assert without.columns == ["topic", "partition", "offset", "timestamp", "fingerprint"]
     assert without.count() == len(expected)
-    assert without.where("topic = 'x'").count() == 0
+    assert without.where("fingerprint <> bare").count() == 0
 
 
 def test_a_large_partition_is_read_by_all_cores(spark, source, topic):

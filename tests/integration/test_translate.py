@@ -32,11 +32,6 @@ NOW = int(time.time() * 1000) - 2 * DAY  # timestamps of the past, as real ones 
 
 
 @pytest.fixture
-def migration(source, destination, tmp_path):
-    return Migration(tmp_path / "migration", source, destination)
-
-
-@pytest.fixture
 def both(source, destination, topic):
     """A topic on both clusters, with settings of either."""
 

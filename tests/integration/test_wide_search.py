@@ -10,7 +10,6 @@ import pytest
 
 from testbed.clients import Message, commit, create_topic, produce, produce_in_transactions
 from tests.support.consumers import unconsumed
-from tests.support.modules import Migration
 from tests.support.replication_tool import copy
 
 RECORDS = 6000  # more than the client counts after an offset
@@ -43,11 +42,6 @@ def _messages(name: str) -> list[Message]:
     """Most records are unlike each other; every third of pings is like many others."""
     values = [b"ping" if name == "pings" and at % 3 == 0 else b"%d" % at for at in range(RECORDS)]
     return [Message(value, timestamp=BEGIN + at) for at, value in enumerate(values)]
-
-
-@pytest.fixture
-def migration(source, destination, tmp_path):
-    return Migration(tmp_path / "migration", source, destination)
 
 
 def _values(cluster, group, topic):

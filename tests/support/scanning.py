@@ -25,9 +25,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import spark_options_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.jobs import Job
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Range
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.copy_job import copy
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.rebuild_job import Compared, compare, rebuild
-from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import Range, scan_frame
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import scan_frame
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept, open_session
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.spark_library import SparkSession
 
@@ -107,7 +108,7 @@ class Program:
 
 def _scan(spark: SparkSession, connection: Connection, ranges: list[Range]) -> dict[str, t.Any]:
     with kept(scan_frame(spark, connection, ranges)) as rows:
-        found = rows.selectExpr("count(*)", "count(distinct partition, offset)").collect()[0]
+        found = rows.selectExpr("count(*)", "count(distinct range, offset)").collect()[0]
     return {"rows": found[0], "distinct": found[1]}
 
 

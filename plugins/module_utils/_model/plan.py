@@ -204,7 +204,7 @@ def to_json(plan: Plan) -> str:
             "snapshot": plan.snapshot,
             **({"match_on": list(plan.match_on)} if plan.match_on else {}),
         },
-        (entry_row(entry) for entry in sorted(plan.entries, key=lambda entry: entry.key)),
+        (plan_entry_row(entry) for entry in sorted(plan.entries, key=lambda entry: entry.key)),
     )
 
 
@@ -232,7 +232,7 @@ def from_json(text: str, path: str) -> Plan:
     )
 
 
-def entry_row(entry: PlanEntry) -> documents.Json:
+def plan_entry_row(entry: PlanEntry) -> documents.Json:
     """An entry as files hold it."""
     return {
         "group": entry.group,

@@ -16,7 +16,7 @@ import time
 import typing as t
 
 from .._model import history, lease
-from .._model.errors import InvalidFile, InvalidInput, Locked, Refused
+from .._model.errors import InvalidFile, Locked, Refused
 from .._model.failure_kinds import FailureKind
 from .._model.option_names import option_name, path_option
 from .._model.written import WRITTEN
@@ -148,28 +148,16 @@ def _missing(path: str, kind: str, made_by: str | None) -> InvalidFile:
 
 
 def check_writable(path: str) -> None:
-    """Raise InvalidInput, also in check mode, when write() could not write this file."""
+    """Raise InvalidFile, also in check mode, when write() could not write this file."""
     folder = os.path.dirname(os.path.abspath(path))
     if not os.path.isdir(folder):
-        raise InvalidInput(
-            f"{path} cannot be written",
-            why=f"{folder} is no directory",
-            remedy="create it",
-            kind=FailureKind.FILE_UNUSABLE,
-        )
+        raise InvalidFile(f"{path} cannot be written", why=f"{folder} is no directory", remedy="create it")
     if os.path.isdir(path):
-        raise InvalidInput(
-            f"{path} cannot be written",
-            why="it is a directory",
-            remedy="give the path of a file",
-            kind=FailureKind.FILE_UNUSABLE,
-        )
+        raise InvalidFile(f"{path} cannot be written", why="it is a directory", remedy="give the path of a file")
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise InvalidInput(
-            f"{path} cannot be written",
-            why=f"the directory {folder} is not writable for this user",
-            remedy="change its permissions, or use another directory",
-            kind=FailureKind.FILE_UNUSABLE,
+        why = f"the directory {folder} is not writable for this user"
+        raise InvalidFile(
+            f"{path} cannot be written", why=why, remedy="change its permissions, or use another directory"
         )
 
 
@@ -178,7 +166,7 @@ def _another_directory() -> str:
 
 
 def check_makeable(path: str) -> None:
-    """Raise InvalidInput when the directory of this file cannot be used or made, as far as a look can tell."""
+    """Raise InvalidFile when the directory of this file cannot be used or made, as far as a look can tell."""
     missing = folder = os.path.dirname(os.path.abspath(path))
     while not os.path.lexists(folder):
         folder = os.path.dirname(folder)
@@ -188,18 +176,13 @@ def check_makeable(path: str) -> None:
         why = f"the directory {folder} is not writable for this user"
     else:
         return
-    raise InvalidInput(
-        f"the directory {missing} cannot be used",
-        why=why,
-        remedy=_another_directory(),
-        kind=FailureKind.FILE_UNUSABLE,
-    )
+    raise InvalidFile(f"the directory {missing} cannot be used", why=why, remedy=_another_directory())
 
 
 def make_directory(folder: str, *, check: bool = False) -> bool:
     """Make a directory and those above it that are missing, for this user alone. -> whether it was missing.
 
-    Raises InvalidInput when it cannot be made; with check, makes nothing.
+    Raises InvalidFile when it cannot be made; with check, makes nothing.
     """
     if os.path.isdir(folder):
         return False
@@ -215,12 +198,8 @@ def make_directory(folder: str, *, check: bool = False) -> bool:
     except FileExistsError:  # another run was quicker
         return make_directory(folder)
     except OSError as exc:
-        raise InvalidInput(
-            f"the directory {folder} cannot be made",
-            why=str(exc),
-            remedy=_another_directory(),
-            kind=FailureKind.FILE_UNUSABLE,
-        ) from exc
+        what = f"the directory {folder} cannot be made"
+        raise InvalidFile(what, why=str(exc), remedy=_another_directory()) from exc
     return True
 
 
@@ -243,12 +222,8 @@ def write(path: str, text: str | bytes, mode: int = 0o600) -> None:
     except OSError as exc:
         with contextlib.suppress(OSError):
             os.unlink(scratch)
-        raise InvalidFile(
-            f"{path} cannot be written",
-            why=str(exc),
-            remedy="free space, or use another directory",
-            kind=FailureKind.FILE_UNUSABLE,
-        ) from exc
+        remedy = "free space, or use another directory"
+        raise InvalidFile(f"{path} cannot be written", why=str(exc), remedy=remedy) from exc
 
 
 def write_document(path: str, text: str, read: t.Callable[[str, str], object], *, check: bool = False) -> None:
@@ -309,12 +284,8 @@ def locked(path: str, run: str | None = None) -> t.Iterator[None]:
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as exc:
-        raise InvalidInput(
-            f"{path} cannot be used",
-            why=str(exc),
-            remedy=f"create the directory {folder}",
-            kind=FailureKind.FILE_UNUSABLE,
-        ) from exc
+        remedy = f"create the directory {folder}"
+        raise InvalidFile(f"{path} cannot be used", why=str(exc), remedy=remedy) from exc
     try:
         _check_lease_on(folder, run)  # before the lock, too: a run that is refused keeps nobody from the lock meanwhile
         try:
@@ -324,12 +295,8 @@ def locked(path: str, run: str | None = None) -> t.Iterator[None]:
                 f"another run works in {folder} now", why=holder(folder), remedy="wait until it has ended"
             ) from exc
         except OSError as exc:  # some network file systems lock no directories
-            raise InvalidInput(
-                f"{folder} cannot be locked",
-                why=str(exc),
-                remedy="use a directory on another file system",
-                kind=FailureKind.FILE_UNUSABLE,
-            ) from exc
+            remedy = "use a directory on another file system"
+            raise InvalidFile(f"{folder} cannot be locked", why=str(exc), remedy=remedy) from exc
         _check_lease_on(folder, run)
         yield
     finally:

@@ -14,7 +14,6 @@ import typing as t
 
 from .._model import history
 from .._model.errors import InvalidFile
-from .._model.failure_kinds import FailureKind
 from . import files
 
 
@@ -134,4 +133,4 @@ def _failing(what: str, remedy: str) -> t.Iterator[None]:
     try:
         yield
     except OSError as exc:
-        raise InvalidFile(what, why=str(exc), remedy=remedy, kind=FailureKind.FILE_UNUSABLE) from exc
+        raise InvalidFile(what, why=str(exc), remedy=remedy) from exc

@@ -12,7 +12,7 @@ from .._model.connection import Connection
 from .._model.errors import InvalidFile
 from .._model.group_state import CommittedOffset, commit_text
 from .._model.notes import Note
-from .._model.plan import Plan, PlanEntry, entry_row
+from .._model.plan import Plan, PlanEntry, plan_entry_row
 from .._model.policies import ReturnEntries
 from .._model.progress import counted
 from .._model.snapshot import Snapshot
@@ -127,7 +127,7 @@ def entry_line(entry: PlanEntry) -> str:
 
 def plan_row(entry: PlanEntry) -> dict[str, t.Any]:
     """One entry of a plan as a module's result shows it."""
-    row = {"lost": 0, "absent": None, **entry_row(entry)}
+    row = {"lost": 0, "absent": None, **plan_entry_row(entry)}
     return {name: row[name] for name in _SHOWN}
 
 

@@ -10,7 +10,6 @@ import typing as t
 
 from .._model import lease as file
 from .._model.errors import InvalidFile, InvalidInput, Locked
-from .._model.failure_kinds import FailureKind
 from .._model.notes import Note, NoteKind
 from .._model.policies import OnLocked
 from . import files
@@ -98,10 +97,7 @@ def _scratch(directory: str, names: t.Iterable[str]) -> str:
                 ) as copy:
                     copy.write(content)
     except OSError as exc:
-        raise InvalidFile(
-            "the temporary directory of a dry run cannot be made",
-            why=str(exc),
-            remedy="free space there, or set TMPDIR to another directory",
-            kind=FailureKind.FILE_UNUSABLE,
-        ) from exc
+        what = "the temporary directory of a dry run cannot be made"
+        remedy = "free space there, or set TMPDIR to another directory"
+        raise InvalidFile(what, why=str(exc), remedy=remedy) from exc
     return scratch

@@ -4,11 +4,11 @@
 
 from __future__ import annotations
 
-import heapq
 import math
 import typing as t
 
 from .._records.scanning import Piece, Range
+from .on_workers import dealt
 
 # What the beginning of a range costs, told in records.
 _BEGINNING = 50
@@ -30,14 +30,7 @@ def bins(ranges: t.Sequence[Range], cores: int, split: bool = True) -> list[list
     if split:
         largest = max(_FEWEST, math.ceil(weight / count))
         wanted = [part for piece in wanted for part in _cut(piece, largest)]
-    wanted.sort(key=_weight, reverse=True)
-    made: list[list[Piece]] = [[] for _unused in range(min(count, len(wanted)))]
-    lightest = [(0, number) for number in range(len(made))]
-    for piece in wanted:
-        so_far, number = lightest[0]
-        heapq.heapreplace(lightest, (so_far + _weight(piece), number))
-        made[number].append(piece)
-    return made
+    return dealt(wanted, _weight, count)
 
 
 def _weight(piece: Piece) -> int:

@@ -22,8 +22,9 @@ from .._matching.evidence import Span, united
 from .._model.connection import Connection
 from .._model.match_on import FINGERPRINTED
 from .._model.records import TopicPartition
+from .._records.scanning import Range
 from . import spark_library, worker_packing
-from .scan_job import Range, parallel_tasks, scan_into
+from .scan_job import parallel_tasks, scan_frame
 from .shipping import apart
 from .worker_packing import Layout, Part, Shares
 
@@ -177,7 +178,7 @@ def packed_chunks(
     numbers: the number on the axis of each range, which by default are the same.
     """
     pack = _packing(rows.sparkSession, layout, copies, buckets, numbers)
-    return rows.select(*worker_packing.SCANNED).mapInArrow(pack, worker_packing.SCHEMA)
+    return rows.mapInArrow(pack, worker_packing.SCHEMA)
 
 
 def dealt_by_content(chunks: DataFrame, buckets: int) -> DataFrame:
@@ -197,9 +198,7 @@ def _packed(
     committed: bool = True,
 ) -> DataFrame:
     pack = _packing(spark, layout, copies, buckets, None)
-    return scan_into(
-        spark, connection, ranges, worker_packing.SCANNED, pack, worker_packing.SCHEMA, parts=parts, committed=committed
-    )
+    return scan_frame(spark, connection, ranges, pack, worker_packing.SCHEMA, parts=parts, committed=committed)
 
 
 def _packing(

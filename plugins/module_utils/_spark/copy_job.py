@@ -4,15 +4,13 @@
 
 from __future__ import annotations
 
-import gc
-import heapq
 import json
 import typing as t
 
 from .._model.connection import Connection
 from .._records.jobs import Job
 from .._records.record_copy import copy_jobs
-from .on_workers import on_workers
+from .on_workers import dealt, on_workers, without_collecting
 from .scan_job import parallel_tasks
 from .shipping import portable
 
@@ -40,22 +38,10 @@ def copy(spark: SparkSession, source: Connection, destination: Connection, jobs:
 
 def dealt_jobs(jobs: t.Iterable[Job], tasks: int) -> list[list[Job]]:
     """The jobs of each task: the largest first, each to the task with the least to copy."""
-    weights = [(sum(each.end - each.start + _BEGINNING for each in job.ranges), job) for job in jobs]
-    weights.sort(key=lambda pair: (-pair[0], pair[1].number))
-    shares: list[list[Job]] = [[] for _unused in range(min(tasks, len(weights)))]
-    lightest = [(0, number) for number in range(len(shares))]
-    for weight, job in weights:
-        so_far, number = lightest[0]
-        heapq.heapreplace(lightest, (so_far + weight, number))
-        shares[number].append(job)
-    return shares
+    by_number = sorted(jobs, key=lambda job: job.number)
+    return dealt(by_number, lambda job: sum(each.end - each.start + _BEGINNING for each in job.ranges), tasks)
 
 
 def _copied(source: Connection, destination: Connection, jobs: t.Sequence[Job]) -> tuple[int, int]:
-    collects = gc.isenabled()
-    gc.disable()  # a twentieth of the time goes into looking for cycles among messages, and they have none
-    try:
+    with without_collecting():
         return copy_jobs(source, destination, jobs)
-    finally:
-        if collects:
-            gc.enable()

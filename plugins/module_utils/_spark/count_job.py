@@ -14,6 +14,7 @@ import typing as t
 from .._matching.counted_contents import Sides
 from .._matching.group_count import Ask, CountedPair, GroupCount, GroupPosition, Row, count_groups
 from . import worker_lost
+from .on_workers import texts_of
 from .worker_contents import counted_contents
 from .worker_packing import Layout
 
@@ -21,8 +22,6 @@ if t.TYPE_CHECKING:
     import pyarrow
 
     from .spark_library import DataFrame
-
-_SCHEMA = "said string"
 
 
 def count_wide(
@@ -48,14 +47,7 @@ def count_wide(
     edges = seen_edges(contents, layout, lossy)
 
     def run(ask: Ask) -> t.Iterator[Row]:
-        def of_task(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
-            import pyarrow as pa
-
-            texts = said(batches, layout, pairs, without_headers, edges, ask)
-            yield pa.RecordBatch.from_arrays([pa.array(texts, pa.string())], ["said"])
-
-        for batch in contents.mapInArrow(of_task, _SCHEMA).toArrow().to_batches():
-            yield from map(json.loads, batch.column(0).to_pylist())
+        return map(json.loads, texts_of(contents, lambda its: said(its, layout, pairs, without_headers, edges, ask)))
 
     return count_groups(pairs, positions, run)
 
@@ -106,8 +98,5 @@ def seen_edges(contents: DataFrame, layout: Layout, lossy: t.Collection[int]) ->
     if not lossy or not layout.timestamps:
         return None
 
-    def see(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
-        return worker_lost.seen(batches, layout)
-
-    texts = contents.mapInArrow(see, worker_lost.SCHEMA).toArrow().column(0).to_pylist()
+    texts = texts_of(contents, lambda batches: worker_lost.seen(batches, layout))
     return worker_lost.edges_of(texts, layout, lossy)

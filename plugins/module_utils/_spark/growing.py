@@ -11,8 +11,9 @@ import typing as t
 from .._matching.evidence import LogFacts
 from .._model.connection import Connection
 from .._model.records import TopicPartition
+from .._records.scanning import Range
 from . import spark_library
-from .scan_job import COMPARED, Range, scan_frame
+from .scan_job import scan_frame
 from .session import kept
 
 if t.TYPE_CHECKING:
@@ -34,7 +35,7 @@ class Growing:
         parts: tuple[str, ...],
         with_open: bool = False,
     ) -> None:
-        self._scan = functools.partial(scan_frame, spark, connection, columns=COMPARED, parts=parts)
+        self._scan = functools.partial(scan_frame, spark, connection, parts=parts)
         self._partitions = partitions
         self._with_open = with_open
         self._read: dict[TopicPartition, int] = {}

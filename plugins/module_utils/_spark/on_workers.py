@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
+import heapq
 import typing as t
 
 from .._model.errors import Locked, MigrationError, Refused
@@ -13,9 +16,10 @@ from .shipping import apart
 if t.TYPE_CHECKING:
     import pyarrow
 
-    from .spark_library import SparkSession
+    from .spark_library import DataFrame, SparkSession
 
 _Share = t.TypeVar("_Share")
+_Item = t.TypeVar("_Item")
 
 
 def on_workers(
@@ -54,3 +58,38 @@ def _worked(work: t.Callable[[_Share], t.Iterable[str]], share: _Share) -> tuple
         return [""], packed_error(exc)
     except MigrationError as exc:
         raise WorkerFailed(exc) from None
+
+
+@contextlib.contextmanager
+def without_collecting() -> t.Iterator[None]:
+    """For work on messages: a twentieth of the time goes into looking for cycles among them, and they have none."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
+
+
+def dealt(items: t.Sequence[_Item], weight: t.Callable[[_Item], int], tasks: int) -> list[list[_Item]]:
+    """The items of each task, of so many tasks at most: the heaviest first, each to the task with the least so far."""
+    made: list[list[_Item]] = [[] for _unused in range(min(tasks, len(items)))]
+    lightest = [(0, number) for number in range(len(made))]
+    for item in sorted(items, key=weight, reverse=True):
+        so_far, number = lightest[0]
+        heapq.heapreplace(lightest, (so_far + weight(item), number))
+        made[number].append(item)
+    return made
+
+
+def texts_of(frame: DataFrame, say: t.Callable[[t.Iterator[pyarrow.RecordBatch]], t.Iterable[str]]) -> t.Iterator[str]:
+    """What the tasks of a frame have to say, each of its own batches, as texts."""
+
+    def of_task(batches: t.Iterator[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
+        import pyarrow as pa
+
+        yield pa.RecordBatch.from_arrays([pa.array(list(say(batches)), pa.string())], ["text"])
+
+    for batch in frame.mapInArrow(of_task, "text string").toArrow().to_batches():
+        yield from batch.column(0).to_pylist()

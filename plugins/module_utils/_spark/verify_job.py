@@ -16,6 +16,8 @@ from .._comparing.sums import NUMBERS, Counts, Spot, ToolProgress, furthest, tot
 from .._matching.axis import Axis
 from .._model.match_on import MatchOn
 from . import worker_packing
+from .on_workers import texts_of
+from .worker_contents import headers_differ, rows_by_pair
 from .worker_lost import Edges, left_in
 from .worker_packing import Layout
 
@@ -24,8 +26,6 @@ if t.TYPE_CHECKING:
     import pyarrow
 
     from .spark_library import DataFrame
-
-_SCHEMA = "answer string"
 
 
 class PairClaims(t.NamedTuple):
@@ -71,16 +71,7 @@ def count_claims(
 
     frame: as contents.read_contents() makes it, kept. edges: see worker_lost.edges_of().
     """
-
-    def of_task(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
-        import pyarrow as pa
-
-        yield pa.RecordBatch.from_arrays(
-            [pa.array(answers(batches, layout, places, asked, edges), pa.string())], ["answer"]
-        )
-
-    batches = frame.mapInArrow(of_task, _SCHEMA).toArrow().to_batches()
-    return summed_claims((text for batch in batches for text in batch.column(0).to_pylist()), asked)
+    return summed_claims(texts_of(frame, lambda batches: answers(batches, layout, places, asked, edges)), asked)
 
 
 def answers(
@@ -146,15 +137,12 @@ def _contents(
     )
     groups = worker_packing.grouped(records, full)
     positions, offsets = _positions(records, layout, places)
-    of = records.pairs[groups.order[groups.starts]]
-    single = (groups.sources == 1) & (groups.copies == 1)
-    by_pair = np.argsort(of, kind="stable")
-    of = of[by_pair]
     with_headers = records.with_headers
-    for pair, its in asked.items():
-        selected = by_pair[slice(*np.searchsorted(of, (pair, pair + 1)).tolist())]
-        first = groups.starts[selected[single[selected]]]
-        source_rows, copy_rows = groups.order[first], groups.order[first + 1]
+    for rows in rows_by_pair(records, groups):
+        its = asked.get(rows.pair)
+        if its is None:
+            continue
+        source_rows, copy_rows = rows.single
         may_differ, timestamps = its.match_on.headers_may_differ, its.match_on.timestamp
         compared = records.times if timestamps else np.zeros_like(records.times)
         stamped = records.stamped | (not timestamps)
@@ -185,21 +173,14 @@ def _contents(
                         table[int(positions[row]), int(offsets[row])] = records.fingerprint(row, True)
             return AlikeRecords(list(source), list(copies))
 
-        several = (alike(content) for content in selected[~single[selected]].tolist())
+        several = (alike(content) for content in rows.others.tolist())
         contents = Contents(
             itertools.chain.from_iterable(each.contents(names, timestamps) for each in several),
             pair_runs(pairs),
             pair_runs(others),
         )
-        contents.headers_changed |= bool(may_differ and _differ(records, source_rows, copy_rows))
-        yield pair, contents
-
-
-def _differ(
-    records: worker_packing.Records, source_rows: worker_packing.Column, copy_rows: worker_packing.Column
-) -> bool:
-    """Have any of these copies, given beside their records, other headers?"""
-    return bool((records.columns[:2, source_rows] != records.columns[:2, copy_rows]).any())
+        contents.headers_changed |= bool(may_differ and headers_differ(records, source_rows, copy_rows))
+        yield rows.pair, contents
 
 
 def _positions(

@@ -27,12 +27,13 @@ if t.TYPE_CHECKING:
 class PairRows(t.NamedTuple):
     """The contents of one pair. single: the rows of a record and of its only copy, which is the only one of its content.
 
-    several: the contents that have several records on a side. lonely: the rows of records without a copy, and of
+    others: all other contents; several: those of them that both sides have. lonely: the rows of records without a copy, and of
     destination-only records.
     """
 
     pair: int
     single: tuple[Column, Column]
+    others: Column
     several: Column
     lonely: tuple[Column, Column]
 
@@ -56,6 +57,7 @@ def rows_by_pair(records: Records, groups: Grouped) -> t.Iterator[PairRows]:
         yield PairRows(
             int(of[begin]),
             (groups.order[first], groups.order[first + 1]),
+            its[~single[its]],
             its[both[its] & ~single[its]],
             t.cast("tuple[Column, Column]", lonely),
         )
@@ -92,7 +94,7 @@ def counted_contents(
         )
         alike = _several(records, groups, its.several[left], stamped, without_headers)
         without, only = (records.places[which].tolist() for which in (np.append(its.lonely[0], lacking), its.lonely[1]))
-        same_headers = not without_headers or not _differ(records, source_rows, copy_rows)
+        same_headers = not without_headers or not headers_differ(records, source_rows, copy_rows)
         yield (
             its.pair,
             CountedContents(
@@ -219,6 +221,6 @@ def _rows(groups: Grouped, contents: Column) -> tuple[Column, Column]:
     return rows, of
 
 
-def _differ(records: Records, source_rows: Column, copy_rows: Column) -> bool:
+def headers_differ(records: Records, source_rows: Column, copy_rows: Column) -> bool:
     """Have any of these copies, given beside their records, other headers?"""
     return bool((records.columns[:2, source_rows] != records.columns[:2, copy_rows]).any())

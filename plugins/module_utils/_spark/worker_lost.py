@@ -20,17 +20,13 @@ if t.TYPE_CHECKING:
 
     from .worker_packing import Column, Flags
 
-SCHEMA = "seen string"
 
 Edges: t.TypeAlias = "t.Sequence[int]"  # for each destination partition a place, see edges_of()
 
 
-def seen(batches: t.Iterable[pyarrow.RecordBatch], layout: Layout) -> t.Iterator[pyarrow.RecordBatch]:
+def seen(batches: t.Iterable[pyarrow.RecordBatch], layout: Layout) -> list[str]:
     """What a task's records say of each pair, for edges_of(): one text of JSON each."""
-    import pyarrow as pa
-
-    texts = [json.dumps([pair, *part]) for pair, part in _seen(unpack(batches, layout), layout).items()]
-    yield pa.RecordBatch.from_arrays([pa.array(texts, pa.string())], ["seen"])
+    return [json.dumps([pair, *part]) for pair, part in _seen(unpack(batches, layout), layout).items()]
 
 
 def edges_of(texts: t.Iterable[str], layout: Layout, lossy: t.Collection[int]) -> list[int]:

@@ -21,7 +21,16 @@ if t.TYPE_CHECKING:
     Flags: t.TypeAlias = "numpy.ndarray[t.Any, numpy.dtype[numpy.bool_]]"
 
 SCHEMA = "bucket int, copies boolean, records binary"
-SCANNED = ("range", "offset", "timestamp", "log_append_time", "fingerprint", "bare")  # what pack() takes
+# What is told of a scanned record, and Spark's types. range: which of the ranges. timestamp: in milliseconds, -1 for none.
+# fingerprint: 16 bytes; bare: that without the headers.
+SCANNED = {
+    "range": "int",
+    "offset": "bigint",
+    "timestamp": "bigint",
+    "log_append_time": "boolean",
+    "fingerprint": "binary",
+    "bare": "binary",
+}
 _COLUMNS = 6
 _FLUSHED = 200_000  # records, some 10 MB, before they are dealt out to the buckets
 _MIX = 0x9E3779B97F4A7C15  # an odd number whose multiples are far apart: 2^64 divided by the golden ratio

@@ -21,7 +21,6 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, removed, snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
     InvalidFile,
-    InvalidInput,
     Locked,
     Refused,
 )
@@ -142,31 +141,31 @@ def test_a_missing_file_names_the_step_that_makes_it(tmp_path):
 
 
 def test_an_unwritable_directory_is_told_before_anything_is_done(unwritable):
-    with pytest.raises(InvalidInput, match="is not writable for this user"):
+    with pytest.raises(InvalidFile, match="is not writable for this user"):
         files.check_writable(str(unwritable / "plan.json"))
     with pytest.raises(InvalidFile, match="cannot be written: .*Permission denied"):
         files.write(str(unwritable / "plan.json"), "text")
 
 
 def test_a_directory_that_cannot_be_made_is_told_before_it_is_tried(unwritable):
-    with pytest.raises(InvalidInput, match="the directory .*new/one cannot be used: .* is not writable for this user"):
+    with pytest.raises(InvalidFile, match="the directory .*new/one cannot be used: .* is not writable for this user"):
         files.check_makeable(f"{unwritable}/new/one/plan.json")
 
 
 def test_a_directory_below_a_file_cannot_be_made(tmp_path):
     (tmp_path / "file").touch()
     files.check_makeable(str(tmp_path / "new/one/plan.json"))
-    with pytest.raises(InvalidInput, match="file/new cannot be used: .*/file is no directory. Name another directory"):
+    with pytest.raises(InvalidFile, match="file/new cannot be used: .*/file is no directory. Name another directory"):
         files.check_makeable(str(tmp_path / "file/new/plan.json"))
 
 
 def test_a_path_that_can_be_no_file_is_told_before_anything_is_done(tmp_path):
-    with pytest.raises(InvalidInput, match="missing is no directory. Create it"):
+    with pytest.raises(InvalidFile, match="missing is no directory. Create it"):
         files.check_writable(str(tmp_path / "missing/plan.json"))
-    with pytest.raises(InvalidInput, match="it is a directory"):
+    with pytest.raises(InvalidFile, match="it is a directory"):
         files.check_writable(str(tmp_path))
     with (
-        pytest.raises(InvalidInput, match="cannot be used: .*No such file"),
+        pytest.raises(InvalidFile, match="cannot be used: .*No such file"),
         files.locked(str(tmp_path / "no/plan.json")),
     ):
         pass
@@ -231,7 +230,7 @@ def test_a_file_system_without_locks_is_told(tmp_path, monkeypatch):
 
     monkeypatch.setattr(files.fcntl, "flock", fail)
     with (
-        pytest.raises(InvalidInput, match="cannot be locked: .*Bad file descriptor"),
+        pytest.raises(InvalidFile, match="cannot be locked: .*Bad file descriptor"),
         files.locked(str(tmp_path / "x")),
     ):
         pass

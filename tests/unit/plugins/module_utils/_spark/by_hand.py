@@ -72,7 +72,7 @@ def count_directly(
     """What Spark would do, with the workers' functions called one after the other."""
     its = layout(worlds, timestamps)
     tasks = chunks(its, sources(worlds), copies(worlds), buckets)
-    texts = [row["seen"] for task in tasks for batch in worker_lost.seen(task, its) for row in batch.to_pylist()]
+    texts = [text for task in tasks for text in worker_lost.seen(task, its)]
     edges = worker_lost.edges_of(texts, its, lossy) if lossy and timestamps else None
     ends = [end for world in worlds for end in world.ends]
     pairs = count_job.pairs_of(its, ends, stable, only_doubled, lossy)
