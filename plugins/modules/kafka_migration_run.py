@@ -186,8 +186,9 @@ options:
     type: str
   returns:
     description:
-      - Whether the run returns groups. The report then has no command that begins it again, because it does not know the
-        names by which the groups were asked for.
+      - Whether the run returns groups. The report then calls the clusters by their names, and has no command that begins the
+        run again, because it does not know the names by which the groups were asked for. A rollback in the directory
+        C(return) of a migration is one of a return.
     type: bool
     default: false
   phase:
@@ -483,9 +484,10 @@ from ..module_utils._model.errors import InvalidInput
 from ..module_utils._model.policies import OnLocked, OnMismatch
 from ..module_utils._module import options
 from ..module_utils._module._report.migration_files import NAMES
+from ..module_utils._module._report.occasion import places
 from ..module_utils._module.assessment_results import write_assessment
 from ..module_utils._module.frame import Module
-from ..module_utils._module.report_writing import write_report
+from ..module_utils._module.report_writing import is_of_return, write_report
 from ..module_utils._module.run_begin import begin_run
 from ..module_utils._module.run_end import end_run, run_record_of, versions
 from ..module_utils._module.run_outcome import RunOutcome
@@ -506,8 +508,8 @@ def migration_run(module: Module) -> dict[str, t.Any]:
                 f"{step!r} in results is no result of a module",
                 remedy="give what the task has registered, or {} if it has not run",
             )
-    one_cluster = params["source"] is not None and params["source"] == params["destination"]
-    outcome = RunOutcome(params["results"], params["phase"] or "", one_cluster)
+    where = places(params["source"] or "", params["destination"] or "", returns=is_of_return(params))
+    outcome = RunOutcome(params["results"], params["phase"] or "", *where)
     if params["state"] == "reported":
         made = functools.partial(run_record_of, module, outcome, time.time())
         return {"changed": False, "directory": params["directory"], **write_report(module, outcome, made)}

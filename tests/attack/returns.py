@@ -80,8 +80,8 @@ def said_of(name: str, seed: int) -> t.Iterator[Said]:
             reason = None if entry.reason is None else entry.reason.value
             answer = rule.Answer(entry.verdict.value, entry.offset, entry.repeats, reason, entry.lossless)
             found = [its for its in judge(case, way, answer, needless=False) if its.kind in FAULTS]
-            if any(its.kind == "balanced" for its in judge(case, way, near)):  # declared
-                found = []
+            if any(its.kind == "balanced" for its in judge(case, way, near)) or _is_taken_for_another(case, met):
+                found = []  # declared
             found += [Finding(kind, way, text) for kind, text in _wrong(case, met, entry, policy)]
             yield way, answer, case, found or [Finding(*its, way, str(answer)) for its in _needless(case, met, entry)]
 
@@ -199,6 +199,17 @@ def _skipped_at_the_end(case: Case, met: Met, offset: int) -> list[int]:
     if any(_look(copy, with_times) in seen for copy in others):
         return []
     return [copy.offset for copy in others if copy.offset < offset]
+
+
+def _is_taken_for_another(case: Case, met: Met) -> bool:
+    """Has the group consumed somebody else's record that is altogether like one where it goes on, whose own copy is not?
+
+    So it is where the tool has given that copy other headers.
+    """
+    texts = {record.offset: record.text for record in case.source}
+    unlike = {(c.text, c.time) for c in case.destination if c.origin is not None and texts[c.origin] != c.text}
+    others = (r for r in case.source if r.offset < case.committed and met.at_source.get(r.offset) == ("new", r.offset))
+    return any((record.text, record.time) in unlike for record in others)
 
 
 def _look(record: Original | Copy, with_times: bool) -> tuple[str, int | None]:

@@ -85,6 +85,7 @@ LOADS = {
             "log", 1, partitions=16, records=RECORDS // 16, groups=1, caught_up=0, value_bytes=10, batch_bytes=900_000
         ),
         Load("estate", topics=PARTITIONS // 10, partitions=10, records=20, groups=GROUPS, caught_up=2),
+        Load("assessed", topics=2_000, partitions=10, records=2, groups=4_000, caught_up=2),
         Load("many", topics=100, partitions=50, records=50, groups=100, caught_up=2),
         Load("long", topics=20, partitions=50, records=200, groups=20, caught_up=2),
         Load("longer", topics=20, partitions=50, records=2_000, groups=20, caught_up=2),

@@ -7,7 +7,18 @@ from __future__ import annotations
 import itertools
 import typing as t
 
-from tests.benchmark import backlog, distance, estate, group_sync, long_logs, many_groups, promotion, rounds, spark
+from tests.benchmark import (
+    assessing,
+    backlog,
+    distance,
+    estate,
+    group_sync,
+    long_logs,
+    many_groups,
+    promotion,
+    rounds,
+    spark,
+)
 from tests.benchmark.bed import Address, Bed, stand
 from tests.benchmark.loads import FOREIGN, LOADS, Commits, Load
 from tests.benchmark.measure import Run, poll_loop, run_module
@@ -203,10 +214,11 @@ QUESTIONS: dict[str, tuple[t.Callable[[Bed], None], tuple[str, ...]]] = {
     "rounds": (rounds.rounds, ("shared", "teams")),
     "window": (rounds.window, ("shared",)),
     "promotion": (promotion.promotion, ()),
+    "assessment": (assessing.assessment, ()),
     "estate": (estate.estate, ("estate",)),
     "logs": (long_logs.logs, ("tenth-log", "log")),
 }
-APART = ("estate", "logs")  # only if they are named
+APART = ("assessment", "estate", "logs")  # only if they are named
 
 
 def _snapshot(bed: Bed, load: Load, far: bool = False) -> Run:

@@ -17,7 +17,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control import 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import ConnectionFailed, InvalidInput
-from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import open_consumer
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import connected
 from tests.support.modules import refuses
 
 SECONDS = 8.0
@@ -28,7 +28,7 @@ def by_control(connection):
 
 
 def by_records(connection):
-    opened = open_consumer(connection, {})
+    opened = connected(connection, {})
     opened.consumer.close()
     return opened.partitions
 

@@ -9,7 +9,7 @@ import shlex
 
 import pytest
 
-from testbed.clients import committed
+from testbed.clients import committed, consume
 from tests.support.consumers import unconsumed
 from tests.support.playbooks import Controller, done, failed
 from tests.support.replication_tool import copied_topic
@@ -28,16 +28,20 @@ def test_the_commands_of_a_run_book_do_the_wave_and_go_back(source, destination,
     assert f"Run-book: {controller.directory}/wave-1/runbook.md" in planned.output
     assert f"{orders}           1            1                 0" in book and "who | when" in book
 
-    commands = [
-        line for line in book.splitlines() if line.startswith("ansible-playbook ") and "return_groups" not in line
-    ]
-    done_in_order = []
-    for line in commands:  # but for the return, which is done in place of the rollback
+    commands = [line for line in book.splitlines() if line.startswith("ansible-playbook ")]
+    returns = [line for line in commands if ".return_groups " in line]
+    (migrate,) = [line for line in commands if "group_migration_phase=migrate" in line and "--check" not in line]
+
+    def play(line):
         _program, playbook, _i, _inventory, *words = shlex.split(line)
-        words = [re.sub("^@", f"@{controller.directory}/", word) for word in words]
-        done(controller.run(playbook, *words))
-        done_in_order.append(playbook.rpartition(".")[2])
-        if playbook.endswith("migrate_groups") and "group_migration_phase=migrate" in words and "--check" not in words:
+        done(controller.run(playbook, *(re.sub("^@", f"@{controller.directory}/", word) for word in words)))
+        return playbook.rpartition(".")[2]
+
+    done_in_order = []
+    for line in commands:
+        if line not in returns:  # which are done in place of the rollback
+            done_in_order.append(play(line))
+        if line == migrate:
             assert unconsumed(destination, orders, orders) == unconsumed(source, orders, orders)
     assert done_in_order == [
         *["migrate_groups"] * 2,
@@ -47,6 +51,11 @@ def test_the_commands_of_a_run_book_do_the_wave_and_go_back(source, destination,
         *["rollback"] * 2,
     ]
     assert committed(destination, orders) == {}
+
+    play(migrate)
+    consume(destination, orders, [orders], 5)
+    assert [play(line) for line in returns] == ["return_groups"] * 2
+    assert unconsumed(source, orders, orders) == unconsumed(destination, orders, orders)
 
     (controller.directory / "bad.j2").write_text("{{ nothing_of_this_name }}")
     said = failed(controller.migrate_groups(phase="plan", runbook=True, runbook_template="bad.j2", **wave))

@@ -152,7 +152,23 @@ def _notes(claim: Claim, counts: Counts, windows: Windows, is_compacted: bool) -
         text = f"{_records(counts.recopied, 'unconsumed')} more often at the destination than at the source"
         yield Note(NoteKind.RECOPIED, text)
     if counts.destination_only:
-        yield Note(NoteKind.DESTINATION_ONLY, f"{_records(counts.destination_only, '')} only at the destination")
+        text = f"{_records(counts.destination_only, '')} only at the destination{_expired_clause(claim, windows)}"
+        yield Note(NoteKind.DESTINATION_ONLY, text)
+
+
+def _expired_clause(claim: Claim, windows: Windows) -> str:
+    """What records that only the destination has may be, where the source's log begins after a committed offset."""
+    expired = sum(
+        max(0, its.low - offset)
+        for its, (_partition, offset) in zip(windows.source, claim.source, strict=True)
+        if not its.cut_below
+    )
+    if not expired:
+        return ""
+    offsets = "1 offset" if expired == 1 else f"{expired} offsets"
+    return (
+        f"; they may be copies of expired records: the source's log begins {offsets} after what the group has consumed"
+    )
 
 
 def _records(number: int, kind: str) -> str:

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""Short-lived clients of kafka-python: connect with the true reason, send many requests at once, retry with a deadline.
+"""Clients of kafka-python: connect with the true reason, send many requests at once, retry with a deadline.
 
-A client of kafka-python 3.0 never forgets a group's coordinator and throws away why a broker refused it. Hence a new
-client for every operation and for every further try, and the few private names below; tests on real brokers cover each.
+A client of kafka-python 3.0 throws away why a broker refused it. Hence a new client for every further try, and the few
+private names below; tests on real brokers cover each. It never forgets a group's coordinator either, so nobody asks it for one.
 """
 
 from __future__ import annotations
 
 import collections
-import contextlib
 import logging
 import math
 import time
@@ -17,6 +16,7 @@ import typing as t
 
 from .._model.connection import Connection
 from .._model.errors import BrokerError, ConnectionFailed, MigrationError
+from .._model.open_clients import OpenClients
 from .._model.progress import paced, tell_wait
 from .._model.written import WRITTEN
 from .kafka_library import KafkaAdminClient, KafkaConnectionManager, KafkaNetClient, NetworkSelector, errors
@@ -39,6 +39,7 @@ logging.getLogger("kafka").addHandler(logging.NullHandler())
 logging.getLogger("kafka").propagate = False
 
 T = t.TypeVar("T")
+_CLIENTS: OpenClients[Connection, KafkaAdminClient] = OpenClients(lambda client: client.close())
 
 
 class HeldBack(Exception):
@@ -182,7 +183,7 @@ def exchange(client: KafkaAdminClient, requests: t.Sequence[tuple[t.Any, int | N
 def attempt(
     connection: Connection, operation: t.Callable[[KafkaAdminClient], T], deadline: float = DEADLINE_SECONDS
 ) -> T:
-    """Run an operation that may be repeated, with a new client each time, until no retriable error is left.
+    """Run an operation that may be repeated, with a new client for each further try, until no retriable error is left.
 
     deadline: seconds after which no further try begins. After HeldBack, the next try begins when the broker wants to be asked
     again, and the deadline begins anew whenever a part was taken. Brokers that cannot be reached, though another one told of
@@ -193,7 +194,7 @@ def attempt(
     say = paced(tell_wait, SAY_EVERY)
     while True:
         try:
-            with contextlib.closing(connect(connection)) as client:
+            with _CLIENTS.lent(connection, connect) as (client, _used):
                 reached = True
                 return operation(client)
         except errors.KafkaError as exc:

@@ -11,7 +11,7 @@ import typing as t
 from .._model.assessment import Row
 from .._model.documents import utc_text
 from .._model.group_overview import GroupOverview
-from .._model.known_names import is_streams_topic
+from .._model.known_names import ICEBERG_CONTROL, is_streams_topic
 from .._model.progress import counted, first_of
 from .._model.records import TopicPartition
 from .._model.risks import Risk, RiskKind
@@ -110,7 +110,7 @@ def group_risks(group: GroupOverview, view: ClusterView) -> t.Iterator[Risk]:
             told = first_of(own, NAMED) or "none that the login sees"
             yield Risk(RiskKind.STREAMS_STATE, f"Its changelog and repartition topics: {told}.", name)
         case "sink":
-            yield Risk(RiskKind.SINK_POSITIONS, _sink_text(name, view), name)
+            yield Risk(RiskKind.SINK_POSITIONS, _sink_text(group, view), name)
         case "tool" | "connect workers" | "other":
             what = group.reading.without_offsets or f"is called like {group.what}"
             yield Risk(RiskKind.TOOL_GROUP, f"It {what}.", name)
@@ -168,10 +168,13 @@ def _abandoned(group: GroupOverview, view: ClusterView) -> str | None:
     return f"It has no members, and {waited}, on every partition where it lags ({counted(len(lagging), 'partition')})."
 
 
-def _sink_text(name: str, view: ClusterView) -> str:
+def _sink_text(group: GroupOverview, view: ClusterView) -> str:
     """What a sink is by its class, or may be by its name: Iceberg's has a group of its own for its control topic."""
+    name = group.reading.group
     if name in view.sinks:
         return view.sinks[name].text
+    if ICEBERG_CONTROL in group.topics:
+        return f"It has committed offsets on {ICEBERG_CONTROL}, the control topic of an Iceberg sink."
     if name.startswith("cg-control-"):
         return "It is called like the control group of an Iceberg sink."
     control_group = f"cg-control-{name.removeprefix('connect-')}"

@@ -18,6 +18,8 @@ import re
 import typing as t
 
 from . import documents
+from .errors import BLANKS
+from .visible_text import visible
 
 KIND = "support-key"
 # Members whose texts are words of the collection or of Kafka.
@@ -39,13 +41,16 @@ _KEPT |= {
 }
 _FOR_PEOPLE = frozenset({"detail", "failure", "left_out"})  # texts with names in them
 _BY_NAME = frozenset({"logs", "topic_ids"})  # objects whose members are called like topics
-# The values of a setting. Those of an offset that was committed are no texts.
+# The values of a setting: numbers, and Kafka's own words. Those of an offset that was committed are no texts.
 _VALUES = frozenset({"after", "before", "during", "written"})
-_VALUE = re.compile(r"[a-z\d.,_-]*|[A-Z][A-Za-z]*Time")
+_VALUE = re.compile(
+    r"-?\d*(\.\d+)*(-IV\d+)?|true|false|(compact|delete)(,(compact|delete))?|CreateTime|LogAppendTime"
+    r"|producer|uncompressed|none|gzip|snappy|lz4|zstd"
+)
 _MEMBER = re.compile(r"[a-z]+([._][a-z]+)*")
 # What is left of a message once names are aliases: words, numbers, and what the collection itself writes with signs.
 _WORD = re.compile(
-    r"[A-Za-z]+('s?)?|[-+]?\d[\d,.]*%?|\d{4}-\d\d-\d\dT[\d:]+Z|on_[a-z_]+(=[a-z_]+)?|\W+"
+    r"[A-Za-z]+('s?)?|[-+]?\d[\d,]*(\.\d+){0,2}%?|\d{4}-\d\d-\d\dT[\d:]+Z|on_[a-z_]+(=[a-z_]+)?|\W+"
     r"|(match_on|search_limit|topic_map|group_map|topics_map|replication_policy|repartitioned|max_task_retries)"
     r"|group-partitions?|destination-only|read-back|half-way|cut-over|(cleanup|retention|message|min)(\.[a-z]+)+"
     r"|name-[0-9a-f]{12}(\.name-[0-9a-f]{12})*(-\d+)?"
@@ -53,6 +58,12 @@ _WORD = re.compile(
 _DIGEST = re.compile(r"(streamshift-copy-|)([0-9a-f]{16,64})")
 _AROUND = re.compile(r"([\"'(\[{<`]*)(.*?)([\"')\]}>`.,;:!?]*)", re.DOTALL)
 _CLIENT = re.compile(r"client (.+?) on ([^\s,;]+)")  # as a refusal names the members of a group
+# As an error says where it is, and what is the matter with a group.
+_PLACE = re.compile(
+    r"\b(group|topic|connector) (?!that |which |')(\S+?)(?=: |, (?:topic|partition) | (?:is|has|was|lags) )"
+)
+# What a line about something that is left out has before its colon, besides names.
+_BESIDE_NAMES = frozenset({"the", "group", "groups", "with", "empty", "name", "to", "and", "more", "called", "like"})
 
 
 class Aliases:
@@ -62,7 +73,7 @@ class Aliases:
         """key: 64 hexadecimal digits."""
         self.key = key
         self._names: dict[str, str] = {}
-        self._with_spaces: list[str] = []
+        self._with_spaces: dict[str, str] = {}  # as messages show them
 
     def name(self, name: str) -> str:
         """The alias of a name; the user of an ACL stays recognizable as one, and `*` is everybody."""
@@ -71,7 +82,7 @@ class Aliases:
         if name not in self._names:
             self._names[name] = ".".join(map(self._part, name.split(".")))
             if re.search(r"\s", name) or _AROUND.fullmatch(name)[2] != name:  # type: ignore[index]
-                self._with_spaces.append(name)
+                self._with_spaces.update(dict.fromkeys((name, visible(name), visible(name.translate(BLANKS))), name))
         return self._names[name]
 
     def _part(self, part: str) -> str:
@@ -83,8 +94,9 @@ class Aliases:
     def text(self, text: str) -> str:
         """A message with aliases in place of all names that are known, and of all words that might be one."""
         text = _CLIENT.sub(lambda found: f"client {self.name(found[1])} on {self.name(found[2])}", text)
-        for name in sorted(self._with_spaces, key=len, reverse=True):
-            text = text.replace(name, self.name(name))
+        text = _PLACE.sub(lambda found: f"{found[1]} {self.name(found[2])}", text)
+        for shown in sorted(self._with_spaces, key=len, reverse=True):
+            text = text.replace(shown, self.name(self._with_spaces[shown]))
         return re.sub(r"\S+", lambda found: self._word(found[0]), text)
 
     def _word(self, word: str) -> str:
@@ -101,6 +113,14 @@ class Aliases:
         """Take in the names of a file, because the messages of one file name what another one lists."""
         document, _damaged = _parsed(text)
         self._value(document, "", learns=True)
+
+    def _left_out(self, line: str) -> None:
+        """Take in the names that a line about something left out begins with: no other file may have them."""
+        names, colon, _why = line.partition(": ")
+        for word in names.split() if colon else ():
+            name = re.sub(r"-\d+$", "", _AROUND.fullmatch(word)[2])  # type: ignore[index]
+            if name not in _BESIDE_NAMES and not name.isdecimal():
+                self.name(name)
 
     def document(self, text: str) -> tuple[str, int]:
         """The text of a file with aliases, one entry a line as before, and how many lines are damaged, which it lacks."""
@@ -127,6 +147,8 @@ class Aliases:
         if (member in _VALUES or "." in member) and _VALUE.fullmatch(value):
             return value
         if member in _FOR_PEOPLE:
+            if learns and member == "left_out":
+                self._left_out(value)
             return value if learns else self.text(value)
         return self.name(value)
 

@@ -10,7 +10,7 @@ import typing as t
 from .failure_kinds import FailureKind
 from .visible_text import visible, visible_name
 
-_BLANKS = str.maketrans("\n\t", "  ")  # of texts of several lines, such as Java's
+BLANKS = str.maketrans("\n\t", "  ")  # of texts of several lines, such as Java's
 
 
 class MigrationError(Exception):
@@ -74,7 +74,7 @@ class MigrationError(Exception):
         head = ", ".join(where) + ": " if where else ""
         why = f": {self.why}" if self.why else ""
         remedy = f". {self.remedy[:1].upper()}{self.remedy[1:]}" if self.remedy else ""
-        return visible(f"{head}{self.what}{why}{remedy}.".translate(_BLANKS))
+        return visible(f"{head}{self.what}{why}{remedy}.".translate(BLANKS))
 
 
 class InvalidInput(MigrationError):

@@ -9,10 +9,10 @@ import io
 import typing as t
 
 from .group_state import GroupKind, GroupMember, GroupReading
-from .known_names import GROUPS, known
+from .known_names import GROUPS, ICEBERG_CONTROL, known
 from .records import TopicPartition
 from .selection import Selection
-from .visible_text import visible, visible_name
+from .visible_text import padded, shown_width, visible, visible_name
 
 _COLUMNS = ("group", "type", "what", "state", "members", "topics", "partitions", "lag", "movable", "why_not")
 _NUMBERS = ("members", "partitions", "lag")
@@ -73,6 +73,8 @@ class GroupOverview(t.NamedTuple):
                 return "connect workers"
             case GroupKind.OTHER:
                 return "other"
+        if ICEBERG_CONTROL in self.topics:
+            return "sink"
         its = known(self.reading.group, GROUPS)
         if its is None or (not its.by_default and not its.keeps_positions):  # such as a query of ksqlDB
             return "application"
@@ -131,11 +133,11 @@ class GroupOverview(t.NamedTuple):
 def overview_table(groups: t.Sequence[GroupOverview]) -> list[str]:
     """A header and a line for each group, in columns."""
     rows = [list(_COLUMNS), *(list(_cells(group, "-").values()) for group in groups)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
+    widths = [max(shown_width(row[column]) for row in rows) for column in range(len(_COLUMNS))]
     lines = []
     for row in rows:
         cells = [
-            cell.rjust(width) if name in _NUMBERS else cell.ljust(width)
+            cell.rjust(width) if name in _NUMBERS else padded(cell, width)
             for name, cell, width in zip(_COLUMNS, row, widths, strict=True)
         ]
         lines.append("  ".join(cells).rstrip())

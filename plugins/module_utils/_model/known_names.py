@@ -58,6 +58,8 @@ GROUPS = (
     KnownName(r"__.*", _INTERNAL),
 )
 
+ICEBERG_CONTROL = "control-iceberg"  # the topic of an Iceberg sink's coordinator, by default
+
 # Every application makes these itself, from its own group.id: <group>-<store>-changelog and so on.
 STREAMS_TOPICS = (
     KnownName(r".+-(changelog|repartition)", "Kafka Streams'", by_default=False),

@@ -13,7 +13,7 @@ from .group_state import GroupReading
 from .plan import Plan
 from .receipt import Receipt, ReceiptEntry
 from .records import TopicPartition
-from .visible_text import visible
+from .visible_text import padded, shown_width, visible
 
 Readings = t.Mapping[str, GroupReading]
 _NOT_ASKED = GroupReading("", False, "", "", "", {})
@@ -267,14 +267,14 @@ def status_table(groups: t.Sequence[GroupStatus]) -> list[str]:
         ways = [_utc(time) or "-" for time in group.way_back]
         rows.append(
             (
-                visible(group.files.group),
+                group.files.group,
                 group.state.value,
                 *(("-" if lag is None else f"{lag:,}") + "*" * bool(used) for lag, used in lags),
                 *ways,
             )
         )
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    widths = [max(shown_width(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return ["  ".join(padded(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 def next_lines(groups: t.Iterable[GroupStatus], named: int = 5) -> list[str]:

@@ -9,6 +9,8 @@ import unicodedata
 # Control characters, characters that no eye sees, those that turn the direction of a text around, and blanks of other widths.
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
 
+_OVER = frozenset({"Mn", "Me"})  # drawn over the character before
+
 
 def visible(text: str) -> str:
     r"""The text with escapes (`\u202e`) in place of characters that cannot be seen or that change how others are shown."""
@@ -21,6 +23,21 @@ def visible_name(name: str) -> str:
     """The same of a name, in quotes where blanks at its ends, or several in a row, would not be seen."""
     shown = visible(name)
     return f"'{shown}'" if shown != " ".join(shown.split()) else shown
+
+
+def shown_width(text: str) -> int:
+    """How many columns of a terminal the text takes, as visible() shows it."""
+    shown = visible(text)
+    if shown.isascii():
+        return len(shown)
+    return sum(
+        0 if unicodedata.category(char) in _OVER else 1 + (unicodedata.east_asian_width(char) in "WF") for char in shown
+    )
+
+
+def padded(text: str, width: int) -> str:
+    """The text as visible() shows it, with blanks after it so that it takes so many columns."""
+    return visible(text) + " " * (width - shown_width(text))
 
 
 def shortened(text: str, most: int) -> str:

@@ -15,6 +15,7 @@ from .._model.errors import MigrationError
 from .._model.failure_kinds import FailureKind
 from .._model.missing import CONTROL, RECORDS, unmet
 from .._model.notes import Note
+from .._model.open_clients import keeping
 from .._model.option_names import set_variables
 from .._model.progress import hear_waits
 from .._model.visible_text import visible
@@ -57,7 +58,8 @@ class Module(AnsibleModule):
         WRITTEN.clear()
         hear_waits(reporter(self.params.get("progress_file")))
         try:
-            result = main(self)
+            with keeping():
+                result = main(self)
         except MigrationError as exc:
             changed = {"changed": True} if WRITTEN else {}
             self.fail_json(msg=str(exc), failure=exc.place(), **changed, **exc.result)

@@ -80,7 +80,7 @@ def _occasion(params: dict[str, t.Any], folder: str, outcome: RunOutcome, run: r
         datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M:%S UTC"),
         role=params["role"] or "",
         phase=phase,
-        returns=params["returns"],
+        returns=is_of_return(params),
         source=params["source"] or "",
         destination=params["destination"] or "",
         selection=_selection(params["selection"]),
@@ -92,6 +92,12 @@ def _occasion(params: dict[str, t.Any], folder: str, outcome: RunOutcome, run: r
         steps=[] if is_rollback else run.steps,
         files=[name for name in NAMES if name in params["files"]],
     )
+
+
+def is_of_return(params: dict[str, t.Any]) -> bool:
+    """Whether the run returns groups, or rolls a return back: the files of that are in the directory of the migration."""
+    above, name = os.path.split(os.path.abspath(params["directory"]))
+    return params["returns"] or (name == "return" and os.path.exists(os.path.join(above, "receipt.json")))
 
 
 def _logs(params: dict[str, t.Any], migration: MigrationFiles) -> KnownLogs:

@@ -21,12 +21,13 @@ class RunOutcome:
     """What a run has done, and what it has left out.
 
     results: what its modules have returned, by the name of the step and in the order of the steps; {} for a step that has not
-    run. phase: of the role. inside_one_cluster: source and destination are the same.
+    run. phase: of the role. at_source, at_destination: what sentences say for the clusters, with a blank before.
     """
 
     results: t.Mapping[str, Result]
     phase: str = ""
-    inside_one_cluster: bool = False
+    at_source: str = " at the source"
+    at_destination: str = " at the destination"
 
     @property
     def failed(self) -> bool:
@@ -79,10 +80,10 @@ class RunOutcome:
     @property
     def in_use(self) -> list[str]:
         """A line for each group that was left out because it is in use."""
-        where = "" if self.inside_one_cluster else " at the destination"
+        active = self.committed.get("active_groups", ())
         return [
-            *(f"{group}: left out, because it is in use at the source." for group in self.left_at_source),
-            *(f"{group}: left out, because it is in use{where}." for group in self.committed.get("active_groups", ())),
+            *(f"{group}: left out, because it is in use{self.at_source}." for group in self.left_at_source),
+            *(f"{group}: left out, because it is in use{self.at_destination}." for group in active),
         ]
 
     @property
@@ -97,7 +98,7 @@ class RunOutcome:
     def _left_at_source_line(self) -> list[str]:
         """One line for the groups that are in use at the source, if there are any."""
         groups = ", ".join(self.left_at_source)
-        return [f"Left out, because they are in use at the source: {groups}."] if groups else []
+        return [f"Left out, because they are in use{self.at_source}: {groups}."] if groups else []
 
     @property
     def _left_out_counts(self) -> dict[str, int]:

@@ -15,6 +15,7 @@ from .._model.readiness import absent_records
 from .._model.record_sum import Bound, RecordSum
 from .._model.records import TopicPartition
 from .._model.verdicts import Verdict
+from .._model.visible_text import padded, shown_width
 from .results import entry_line, plan_counts
 
 MOST_LINES = 20  # of groups, and of entries: with 4,000 groups, too, everything stays on one screen
@@ -84,9 +85,9 @@ def commit_summary(
             folded[kind].append(name)
         else:
             rows.append(name)
-    width = max([len("group"), *(len(name) for name in rows)])
+    width = max([len("group"), *(shown_width(name) for name in rows)])
     lines = [f"{'group':<{width}}  {'partitions':>10}  {'changed':>7}"] if rows else []
-    lines += first_lines([f"{name:<{width}}  {partitions[name]:>10}  {writes[name]:>7}" for name in rows])
+    lines += first_lines([f"{padded(name, width)}  {partitions[name]:>10}  {writes[name]:>7}" for name in rows])
     lines += [f"{counted(len(names), 'group')}, all {kind}" for kind, names in folded.items() if names]
     total = f"Total: {_size(len(partitions), len(before))}: {len(written):,} changed"
     total += f"{lost}{_see_above(len(left_out))}." if left_out else f", 0 left out{lost}."
@@ -111,7 +112,7 @@ def _table(
     if not groups:
         return []
     old_width, width = (
-        max([len(head), *(len(names[side]) for names in groups)])
+        max([len(head), *(shown_width(names[side]) for names in groups)])
         for side, head in enumerate(("old group", "group" if ends is None else "new group"))
     )
     seen = {entry.verdict for entries in groups.values() for entry in entries}
@@ -126,9 +127,9 @@ def _table(
         left, right = "", ""
         if ends is not None:
             was = ((entry, at.offset) for entry in entries for at in entry.source if at.group == old)
-            left = f"{old:<{old_width}}  {_lag(was, ends):>10}  "
+            left = f"{padded(old, old_width)}  {_lag(was, ends):>10}  "
             right = f"  {_lag(((entry, entry.offset) for entry in entries), ends):>10}"
-        lines.append(f"{left}{name:<{width}}{right}  {len(entries):>10}  {cells}  {most_repeats(entries)!s:>16}")
+        lines.append(f"{left}{padded(name, width)}{right}  {len(entries):>10}  {cells}  {most_repeats(entries)!s:>16}")
     return lines
 
 

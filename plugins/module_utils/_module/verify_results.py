@@ -73,9 +73,11 @@ def _remedy(problems: list[Problem], scope: str | None) -> str:
             "where it is committed, keep consumers stopped, and roll back with the receipt"
         ),
     }
-    if all(problem.kind is ProblemKind.ABSENT for problem in problems):
-        return f"The offsets are not the cause. {absent}"
-    return remedies[scope]
+    is_late = all(problem.kind is ProblemKind.ABSENT for problem in problems)
+    remedy = f"The offsets are not the cause. {absent}" if is_late else remedies[scope]
+    others = ways(("on_blocked", f". To go on with the other groups, set {option_name('on_blocked')} to skip_group"))
+    reported = ways(("on_problem", f" and {option_name('on_problem')} to report"))  # roles do so themselves
+    return remedy + (others + reported if others and scope in ("to_commit", "plan") else "")
 
 
 def _row(problem: Problem) -> dict[str, t.Any]:

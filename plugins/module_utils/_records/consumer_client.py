@@ -4,12 +4,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 import typing as t
 
 from .._http.tokens import token_source
 from .._model.connection import LIMIT_REMEDY, Connection, is_limited
 from .._model.errors import ConnectionFailed, InvalidInput, MigrationError
+from .._model.open_clients import OpenClients
 from .confluent_library import Consumer, KafkaError, KafkaException
 
 CONNECT_SECONDS = 15.0
@@ -88,7 +90,7 @@ def _check_login(connection: Connection) -> None:
 
 
 class Opened(t.NamedTuple):
-    """A consumer for assign(), the numbers of partitions, and what librdkafka has complained of since; closed as a context.
+    """A consumer for assign(), the numbers of partitions, and what librdkafka has complained of since.
 
     The numbers are of every topic that the consumer's user may describe. While it is polled, more complaints may come.
     """
@@ -97,14 +99,8 @@ class Opened(t.NamedTuple):
     partitions: dict[str, int]
     complaints: list[KafkaError]
 
-    def __enter__(self) -> t.Self:
-        return self
 
-    def __exit__(self, *_error: object) -> None:
-        self.consumer.close()
-
-
-def open_consumer(connection: Connection, settings: t.Mapping[str, t.Any]) -> Opened:
+def connected(connection: Connection, settings: t.Mapping[str, t.Any]) -> Opened:
     """A consumer that has been answered, to be closed by the caller.
 
     Raises ConnectionFailed with the true reason: librdkafka tells it only to those who poll,
@@ -115,13 +111,37 @@ def open_consumer(connection: Connection, settings: t.Mapping[str, t.Any]) -> Op
         consumer = Consumer({**_EXACT, **client_configuration(connection), **settings, "error_cb": errors.append})
     except KafkaException as exc:
         raise unusable_client(connection, exc) from exc
+    opened = Opened(consumer, {}, errors)
     try:
-        topics = _metadata(connection, consumer, errors)
+        return opened._replace(partitions=_partitions(connection, opened))
     except MigrationError:
         consumer.close()
         raise
-    errors.clear()  # of bootstrap servers that did not answer, while another did
-    return Opened(consumer, {topic.topic: len(topic.partitions) for topic in topics if topic.error is None}, errors)
+
+
+def _partitions(connection: Connection, opened: Opened) -> dict[str, int]:
+    topics = _metadata(connection, opened.consumer, opened.complaints)
+    opened.complaints.clear()  # of bootstrap servers that did not answer, while another did, and of former uses
+    return {topic.topic: len(topic.partitions) for topic in topics if topic.error is None}
+
+
+class _Reader(t.NamedTuple):
+    """What a consumer that may be used again depends on."""
+
+    connection: Connection
+    settings: tuple[tuple[str, t.Any], ...]
+
+
+_READERS: OpenClients[_Reader, Opened] = OpenClients(lambda opened: opened.consumer.close())
+
+
+@contextlib.contextmanager
+def open_consumer(connection: Connection, settings: t.Mapping[str, t.Any]) -> t.Iterator[Opened]:
+    """A consumer as of connected(), which may have been used before, and is left to whoever comes next."""
+    reader = _Reader(connection, tuple(sorted(settings.items())))
+    with _READERS.lent(reader, lambda _reader: connected(connection, settings)) as (opened, used):
+        yield opened._replace(partitions=_partitions(connection, opened)) if used else opened
+        opened.consumer.unassign()
 
 
 def unusable_client(connection: Connection, exc: KafkaException) -> InvalidInput:

@@ -16,7 +16,7 @@ from .._model.records import TopicPartition
 from . import refusals
 from .confluent_library import Consumer, KafkaError, KafkaException
 from .confluent_library import TopicPartition as Position
-from .consumer_client import open_consumer
+from .consumer_client import connected
 
 _COMMITTED_SECONDS = 30.0
 _PASSING = (
@@ -39,7 +39,7 @@ class Keepers:
         level = {} if stable else {"isolation.level": "read_uncommitted"}
         try:
             for group in groups:
-                self.consumers.append(open_consumer(destination, {"group.id": group, **level}).consumer)
+                self.consumers.append(connected(destination, {"group.id": group, **level}).consumer)
         except BaseException:
             self.close()
             raise

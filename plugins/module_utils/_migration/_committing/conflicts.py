@@ -66,7 +66,7 @@ def _blocked(entries: t.Sized, first: PlanEntry, count: int, cluster: str) -> Re
         cluster=cluster,
         remedy=ways(
             ("", "remove the cause and plan again"),
-            ("on_blocked", f"leave them out by {option_name('on_blocked')}: skip_group or skip_partition"),
+            ("on_blocked", f"leave their groups out by {option_name('on_blocked')}: skip_group"),
         ),
         kind=FailureKind.PLAN_BLOCKED,
     )

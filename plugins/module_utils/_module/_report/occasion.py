@@ -27,15 +27,26 @@ _IN_ONE_CLUSTER = ("group_clone", "group_reset")
 _NEEDING_MORE = {"group_clone": ("clone", "plan", "apply"), "group_reset": ("reset", "plan")}
 
 
+def places(source: str, destination: str, *, returns: bool) -> tuple[str, str]:
+    """What sentences say for "at the source" and "at the destination"; nothing within one cluster.
+
+    A return calls the clusters by their names, because the source of the migration is its destination.
+    """
+    if source and source == destination:
+        return "", ""
+    named = returns and source and destination
+    return (f" on {source}", f" on {destination}") if named else (" at the source", " at the destination")
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Occasion:
     """What the files do not tell: who asked for what, and when. Empty texts and None where it is not known.
 
-    role: the role without the collection's name. returns: whether it returns groups. selection: its variables that choose
-    groups and topics, without prefix. when: the moment of the report, as text. versions: of programs, by name. failure: the
-    message that ended the run. files: the names of those that the report is about. ran_by: the person, or what else has started
-    the run. steps: as long as they have taken, in their order. written: how many committed offsets the run has changed, None
-    where not known. left_out: a line for each group that was left out because it was in use.
+    role: the role without the collection's name. returns: whether it returns groups, or rolls a return back. selection: its
+    variables that choose groups and topics, without prefix. when: the moment of the report, as text. versions: of programs, by
+    name. failure: the message that ended the run. files: the names of those that the report is about. ran_by: the person, or
+    what else has started the run. steps: as long as they have taken, in their order. written: how many committed offsets the
+    run has changed, None where not known. left_out: a line for each group that was left out because it was in use.
     """
 
     directory: str
@@ -62,6 +73,8 @@ class Occasion:
     @property
     def playbook(self) -> str:
         """The playbook of the role, or words for it."""
+        if self.returns:
+            return "streamshift.kafka.return_groups"
         return (
             f"streamshift.kafka.{_PLAYBOOKS[self.role]}" if self.role in _PLAYBOOKS else "the playbook of the migration"
         )
@@ -82,28 +95,33 @@ class Occasion:
         return bool(self.source) and self.source == self.destination
 
     @property
-    def at_the_destination(self) -> str:
+    def at_the_source(self) -> str:
         """A part of a sentence, empty where there is but one cluster."""
-        return "" if self.is_within_one_cluster else " at the destination"
+        return places(self.source, self.destination, returns=self.returns)[0]
+
+    @property
+    def at_the_destination(self) -> str:
+        """The same."""
+        return places(self.source, self.destination, returns=self.returns)[1]
 
     @property
     def its_consumers(self) -> str:
         """Which consumers are to be started or stopped."""
-        return "the consumers of the groups" if self.is_within_one_cluster else "the consumers at the destination"
+        return f"the consumers{self.at_the_destination or ' of the groups'}"
 
     def command_again(self, **more: t.Any) -> str:
         """The command that runs the same phase, empty where the report does not know all that the role needs.
 
         more: other variables of the role, without prefix.
         """
-        if self.returns or self.phase in _NEEDING_MORE.get(self.role, ()):
+        if (self.returns and not self.is_rollback) or self.phase in _NEEDING_MORE.get(self.role, ()):
             return ""
         everything = self.is_rollback and not has_groups(self.selection)
         return self._command(_PLAYBOOKS.get(self.role, ""), phase=self.phase, rollback_all=everything, **more)
 
     def command_to_migrate(self) -> str:
         """The command that does what a rollback has undone, empty where the report does not know all that the role needs."""
-        if self.role in _NEEDING_MORE or not has_groups(self.selection):
+        if self.returns or self.role in _NEEDING_MORE or not has_groups(self.selection):
             return ""
         return self._command(_PLAYBOOKS.get(self.role, ""))
 

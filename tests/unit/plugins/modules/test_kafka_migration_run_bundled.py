@@ -49,10 +49,19 @@ PLANTED = [
     "s3cret",
     "Zoë's group",
     "teams/x",
+    "10.9.8.7",
+    "bucket-of-teams",
+    "payroll",
+    "salaries",
+    "bonuses",
+    "night",
+    "owl",
 ]
 FAILURE = (
     "source cluster broker1.corp.example:9092: group Zoë's group is in use: client payments on 10.20.30.40, client web-7 on "
-    "controller7. Its commits on orders-0 move (5 -> 7). See /srv/teams/x/plan.json, or set on_active_group=skip_group."
+    "controller7. Its commits on orders-0 move (5 -> 7). See /srv/teams/x/plan.json, or set on_active_group=skip_group. "
+    "Destination cluster 10.9.8.7, group payroll, topic salaries, partition 2: group payroll lags by 1,024 records of group "
+    "night owl, 0.5 % of them on Kafka 3.9.1."
 )
 
 
@@ -70,7 +79,10 @@ def home(tmp_path):
     (kept / "run.json").write_text((folder / "run.json").read_text())
     (kept / "plan.json").write_text(WRITTEN[1])
     taken = (folder / "snapshot.json").read_text().replace('"host-7"', '"s3cret of Zoë\'s group"')
-    left_out = ', "left_out": ["payments: orders is left out"], "groups"'
+    taken = taken.replace('"name": "billing"', '"name": "night\\nowl"')
+    left_out = (
+        ', "left_out": ["payments: orders is left out", "bonuses, salaries-0 to 2: excluded by a pattern"], "groups"'
+    )
     (folder / "snapshot.json").write_text(taken.replace(', "groups"', left_out))
     row = {"group": "Zoë's group", "ready": False, "ready_since": None, "source_groups": ["Zoë's group"], "lag": 1}
     row |= {"to_come": 0, "absent": 0, "verdicts": {"exact": 1}, "not_exact": [], "not_committed": 0}
@@ -78,6 +90,8 @@ def home(tmp_path):
     (folder / "status.json").write_text(status.to_json(told))
     (folder / "lease.json").write_text(lease.to_json(lease.Lease("controller7", "pid:[1]", 7, 8, 9.0)))
     (folder / "topics.json").write_text((folder / "topics.json").read_text().replace("User:billing", "User:alice"))
+    topics = (folder / "topics-receipt.json").read_text()
+    (folder / "topics-receipt.json").write_text(topics.replace('"before": "604800000"', '"before": "bucket-of-teams"'))
     handed = connect_receipt.ConnectReceipt("id", "http://broker1.corp.example:8083/s3cret", "payments", "alice")
     (folder / "connect-receipt.json").write_text(connect_receipt.to_json(handed))
     (folder / "notes.txt").write_text("s3cret")

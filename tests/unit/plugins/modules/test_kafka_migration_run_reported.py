@@ -41,6 +41,17 @@ def test_two_files_are_written_for_their_owner_alone_and_nothing_is_changed(run_
     assert {path.stat().st_mode & 0o777 for path in (page, ticket)} == {0o600}
 
 
+def test_what_is_rolled_back_in_the_directory_of_a_return_is_a_return(run_module, migration):
+    """Whoever rolls it back gives the names of the return, in which the source is the cluster that the groups had left."""
+    back = migration / "return"
+    back.mkdir()
+    (back / "receipt.json").write_text((migration / "receipt.json").read_text())
+    asked = {"role": "group_migration", "phase": "rollback", "source": "cloud", "destination": "onprem"}
+    for folder, cluster in ((migration, "at the source"), (back, "on cloud")):
+        run_module(kafka_migration_run, state="reported", directory=str(folder), files=["receipt.json"], **asked)
+        assert f"Let the consumers go on {cluster}, or" in (folder / "report.md").read_text()
+
+
 def test_check_mode_returns_the_same_and_writes_nothing(run_module, migration):
     before = sorted(migration.iterdir())
     predicted = run_module(kafka_migration_run, state="reported", check=True, directory=str(migration))

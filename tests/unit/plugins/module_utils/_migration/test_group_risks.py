@@ -119,3 +119,11 @@ def test_a_sink_that_connect_names_is_one_whatever_its_group_is_called():
     assert risk.detail == sink.text
     (risk,) = group_risks(group(10, name="connect-other"), seen)
     assert risk.detail == "It is called like the group of the sink connector other."
+
+
+def test_an_iceberg_sink_is_known_by_its_control_topic():
+    committed = {TopicPartition("control-iceberg", 0): CommittedOffset(10)}
+    its = GroupOverview(GroupReading("lake", True, "Empty", "classic", "consumer", committed), (), {})
+    (risk, _abandoned) = group_risks(its, view())
+    assert (risk.kind, assessed_group(its, view())["use"]) == ("sink_positions", "sink")
+    assert risk.detail == "It has committed offsets on control-iceberg, the control topic of an Iceberg sink."

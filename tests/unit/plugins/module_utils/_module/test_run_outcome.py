@@ -87,7 +87,9 @@ def test_what_is_left_out_is_told_once():
         "billing: left out, because it is in use at the source.",
         "web: left out, because it is in use at the destination.",
     ]
-    assert RunOutcome(results, inside_one_cluster=True).in_use[1] == "web: left out, because it is in use."
+    returned = RunOutcome(results, at_source=" on cloud", at_destination=" on onprem")
+    assert returned.in_use[0] == "billing: left out, because it is in use on cloud."
+    assert RunOutcome(results, at_destination="").in_use[1] == "web: left out, because it is in use."
 
 
 @pytest.mark.parametrize(

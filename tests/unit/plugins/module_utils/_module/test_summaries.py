@@ -36,6 +36,17 @@ def test_the_plans_table_counts_by_group_and_tells_what_is_not_exact():
     ]
 
 
+def test_columns_stand_below_each_other_whatever_names_show():
+    """Escapes are longer than the characters that they stand for, and some letters are two columns wide, or none."""
+    names = ["billing", "bill\u202eing", "\u8acb\u6c42", "cafe\u0301"]
+    plan = Plan("1", "2", "digest", tuple(entry(name, 0, Verdict.EXACT, 7, repeats=0) for name in names))
+    keys = plan.by_key()
+    for lines in (summaries.plan_summary(plan), summaries.commit_summary(dict.fromkeys(keys), keys, [])):
+        table = lines[: len(names) + 1]
+        assert "bill\\u202eing" in "".join(table) and "\u202e" not in "".join(table)
+        assert len({len(line.replace("\u8acb\u6c42", "four").replace("\u0301", "")) for line in table}) == 1
+
+
 @pytest.mark.parametrize(
     ("lost", "clusters", "words"),
     [

@@ -13,8 +13,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import ConnectionFailed, InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import (
     client_configuration,
+    connected,
     connection_failed,
-    open_consumer,
 )
 from tests.support.bad_http import BEHAVIOURS, BadServer, answers
 
@@ -88,7 +88,7 @@ def test_no_redirect_is_followed_with_the_secret():
     ):
         url = f"http://{endpoint.address}/token"
         with pytest.raises(ConnectionFailed, match="no redirect is followed"):
-            open_consumer(connection_from({**options, "oauth_token_url": url}), {})
+            connected(connection_from({**options, "oauth_token_url": url}), {})
         assert endpoint.received and not thief.received
 
 

@@ -276,6 +276,23 @@ def test_after_a_rollback_the_way_back_is_the_playbook_of_the_migration():
         assert story.way_back.endswith("with all variables of that run.") and not story.way_back_command
 
 
+def test_a_return_and_its_rollback_call_the_clusters_by_their_names():
+    """What was the source of the migration is the destination of the return, and nobody is to take one for the other."""
+    back = {"returns": True, "source": "cloud", "destination": "onprem"}
+    texts = texts_of(ENTRIES[:2], committed=True)
+    returned = told(texts, dataclasses.replace(OCCASION, **back))
+    assert returned.next_steps[0].startswith("Start the consumers on onprem.")
+    assert returned.way_back.startswith("Stop the consumers on onprem, then roll these groups back.")
+    undone = told(rolled_back(texts, ["billing"]), dataclasses.replace(ROLLBACK, **back))
+    assert undone.next_steps == ("Let the consumers go on on cloud, or return again.",)
+    assert undone.way_back == (
+        "To commit offsets for these groups again, run streamshift.kafka.return_groups with all variables of that run."
+    )
+    assert not undone.way_back_command, "a migration in the other direction is no return"
+    for made in (returned, undone):
+        assert not [text for text in (*made.next_steps, made.way_back) if "the source" in text or "destination" in text]
+
+
 def test_a_rollback_that_failed_before_its_first_write_says_so():
     why = "group biling is not in the receipt"
     misspelt = dataclasses.replace(ROLLBACK, failure=why, written=0, selection={"groups": ["biling"]})

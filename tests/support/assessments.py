@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Assessments of real clusters: the modules that make them, what they have found, and a schema registry."""
+
+from __future__ import annotations
+
+import contextlib
+import http.server
+import json
+import threading
+import time
+import typing as t
+
+from testbed.clients import Message
+from tests.support.modules import succeeds
+
+AVRO = [Message(b"\0\0\0\0" + bytes([number]) + b"record") for number in (7, 8)]
+SECRET = "registry-pass-word"
+
+
+class Registry(http.server.BaseHTTPRequestHandler):
+    """A schema registry, by its protocol, that knows schema 7 and wants a password."""
+
+    def do_GET(self):
+        known = self.path == "/schemas/ids/7"
+        if self.headers.get("Authorization") != "Basic dXNlcjpyZWdpc3RyeS1wYXNzLXdvcmQ=":
+            return self._say(401, {"error_code": 401, "message": f"Unauthorized: {self.headers.get('Authorization')}"})
+        return self._say(
+            *((200, {"schema": '"string"'}) if known else (404, {"error_code": 40403, "message": "Schema not found"}))
+        )
+
+    def _say(self, status, body):
+        content = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_given):
+        pass
+
+
+@contextlib.contextmanager
+def schema_registry() -> t.Iterator[dict[str, str]]:
+    """A registry that runs meanwhile: the options of a module for it."""
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Registry) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield {"url": f"http://127.0.0.1:{server.server_port}", "username": "user", "password": SECRET}
+        server.shutdown()
+
+
+def numbers(count, partition=0, ago=0):
+    """Records written so many milliseconds ago."""
+    when = int(time.time() * 1000) - ago
+    return [Message(b"%d" % number, partition=partition, timestamp=when + number) for number in range(count)]
+
+
+def found(document, *names):
+    """The risks of an assessment that are about these names: (kind, group, topic, partition) with what is seen."""
+    entries = [json.loads(line.rstrip(",")) for line in document.splitlines()[1:-1]]
+    risks = [row for row in entries if row["entry"] == "risk"]
+    about = [row for row in risks if any(name in (row["group"] or "") + (row["topic"] or "") for name in names)]
+    return {tuple(row[key] for key in ("kind", "group", "topic", "partition")): row["detail"] for row in about}
+
+
+def parts_of(source, destination, directory, **options):
+    """What both modules write, as the role has them do; the second one only with a destination."""
+    parts = [str(directory / f"{name}.json") for name in ("groups", "destination")]
+    its = {"exclude_group_patterns": [], "assessment": parts[0], "watch_seconds": 2, **options}
+    succeeds("kafka_group_info", cluster=source, **its)
+    if destination is None:
+        return parts[:1]
+    asked = {"source": source, "destination": destination, "commits": False, "on_blocked": "skip_group"}
+    succeeds("kafka_migration_info", **asked, group_patterns=options["group_patterns"], assessment=parts[1])
+    return parts
+
+
+def assess(parts, directory, **options):
+    """The result of the step that writes the files, and their texts."""
+    result = succeeds("kafka_migration_run", directory=str(directory / "a"), state="assessed", parts=parts, **options)
+    return result, {file.name: file.read_text() for file in sorted((directory / "a").iterdir())}

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The files of an assessment are whole or not there, and a dry run makes none."""
+
+from __future__ import annotations
+
+import os
+import resource
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import assessment
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.assessment import Assessment
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.risks import Risk, RiskKind
+from ansible_collections.streamshift.kafka.plugins.modules import kafka_migration_run
+
+FILES = ["assessment.html", "assessment.json", "assessment.md", "groups.csv", "topics.csv"]
+
+
+@pytest.fixture
+def assessed(run_module, tmp_path):
+    """``assessed(number of risks, most bytes of a file, **options)`` -> the result of the module."""
+
+    def run(risks, room=resource.RLIM_INFINITY, **options):
+        found = tuple(Risk(RiskKind.TOPIC_UNREAD, "0 offsets are in its logs.", None, f"t{n}") for n in range(risks))
+        part = tmp_path / "part.json"
+        part.write_text(assessment.to_json(Assessment({"read": "2026-11-26T15:00:00Z"}, risks=found)))
+        given = {"state": "assessed", "directory": str(tmp_path / "a"), "parts": [str(part)]}
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
+        try:
+            return run_module(kafka_migration_run, **given, **options)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+    return run
+
+
+def test_a_dry_run_says_the_same_and_makes_no_file(assessed, tmp_path):
+    predicted = assessed(3, check=True)
+    assert predicted["changed"] and not (tmp_path / "a").exists()
+    assert assessed(3) == predicted and sorted(os.listdir(tmp_path / "a")) == FILES
+    assert not assessed(3)["changed"]
+
+
+def test_a_full_disk_leaves_no_part_of_a_file(assessed, tmp_path):
+    assessed(1)
+    before = {name: (tmp_path / "a" / name).read_bytes() for name in FILES}
+    result = assessed(400, room=50_000)
+    assert result["failed"] and "cannot be written" in result["msg"] and "File too large" in result["msg"]
+    assert {name: (tmp_path / "a" / name).read_bytes() for name in sorted(os.listdir(tmp_path / "a"))} == before
+
+
+def test_a_damaged_assessment_is_replaced(assessed, tmp_path):
+    assessed(1)
+    (tmp_path / "a/assessment.json").write_text("{")
+    assert assessed(1)["changed_files"] == ["assessment.json"]
