@@ -26,7 +26,7 @@ if t.TYPE_CHECKING:
     from pyspark.errors import PySparkException
     from pyspark.sql import Column, DataFrame, SparkSession, Window, functions
 
-_HOMES = {
+HOMES = {
     "Py4JError": "py4j.protocol",
     "PySparkException": "pyspark.errors",
     **dict.fromkeys(("SparkContext", "StatusTracker", "StorageLevel"), "pyspark"),
@@ -36,12 +36,12 @@ _HOMES = {
 
 def __getattr__(name: str) -> t.Any:
     """A name of PySpark (PEP 562), imported when it is used first: most runs of the modules need no Spark."""
-    if name not in _HOMES:
+    if name not in HOMES:
         raise AttributeError(name)
     try:
-        home = importlib.import_module(_HOMES[name])
+        home = importlib.import_module(HOMES[name])
         # As "from home import name" does it.
-        found = getattr(home, name) if hasattr(home, name) else importlib.import_module(f"{_HOMES[name]}.{name}")
+        found = getattr(home, name) if hasattr(home, name) else importlib.import_module(f"{HOMES[name]}.{name}")
     except ImportError as exc:
         found = stand_ins(exc)(name)
     globals()[name] = found

@@ -61,7 +61,7 @@ def test_a_java_process_that_is_gone_is_told_by_an_exception_and_not_on_stderr(d
     assert (not run.stderr) is quiet
 
 
-@pytest.mark.parametrize("name", spark_library.__all__)
+@pytest.mark.parametrize("name", spark_library.HOMES)
 def test_each_name_is_there_when_it_is_used_first(name):
     assert getattr(spark_library, name).__name__.rpartition(".")[2] == name
 
@@ -70,7 +70,7 @@ def test_where_pyspark_cannot_be_imported_the_reason_is_told_by_its_first_use(mo
     def fails(name):
         raise ImportError(f"{name} is broken")
 
-    for name in spark_library.__all__:
+    for name in spark_library.HOMES:
         monkeypatch.delitem(vars(spark_library), name, raising=False)
     monkeypatch.setattr(spark_library.importlib, "import_module", fails)
     try:
@@ -80,5 +80,5 @@ def test_where_pyspark_cannot_be_imported_the_reason_is_told_by_its_first_use(mo
             except spark_library.errors():
                 pytest.fail("this is no error of a session")
     finally:
-        for name in spark_library.__all__:
+        for name in spark_library.HOMES:
             vars(spark_library).pop(name, None)
