@@ -11,8 +11,12 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import cluster_logs
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection, connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
+
+SOURCE = connection_from({"bootstrap_servers": ["127.0.0.1:1"]}, "source cluster")
+DESTINATION = connection_from({"bootstrap_servers": ["127.0.0.1:2"]}, "destination cluster")
+ORDERS = TopicPartition("orders", 0)
 
 
 class MemoryBrokers:

@@ -35,7 +35,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._plan
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection, connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import LogChanged, MigrationError
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Matching
@@ -44,11 +44,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.refusals import lost
-from tests.support.memory_brokers import MemoryBrokers
+from tests.support.memory_brokers import DESTINATION, ORDERS, SOURCE, MemoryBrokers
 
-SOURCE = connection_from({"bootstrap_servers": ["127.0.0.1:1"]}, "source cluster")
-DESTINATION = connection_from({"bootstrap_servers": ["127.0.0.1:2"]}, "destination cluster")
-ORDERS = TopicPartition("orders", 0)
 MOST_STEPS = 20_000  # looks at a log in one plan: so many are never needed in logs of a few hundred offsets
 
 

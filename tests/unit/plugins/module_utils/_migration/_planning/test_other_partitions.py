@@ -23,15 +23,14 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._plan
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection, connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Copied, Evidence, Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import CertificateName, Reason, Verdict
+from tests.support.memory_brokers import DESTINATION, SOURCE
 
-SOURCE = connection_from({"bootstrap_servers": ["127.0.0.1:1"]}, "source cluster")
-DESTINATION = connection_from({"bootstrap_servers": ["127.0.0.1:2"]}, "destination cluster")
 OLD = [10 * number for number in range(40)]  # in turns in partition 0 and partition 1 of the source
 NEW = [1000, 1010, 1020, 1030]
 LOGS_AT_SOURCE = OLD[0::2] + NEW[0::2], OLD[1::2] + NEW[1::2]

@@ -24,7 +24,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._plan
     translate,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import LogRange, Traits
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection, connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Rule
@@ -43,11 +43,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_plan import TopicChange, TopicPlan
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 from tests.support.identities import known_by_id
-from tests.support.memory_brokers import MemoryBrokers
+from tests.support.memory_brokers import DESTINATION, ORDERS, SOURCE, MemoryBrokers
 
-ONPREM = connection_from({"bootstrap_servers": ["127.0.0.1:1"]}, "source cluster")
-CLOUD = connection_from({"bootstrap_servers": ["127.0.0.1:2"]}, "destination cluster")
-ORDERS = TopicPartition("orders", 0)
 IDENTICAL = TranslateOptions(strategy=Strategy.IDENTICAL)
 
 
@@ -106,7 +103,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
 
 def planned(previous: Plan | None = None, receipt: Receipt | None = None, offset: int = 7, **options: t.Any) -> Plan:
     wanted = dataclasses.replace(IDENTICAL, **options)
-    return translate(snapshot(offset), ONPREM, CLOUD, Mapping(), wanted, previous, receipt).plan
+    return translate(snapshot(offset), SOURCE, DESTINATION, Mapping(), wanted, previous, receipt).plan
 
 
 def migrated(before: int | None, written: int, after: int | None) -> Receipt:
@@ -200,7 +197,7 @@ def test_inside_one_cluster_an_offset_and_its_epoch_are_kept(world):
     world.ids["destination cluster"] = "source cluster-id"
     world.identities.traits["source cluster-id"] = Traits(topic_ids={"orders": "one"}, logs={"orders": (None,)})
     mapping = Mapping(group_rules=(Rule("billing-v2", name="billing"),))
-    entry = translate(snapshot(7), ONPREM, CLOUD, mapping, IDENTICAL).plan.entries[0]
+    entry = translate(snapshot(7), SOURCE, DESTINATION, mapping, IDENTICAL).plan.entries[0]
     assert (entry.group, entry.verdict, entry.target) == ("billing-v2", Verdict.EXACT, CommittedOffset(7, "m", 5))
     assert entry.evidence.certificate == "same_log"
 
@@ -208,7 +205,7 @@ def test_inside_one_cluster_an_offset_and_its_epoch_are_kept(world):
 def test_where_topics_have_no_ids_records_decide_inside_one_cluster_too(world):
     world.ids["destination cluster"] = "source cluster-id"
     mapping = Mapping(group_rules=(Rule("billing-v2", name="billing"),))
-    entry = translate(snapshot(7), ONPREM, CLOUD, mapping, IDENTICAL).plan.entries[0]
+    entry = translate(snapshot(7), SOURCE, DESTINATION, mapping, IDENTICAL).plan.entries[0]
     assert (entry.verdict, entry.target) == (Verdict.EXACT, CommittedOffset(7, "m"))
     assert entry.evidence.certificate == "same_difference"
 
@@ -218,7 +215,7 @@ def test_two_clusters_with_one_id_are_compared_by_their_records(world, monkeypat
     world.ids = dict.fromkeys(world.ids, equal_id)
     monkeypatch.setattr(clusters, "are_one", lambda _source, _destination: False)
     world.records["destination cluster"] = [record(offset, b"another %9d" % offset) for offset in range(20)]
-    found = translate(snapshot(7, equal_id), ONPREM, CLOUD, Mapping(), IDENTICAL)
+    found = translate(snapshot(7, equal_id), SOURCE, DESTINATION, Mapping(), IDENTICAL)
     assert found.plan.entries[0].reason is Reason.OFFSETS_DIFFER
     assert [note.kind for note in found.notes] == (["equal_cluster_ids"] if equal_id != "unknown" else [])
 
@@ -226,13 +223,13 @@ def test_two_clusters_with_one_id_are_compared_by_their_records(world, monkeypat
 def test_what_an_earlier_plan_has_found_of_a_topic_counts_no_more_once_it_was_created_again(world):
     of_topic = {side: Traits(topic_ids={"orders": side}, logs={"orders": (LogRange(0, 20),)}) for side in world.ids}
     world.identities.traits |= {world.ids[side]: its for side, its in of_topic.items()}
-    first = translate(snapshot(7), ONPREM, CLOUD, Mapping(), TranslateOptions())
-    assert translate(snapshot(7), ONPREM, CLOUD, Mapping(), TranslateOptions(), first.plan).kept == 1
+    first = translate(snapshot(7), SOURCE, DESTINATION, Mapping(), TranslateOptions())
+    assert translate(snapshot(7), SOURCE, DESTINATION, Mapping(), TranslateOptions(), first.plan).kept == 1
     grown = Traits(topic_ids={"orders": "destination cluster"}, logs={"orders": (LogRange(0, 25),)})
     world.identities.traits["destination cluster-id"] = grown
-    assert translate(snapshot(7), ONPREM, CLOUD, Mapping(), TranslateOptions(), first.plan).plan == first.plan
+    assert translate(snapshot(7), SOURCE, DESTINATION, Mapping(), TranslateOptions(), first.plan).plan == first.plan
     world.identities.traits["destination cluster-id"] = grown._replace(topic_ids={"orders": "another"})
-    again = translate(snapshot(7), ONPREM, CLOUD, Mapping(), TranslateOptions(), first.plan)
+    again = translate(snapshot(7), SOURCE, DESTINATION, Mapping(), TranslateOptions(), first.plan)
     assert again.kept == 0
     assert again.plan.destination_traits.topic_ids == {"orders": "another"}
 
@@ -243,12 +240,12 @@ def test_inside_one_cluster_nothing_is_migrated_onto_itself(world):
         planned()
     misspelt = Mapping(group_rules=(Rule("billing-v2", name="biling"),))
     with pytest.raises(Refused, match=r"entry 1 \(name biling\) is used for nothing"):
-        translate(snapshot(7), ONPREM, CLOUD, misspelt, IDENTICAL)
+        translate(snapshot(7), SOURCE, DESTINATION, misspelt, IDENTICAL)
 
 
 def test_a_plan_by_records_says_what_match_on_has_compared(world):
     options = TranslateOptions(match_on=MatchOn.of(["key", "timestamp"]))
-    entry = translate(snapshot(7), ONPREM, CLOUD, Mapping(), options).plan.entries[0]
+    entry = translate(snapshot(7), SOURCE, DESTINATION, Mapping(), options).plan.entries[0]
     assert (entry.verdict, entry.offset, entry.evidence.matched_by) == (Verdict.EXACT, 7, ("key", "timestamp"))
 
 
@@ -256,8 +253,8 @@ def test_a_snapshot_of_another_cluster_is_refused_and_one_that_does_not_tell_is_
     with pytest.raises(
         Refused, match="the snapshot was made for another cluster: this one has the id source cluster-id, not other-id"
     ):
-        translate(snapshot(7, "other-id"), ONPREM, CLOUD, Mapping(), IDENTICAL)
-    assert translate(snapshot(7, None), ONPREM, CLOUD, Mapping(), IDENTICAL).plan.entries[0].offset == 7
+        translate(snapshot(7, "other-id"), SOURCE, DESTINATION, Mapping(), IDENTICAL)
+    assert translate(snapshot(7, None), SOURCE, DESTINATION, Mapping(), IDENTICAL).plan.entries[0].offset == 7
 
 
 def test_a_topic_that_may_not_be_described_is_no_missing_topic(world):
@@ -276,7 +273,7 @@ def mirrored(world, monkeypatch):
 
     def plan_again(previous: Plan | None = None, taken: Snapshot | None = None, **more: t.Any) -> Translation:
         wanted = dataclasses.replace(options, **more)
-        return translate(taken or snapshot(7), ONPREM, CLOUD, Mapping(), wanted, previous)
+        return translate(taken or snapshot(7), SOURCE, DESTINATION, Mapping(), wanted, previous)
 
     return plan_again
 
@@ -323,7 +320,7 @@ def test_an_offset_that_has_expired_is_blocked_where_the_user_says_so(world: Wor
     }
     for on_expired, said in expected_of.items():
         wanted = dataclasses.replace(IDENTICAL, policy=Policy(on_expired))
-        (entry,) = translate(snapshot(3), ONPREM, CLOUD, renamed, wanted, None, None).plan.entries
+        (entry,) = translate(snapshot(3), SOURCE, DESTINATION, renamed, wanted, None, None).plan.entries
         assert (entry.verdict, entry.reason, entry.offset, entry.lossless) == said
         assert entry.lost == (2 if entry.offset is not None else 0)
 
@@ -335,7 +332,7 @@ def test_what_no_cluster_has_any_more_is_in_the_entry_and_in_a_note(
 ) -> None:
     world.bounds = Bounds(5, 20, 20)
     wanted = dataclasses.replace(IDENTICAL, strategy=strategy)
-    made = translate(snapshot(committed), ONPREM, CLOUD, Mapping(), wanted, None, None)
+    made = translate(snapshot(committed), SOURCE, DESTINATION, Mapping(), wanted, None, None)
     (entry,), (note,) = made.plan.entries, made.notes
     assert (entry.verdict, entry.offset, entry.repeats) == (Verdict.SAFE if committed else Verdict.EXACT, 5, 0)
     assert entry.lost == 5 - committed
@@ -347,7 +344,7 @@ def test_what_no_cluster_has_any_more_is_in_the_entry_and_in_a_note(
 
 def kept(previous: Plan, offset: int = 7, **options: t.Any) -> int:
     wanted = dataclasses.replace(IDENTICAL, **options)
-    return translate(snapshot(offset), ONPREM, CLOUD, Mapping(), wanted, previous).kept
+    return translate(snapshot(offset), SOURCE, DESTINATION, Mapping(), wanted, previous).kept
 
 
 @pytest.mark.parametrize("strategy", [Strategy.IDENTICAL, Strategy.RECORDS])
@@ -396,7 +393,7 @@ def test_what_a_promotion_makes_is_planned_as_it_is_once_it_is_made(world):
     predicted = [planned(offset=offset, strategy=Strategy.RECORDS, promotion=promotes(None, 1)) for offset in (0, 7)]
     world.counts["destination cluster"], world.records["destination cluster"] = 1, []
     world.partition_bounds = lambda connection, partitions: dict.fromkeys(
-        partitions, world.bounds if connection is ONPREM else Bounds(0, 0, 0)
+        partitions, world.bounds if connection is SOURCE else Bounds(0, 0, 0)
     )
     made = [planned(offset=offset, strategy=Strategy.RECORDS) for offset in (0, 7)]
     assert [[dataclasses.replace(entry, predicted=False) for entry in each.entries] for each in predicted] == [
@@ -438,7 +435,7 @@ def test_a_repartitioned_topic_is_not_predicted(world):
     world.counts["destination cluster"] = 0
     mapping = Mapping(repartitioned=("orders",))
     options = TranslateOptions(promotion=promotes(None, 1))
-    (entry,) = translate(snapshot(7), ONPREM, CLOUD, mapping, options).plan.entries
+    (entry,) = translate(snapshot(7), SOURCE, DESTINATION, mapping, options).plan.entries
     assert (entry.reason, entry.predicted) == (Reason.TOPIC_MISSING, False)
 
 

@@ -11,7 +11,6 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification import claimed_offsets, verify
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import Traits
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
     Copied,
@@ -21,16 +20,13 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
     SourcePosition,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnAbsent
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding, ProblemKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Absent, CertificateName, Verdict
 from tests.support.identities import known_by_id
-from tests.support.memory_brokers import MemoryBrokers
+from tests.support.memory_brokers import DESTINATION, ORDERS, SOURCE, MemoryBrokers
 
-SOURCE = connection_from({"bootstrap_servers": ["127.0.0.1:1"]}, "source cluster")
-DESTINATION = connection_from({"bootstrap_servers": ["127.0.0.1:2"]}, "destination cluster")
-ORDERS = TopicPartition("orders", 0)
 PARTS = "key", "value", "headers", "timestamp"
 
 
