@@ -43,9 +43,8 @@ def orders(source, topic):
 
 
 @pytest.fixture
-def migration(source, destination, orders, tmp_path):
+def migration(orders, migration):
     """The groups' offsets are known."""
-    migration = Migration(tmp_path / "migration", source, destination)
     migration.snapshot(orders)
     return migration
 

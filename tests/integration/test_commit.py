@@ -34,10 +34,9 @@ def orders(source, destination, topic):
 
 
 @pytest.fixture
-def migration(source, destination, orders, tmp_path):
+def migration(source, orders, migration):
     """The plan of a group that stands at 5 and 20."""
     commit(source, orders, {(orders, 0): (5, "five"), (orders, 1): 20})
-    migration = Migration(tmp_path / "migration", source, destination)
     migration.plan(orders)
     return migration
 

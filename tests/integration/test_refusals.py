@@ -23,9 +23,8 @@ def orders(source, destination, topic):
 
 
 @pytest.fixture
-def migration(source, destination, orders, tmp_path):
+def migration(orders, migration):
     """Everything but the commit is done."""
-    migration = Migration(tmp_path / "migration", source, destination)
     migration.plan(orders)
     return migration
 
