@@ -213,16 +213,12 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-copy:
-  description: Path of the copy file.
-  returned: success
-  type: str
-  sample: /srv/kafka-migrations/onprem-to-cloud/copy.json
+copy: {description: Path of the copy file., returned: success, type: str, sample: /srv/onprem-to-cloud/copy.json}
 plan:
   description: Path of the plan file; null if O(plan) is not set.
   returned: success
   type: str
-  sample: /srv/kafka-migrations/onprem-to-cloud/plan.json
+  sample: /srv/onprem-to-cloud/plan.json
 ranges:
   description: The copied range of each source partition, sorted.
   returned: O(state=present)

@@ -158,7 +158,7 @@ receipt:
   description: Path of the receipt file.
   returned: success
   type: str
-  sample: /srv/kafka-migrations/onprem-to-cloud/connect-receipt.json
+  sample: /srv/onprem-to-cloud/connect-receipt.json
 entries:
   description: The stored position of each partition before and after, sorted. A position is the offset of the last
     copied record; null if there is none.

@@ -127,11 +127,7 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-snapshot:
-  description: Path of the snapshot file.
-  returned: success
-  type: str
-  sample: /srv/kafka-migrations/onprem-to-cloud/snapshot.json
+snapshot: {description: Path of the snapshot file., returned: success, type: str, sample: /srv/onprem-to-cloud/snapshot.json}
 groups:
   description: The groups in the snapshot, sorted by name.
   returned: success

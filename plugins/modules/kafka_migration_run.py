@@ -346,7 +346,7 @@ key_file:
   description: Path of the file with the key, and with what each alias stands for.
   returned: O(state=bundled)
   type: str
-  sample: /srv/kafka-migrations/onprem-to-cloud/support-key.json
+  sample: /srv/onprem-to-cloud/support-key.json
 bundled:
   description: Names of the files in the archive.
   returned: O(state=bundled)
@@ -380,12 +380,12 @@ html:
   description: Path of the HTML report or assessment; null if none was written. In check mode, where it would be.
   returned: O(state=ended), O(state=reported) or O(state=assessed)
   type: str
-  sample: /srv/kafka-migrations/onprem-to-cloud/report.html
+  sample: /srv/onprem-to-cloud/report.html
 markdown:
   description: Path of the Markdown report or assessment; null if none was written. In check mode, where it would be.
   returned: O(state=ended), O(state=reported) or O(state=assessed)
   type: str
-  sample: /srv/kafka-migrations/onprem-to-cloud/report.md
+  sample: /srv/onprem-to-cloud/report.md
 headline:
   description: How the run ended, or the assessment, in one sentence; null if no report was written.
   returned: O(state=ended), O(state=reported) or O(state=assessed)
@@ -395,7 +395,7 @@ folder:
   description: Path of the new folder of the history; null if nothing was kept.
   returned: O(state=ended)
   type: str
-  sample: /srv/kafka-migrations/onprem-to-cloud/history/2026-11-24T225301Z-migrate
+  sample: /srv/onprem-to-cloud/history/2026-11-24T225301Z-migrate
 kept:
   description: Names of the files in the folder.
   returned: O(state=ended)

@@ -242,11 +242,7 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-receipt:
-  description: Path of the receipt file.
-  returned: success
-  type: str
-  sample: /srv/kafka-migrations/onprem-to-cloud/receipt.json
+receipt: {description: Path of the receipt file., returned: success, type: str, sample: /srv/onprem-to-cloud/receipt.json}
 entries:
   description: The committed offsets before and after, sorted by group, topic and partition; null if there is none.
     After a rollback, only the selected ones.

@@ -403,11 +403,7 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-plan:
-  description: Path of the plan file.
-  returned: success
-  type: str
-  sample: /srv/kafka-migrations/onprem-to-cloud/plan.json
+plan: {description: Path of the plan file., returned: success, type: str, sample: /srv/onprem-to-cloud/plan.json}
 exports:
   description: Paths of the files for other tools that O(csv) and O(export) name.
   returned: success

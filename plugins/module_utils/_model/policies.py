@@ -169,3 +169,51 @@ class ReturnEntries(enum.StrEnum):
     ALL = "all"
     CHANGED = "changed"
     NONE = "none"
+
+
+class OnMissing(enum.StrEnum):
+    """The destination does not have the topic."""
+
+    CREATE = "create"
+    LEAVE = "leave"
+
+
+class OnFewerPartitions(enum.StrEnum):
+    """The destination's topic has fewer partitions than the source's."""
+
+    FAIL = "fail"
+    GROW_EMPTY = "grow_empty"
+    GROW_EMPTY_OR_LEAVE = "grow_empty_or_leave"
+    GROW = "grow"
+    LEAVE = "leave"
+
+
+class Settings(enum.StrEnum):
+    """Which settings of a topic follow the source."""
+
+    MERGE = "merge"
+    EXACT = "exact"
+    CREATED = "created"
+    NONE = "none"
+
+
+class OnUnknownSetting(enum.StrEnum):
+    """The destination's version does not know a setting."""
+
+    FAIL = "fail"
+    LEAVE = "leave"
+
+
+class Acls(enum.StrEnum):
+    """Which ACLs follow the source."""
+
+    NONE = "none"
+    MIRROR = "mirror"
+    CUTOVER = "cutover"
+
+
+class OnLockout(enum.StrEnum):
+    """An ACL takes access away from clients that it does not name."""
+
+    FAIL = "fail"
+    ADD = "add"

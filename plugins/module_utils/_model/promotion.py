@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import dataclasses
-import enum
 import typing as t
 
 from . import known_names
@@ -14,6 +13,7 @@ from .errors import InvalidInput
 from .failure_kinds import FailureKind
 from .mapping import Rule
 from .option_names import option_name
+from .policies import Acls, OnFewerPartitions, OnLockout, OnMissing, OnUnknownSetting, Settings
 from .selection import Selection, compiled
 
 # A topic that a pattern promotes is used by whatever tool finds it: its own would take it for theirs.
@@ -30,54 +30,6 @@ EXCLUDED_SETTINGS = (
     r"min\.insync\.replicas",
     r"unclean\.leader\.election\.enable",
 )
-
-
-class OnMissing(enum.StrEnum):
-    """The destination does not have the topic."""
-
-    CREATE = "create"
-    LEAVE = "leave"
-
-
-class OnFewerPartitions(enum.StrEnum):
-    """The destination's topic has fewer partitions than the source's."""
-
-    FAIL = "fail"
-    GROW_EMPTY = "grow_empty"
-    GROW_EMPTY_OR_LEAVE = "grow_empty_or_leave"
-    GROW = "grow"
-    LEAVE = "leave"
-
-
-class Settings(enum.StrEnum):
-    """Which settings of a topic follow the source."""
-
-    MERGE = "merge"
-    EXACT = "exact"
-    CREATED = "created"
-    NONE = "none"
-
-
-class OnUnknownSetting(enum.StrEnum):
-    """The destination's version does not know a setting."""
-
-    FAIL = "fail"
-    LEAVE = "leave"
-
-
-class Acls(enum.StrEnum):
-    """Which ACLs follow the source."""
-
-    NONE = "none"
-    MIRROR = "mirror"
-    CUTOVER = "cutover"
-
-
-class OnLockout(enum.StrEnum):
-    """An ACL takes access away from clients that it does not name."""
-
-    FAIL = "fail"
-    ADD = "add"
 
 
 class CommittedTopics(t.NamedTuple):

@@ -15,7 +15,7 @@ from .._model.errors import InvalidFile
 from .._model.known_names import is_repartition_topic
 from .._model.mapping import rules_from
 from .._model.option_names import path_option
-from .._model.policies import OnStillWritten
+from .._model.policies import OnLockout, OnStillWritten
 from .._model.selection import Selection
 from . import files, options, promotion_results
 from .frame import Module
@@ -64,7 +64,7 @@ def fence_topics(module: Module) -> dict[str, t.Any]:
     options.check_not_negative(params, "idle_wait")
     cluster = _fenced(params)
     asked = fence.FenceOptions(
-        tuple(params["principals"]), tuple(params["read_principals"]), promotion.OnLockout(params["on_lockout"])
+        tuple(params["principals"]), tuple(params["read_principals"]), OnLockout(params["on_lockout"])
     )
     with files.locked(path):
         receipt = promote.promotion_receipt(cluster, _parsed_fence(path))

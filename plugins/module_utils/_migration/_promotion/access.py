@@ -16,8 +16,9 @@ from ..._model.failure_kinds import FailureKind
 from ..._model.mapping import Mapping
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import option_name
+from ..._model.policies import Acls
 from ..._model.progress import first_of
-from ..._model.promotion import Acls, PromotionOptions
+from ..._model.promotion import PromotionOptions
 from ..._model.selection import matches
 from ..._model.topic_plan import ADD, EXTRA, REMOVE, AclChange
 

@@ -20,8 +20,8 @@ from ..._model.failure_kinds import FailureKind
 from ..._model.mapping import Mapping
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import option_name
-from ..._model.policies import OnStillWritten
-from ..._model.promotion import OnLockout, check_selection
+from ..._model.policies import OnLockout, OnStillWritten
+from ..._model.promotion import check_selection
 from ..._model.records import every_partition
 from ..._model.selection import Selection
 from ..._model.topic_plan import ADD, AclChange, TopicPlan

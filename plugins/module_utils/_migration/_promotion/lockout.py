@@ -16,7 +16,7 @@ from ..._model.errors import Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import option_name
-from ..._model.promotion import OnLockout
+from ..._model.policies import OnLockout
 
 
 def check_lockout(

@@ -18,7 +18,8 @@ from ..._model.errors import Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.mapping import Mapping
 from ..._model.new_topics import is_as_made, is_same_value
-from ..._model.promotion import CommittedTopics, OnFewerPartitions, PromotionOptions, check_selection
+from ..._model.policies import OnFewerPartitions
+from ..._model.promotion import CommittedTopics, PromotionOptions, check_selection
 from ..._model.records import every_partition
 from ..._model.selection import Selection
 from ..._model.topic_plan import ADD, REMOVE, TopicChange, TopicPlan

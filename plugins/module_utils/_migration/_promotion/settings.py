@@ -10,8 +10,9 @@ from ..._model.errors import InvalidInput, Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.new_topics import IN_SYNC, following_settings, is_same_value, takes_no_records
 from ..._model.option_names import option_name, ways
+from ..._model.policies import OnUnknownSetting, Settings
 from ..._model.progress import counted, first_of
-from ..._model.promotion import OnUnknownSetting, Override, PromotionOptions, Settings
+from ..._model.promotion import Override, PromotionOptions
 from ..._model.selection import matches
 from ..._model.topic_plan import DEFAULT, OVERRIDE, SOURCE, SettingChange
 

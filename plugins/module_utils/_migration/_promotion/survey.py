@@ -19,7 +19,8 @@ from ..._model.connection import Connection
 from ..._model.mapping import Mapping
 from ..._model.new_topics import NewTopic
 from ..._model.notes import Note
-from ..._model.promotion import Acls, CommittedTopics
+from ..._model.policies import Acls
+from ..._model.promotion import CommittedTopics
 from ..._model.selection import Selection
 from ..file_clusters import equal_ids
 from . import naming

@@ -11,9 +11,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._prom
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import snapshot, topic_plan, topic_receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import Acls
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import (
     EXCLUDED_SETTINGS,
-    Acls,
     CommittedTopics,
     PromotionOptions,
 )

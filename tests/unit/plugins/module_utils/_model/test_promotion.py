@@ -8,11 +8,10 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Rule
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import Acls, Settings
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import (
-    Acls,
     Override,
     PromotionOptions,
-    Settings,
     check_selection,
     overrides_from,
     replication_factor_from,

@@ -11,7 +11,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls impo
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Prefixes, Rule
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import Acls, PromotionOptions
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import Acls
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import PromotionOptions
 
 TOPICS = ("shop.orders", "shop.returns", "other")
 SHOP = Mapping((Rule(pattern=r"shop\.(.*)", to=r"store.\1"),))

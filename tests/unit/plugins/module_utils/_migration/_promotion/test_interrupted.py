@@ -27,12 +27,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import NewTopic, is_as_made
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import (
-    Acls,
-    OnFewerPartitions,
-    PromotionOptions,
-    Settings,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import Acls, OnFewerPartitions, Settings
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import PromotionOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from tests.support.identities import known_by_id
 

@@ -14,7 +14,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls impo
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import OnLockout
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnLockout
 
 
 def acl(name, permission="ALLOW", principal="User:app", resource="TOPIC"):

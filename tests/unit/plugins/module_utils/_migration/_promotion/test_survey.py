@@ -11,7 +11,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._prom
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import Acls
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import Acls
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from tests.support.identities import known_by_id
 

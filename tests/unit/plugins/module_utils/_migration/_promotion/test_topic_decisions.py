@@ -15,14 +15,16 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._prom
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import (
-    EXCLUDED_SETTINGS,
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
     OnFewerPartitions,
     OnMissing,
     OnUnknownSetting,
+    Settings,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import (
+    EXCLUDED_SETTINGS,
     Override,
     PromotionOptions,
-    Settings,
 )
 
 KNOWN = frozenset({"retention.ms", "segment.ms", "min.insync.replicas", "preallocate", "cleanup.policy"})
