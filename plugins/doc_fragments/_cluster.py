@@ -33,16 +33,8 @@ options:
           - SASL mechanism - V(PLAIN), V(SCRAM-SHA-256), V(SCRAM-SHA-512) or V(OAUTHBEARER).
           - Kerberos is not supported.
         type: str
-      sasl_username:
-        description:
-          - User name for V(PLAIN) and SCRAM.
-        type: str
-        aliases: [sasl_plain_username]
-      sasl_password:
-        description:
-          - Password for V(PLAIN) and SCRAM.
-        type: str
-        aliases: [sasl_plain_password]
+      sasl_username: {description: User name for V(PLAIN) and SCRAM., type: str, aliases: [sasl_plain_username]}
+      sasl_password: {description: Password for V(PLAIN) and SCRAM., type: str, aliases: [sasl_plain_password]}
       ssl_cafile:
         description:
           - Path of the CA certificates, in PEM format, that must have signed the brokers' certificates.
@@ -60,19 +52,9 @@ options:
         description:
           - The CA certificates themselves, for example from a vault, in place of O(cluster.ssl_cafile).
         type: str
-      ssl_cert:
-        description:
-          - The client certificate itself, in place of O(cluster.ssl_certfile).
-        type: str
-      ssl_key:
-        description:
-          - The private key itself, in place of O(cluster.ssl_keyfile).
-        type: str
-      ssl_key_password:
-        description:
-          - Passphrase of the private key.
-        type: str
-        aliases: [ssl_password]
+      ssl_cert: {description: "The client certificate itself, in place of O(cluster.ssl_certfile).", type: str}
+      ssl_key: {description: "The private key itself, in place of O(cluster.ssl_keyfile).", type: str}
+      ssl_key_password: {description: Passphrase of the private key., type: str, aliases: [ssl_password]}
       ssl_check_hostname:
         description:
           - Verify that the broker's certificate matches its host name.
@@ -82,18 +64,9 @@ options:
         description:
           - URL of the token endpoint for V(OAUTHBEARER). The client uses the client credentials flow.
         type: str
-      oauth_client_id:
-        description:
-          - Client ID for O(cluster.oauth_token_url).
-        type: str
-      oauth_client_secret:
-        description:
-          - Client secret for O(cluster.oauth_token_url).
-        type: str
-      oauth_scope:
-        description:
-          - Scope to request from O(cluster.oauth_token_url).
-        type: str
+      oauth_client_id: {description: Client ID for O(cluster.oauth_token_url)., type: str}
+      oauth_client_secret: {description: Client secret for O(cluster.oauth_token_url)., type: str}
+      oauth_scope: {description: Scope to request from O(cluster.oauth_token_url)., type: str}
       oauth_audience:
         description:
           - Audience to request from O(cluster.oauth_token_url), as Auth0 and others need it.
@@ -123,10 +96,7 @@ options:
         description:
           - Name of the session of O(cluster.aws_role_arn), which CloudTrail shows. V(streamshift) by default.
         type: str
-      aws_external_id:
-        description:
-          - External id that the trust policy of O(cluster.aws_role_arn) asks for.
-        type: str
+      aws_external_id: {description: External id that the trust policy of O(cluster.aws_role_arn) asks for., type: str}
       request_timeout:
         description:
           - How many seconds to wait for a broker's answer to one request.

@@ -6,23 +6,13 @@ _SERVICE = r"""
 options:
   OPTION:
     suboptions:
-      url:
-        description: URL of the SERVICE, for example C(ADDRESS).
-        type: str
-        required: true
-      username:
-        description: User name for basic authentication.
-        type: str
-      password:
-        description: Password for basic authentication.
-        type: str
+      url: {description: "URL of the SERVICE, for example C(ADDRESS).", type: str, required: true}
+      username: {description: User name for basic authentication., type: str}
+      password: {description: Password for basic authentication., type: str}
       ca_path:
         description: Path of the CA certificates, in PEM format, that must have signed the SERVICE's certificate.
         type: path
-      validate_certs:
-        description: Verify the SERVICE's certificate.
-        type: bool
-        default: true
+      validate_certs: {description: "Verify the SERVICE's certificate.", type: bool, default: true}
 """
 
 

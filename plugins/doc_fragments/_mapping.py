@@ -40,15 +40,8 @@ options:
         type: str
         choices: [identity, default]
         default: identity
-      source_alias:
-        description:
-          - MirrorMaker 2's alias of the source cluster.
-        type: str
-      separator:
-        description:
-          - MirrorMaker 2's C(replication.policy.separator).
-        type: str
-        default: "."
+      source_alias: {description: "MirrorMaker 2's alias of the source cluster.", type: str}
+      separator: {description: "MirrorMaker 2's C(replication.policy.separator).", type: str, default: "."}
       target_alias:
         description:
           - MirrorMaker 2's alias of the destination cluster. One of its internal topics has this alias in its name.
@@ -82,14 +75,8 @@ options:
     elements: dict
     default: []
     suboptions:
-      name:
-        description:
-          - The exact name of the source topic.
-        type: str
-      pattern:
-        description:
-          - A regular expression that matches the whole name of the source topic.
-        type: str
+      name: {description: The exact name of the source topic., type: str}
+      pattern: {description: A regular expression that matches the whole name of the source topic., type: str}
       to:
         description:
           - The name at the destination. V(\\1) stands for the first group of O(topic_map[].pattern).
@@ -107,14 +94,8 @@ options:
     elements: dict
     default: []
     suboptions:
-      name:
-        description:
-          - The exact name of the source group.
-        type: str
-      pattern:
-        description:
-          - A regular expression that matches the whole name of the source group.
-        type: str
+      name: {description: The exact name of the source group., type: str}
+      pattern: {description: A regular expression that matches the whole name of the source group., type: str}
       to:
         description:
           - The name at the destination, or a list of names. V(\\1) stands for the first group of O(group_map[].pattern).

@@ -19,22 +19,13 @@ options:
     elements: dict
     default: []
     suboptions:
-      name:
-        description:
-          - Name of the wave.
-        type: str
-        required: true
+      name: {description: Name of the wave., type: str, required: true}
       directory:
         description:
           - Directory of the wave's migration. M(streamshift.kafka.kafka_group_readiness) reads it as if it were in
             C(directories), unless the wave has not begun.
         type: path
-      groups:
-        description:
-          - Groups of the wave, by their names at the source.
-        type: list
-        elements: str
-        default: []
+      groups: {description: "Groups of the wave, by their names at the source.", type: list, elements: str, default: []}
       group_patterns:
         description:
           - Groups of the wave, as regular expressions that match the whole name.

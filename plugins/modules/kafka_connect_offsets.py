@@ -37,10 +37,7 @@ options:
     type: dict
     default: {}
     suboptions:
-      connector:
-        description: Name of the connector.
-        type: str
-        default: replicator
+      connector: {description: Name of the connector., type: str, default: replicator}
       offsets_topic:
         description: The topic in which Replicator's Connect workers store offsets (C(offset.storage.topic)).
         type: str
@@ -110,10 +107,7 @@ options:
       - With O(method=topic), the group of the workers that use this topic. It must have no members. The default is the
         group of a dedicated MirrorMaker 2 cluster.
     type: str
-  rest:
-    description:
-      - With O(method=rest), how to reach the worker's REST API.
-    type: dict
+  rest: {description: "With O(method=rest), how to reach the worker's REST API.", type: dict}
   on_misplaced:
     description:
       - What to do if keys of the connector are in a partition where Connect does not look for them, have other bytes

@@ -66,20 +66,9 @@ options:
       - Name of the migration, for the label C(migration) of the metrics. By default, the name of the directory of
         O(plan), and V(all) with O(directories).
     type: str
-  phase:
-    description:
-      - What the run was, for the status file.
-    type: str
-    default: sync
-  started:
-    description:
-      - When the round has started, as Unix time in seconds. By default, now.
-    type: float
-  changed_offsets:
-    description:
-      - How many offsets the round has committed.
-    type: int
-    default: 0
+  phase: {description: "What the run was, for the status file.", type: str, default: sync}
+  started: {description: "When the round has started, as Unix time in seconds. By default, now.", type: float}
+  changed_offsets: {description: How many offsets the round has committed., type: int, default: 0}
   wait_for_start:
     description:
       - How many seconds to wait at most until every group has members at the destination. Consumers that use

@@ -113,37 +113,17 @@ options:
       - The collection's action plugin sets this option. Do not set it yourself.
     type: dict
     suboptions:
-      host:
-        description:
-          - Name of the machine.
-        type: str
-        required: true
-      namespace:
-        description:
-          - Namespace of process ids on this machine.
-        type: str
-      process:
-        description:
-          - Id of the process.
-        type: int
-        required: true
-      ticks:
-        description:
-          - When the process has started, in clock ticks since the machine booted.
-        type: int
-      started:
-        description:
-          - When the process has started, as Unix time in seconds.
-        type: float
+      host: {description: Name of the machine., type: str, required: true}
+      namespace: {description: Namespace of process ids on this machine., type: str}
+      process: {description: Id of the process., type: int, required: true}
+      ticks: {description: "When the process has started, in clock ticks since the machine booted.", type: int}
+      started: {description: "When the process has started, as Unix time in seconds.", type: float}
   collection:
     description:
       - Version of the collection, for C(run.json).
       - The collection's action plugin sets this option. Do not set it yourself.
     type: str
-  scratch:
-    description:
-      - RV(scratch) of this run, which the end removes.
-    type: path
+  scratch: {description: "RV(scratch) of this run, which the end removes.", type: path}
   results:
     description:
       - What the modules of the run have returned, by the name of the step and in the order of the steps - C(snapshot),
@@ -153,11 +133,7 @@ options:
         O(state=reported) takes this from C(run.json), unless that is about another plan or another O(phase).
     type: dict
     default: {}
-  report:
-    description:
-      - With O(state=ended), whether to write the report.
-    type: bool
-    default: true
+  report: {description: "With O(state=ended), whether to write the report.", type: bool, default: true}
   files:
     description:
       - The files that the report is about. A missing file is no failure. The report says which files are missing.
@@ -199,10 +175,7 @@ options:
       - With V(rollback), the report says what of O(selection) is rolled back, or of the whole receipt if no group is
         selected. Give V(receipt.json) alone in O(files) then, because the plan that is there may be another run's.
     type: str
-  source:
-    description:
-      - Name of the source cluster in the inventory.
-    type: str
+  source: {description: Name of the source cluster in the inventory., type: str}
   destination:
     description:
       - Name of the destination cluster in the inventory. If it is the source, too, the report is about one cluster.
@@ -223,10 +196,7 @@ options:
       - With O(state=ended), path of the status file of M(streamshift.kafka.kafka_group_readiness). If the run has failed, the
         module writes the reason there, and keeps the groups of the round before.
     type: path
-  metrics:
-    description:
-      - The same of the metrics file of M(streamshift.kafka.kafka_group_readiness).
-    type: path
+  metrics: {description: The same of the metrics file of M(streamshift.kafka.kafka_group_readiness)., type: path}
   migration:
     description:
       - Name of the migration, for the label C(migration) of the metrics. By default, the name of O(directory).

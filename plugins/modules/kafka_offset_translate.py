@@ -86,10 +86,7 @@ options:
       - Path of the report file of M(streamshift.kafka.kafka_offset_verify). The module removes the file if it changes
         O(plan), because the file is about the previous plan.
     type: path
-  csv:
-    description:
-      - Path of a file to write as CSV, as with O(export) and O(export_format=csv).
-    type: path
+  csv: {description: "Path of a file to write as CSV, as with O(export) and O(export_format=csv).", type: path}
   export:
     description:
       - Path of a file with the planned offsets for another tool, which starts at the destination with them. Its directory

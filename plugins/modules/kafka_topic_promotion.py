@@ -229,10 +229,7 @@ options:
     elements: dict
     default: []
     suboptions:
-      name:
-        description:
-          - The exact principal at the source with its type, such as C(User:billing).
-        type: str
+      name: {description: "The exact principal at the source with its type, such as C(User:billing).", type: str}
       pattern:
         description:
           - A regular expression that matches the whole principal at the source, with its type.
