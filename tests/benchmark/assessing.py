@@ -15,23 +15,24 @@ from tests.support.playbooks import ProgramController, done
 
 TARGET = "target: 60 s, 500 MB"
 BROKERS = 3  # of each cluster: one process may not open the files of so many partitions
+FILLED = 500  # topics with a record in each partition, which their groups have not consumed; the others are empty
 
 
 def assessment(bed: Bed) -> None:
     """How long does an assessment of 4,000 groups and 20,000 partitions take, alone and with a destination?"""
     load = LOADS["assessed"]
-    commits = load.commits()
+    commits = {group: dict.fromkeys(places, 0) for group, places in load.commits().items()}
     clusters: list[str] = []
     try:
         for name in ("assessed", "empty"):
             cluster = start(name, bed.folder, nodes=BROKERS, memory=HEAP)
             clusters.append(cluster.bootstrap_servers[0])
             create(clusters[-1], load)
-        fill(clusters[0], load, 0)
+        fill(clusters[0], load._replace(topics=FILLED, records=1), 0)
         stand(Address(clusters[0], ""), commits)
         title(
             f"assessment: {load.groups:,} groups with {sum(map(len, commits.values())):,} offsets on "
-            f"{load.topics * load.partitions:,} partitions of {BROKERS} brokers"
+            f"{load.topics * load.partitions:,} partitions of {BROKERS} brokers, lag on {FILLED * load.partitions:,} of them"
         )
         _modules(bed, *clusters)
         controller = ProgramController(
