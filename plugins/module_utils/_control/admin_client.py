@@ -16,7 +16,7 @@ import time
 import typing as t
 
 from .._model.connection import Connection
-from .._model.errors import BrokerError, ConnectionFailed, MigrationError
+from .._model.errors import BrokerError, ConnectionFailed, LoginEnded, MigrationError
 from .._model.progress import paced, tell_wait
 from .._model.written import WRITTEN
 from .kafka_library import KafkaAdminClient, KafkaConnectionManager, KafkaNetClient, NetworkSelector, errors
@@ -212,6 +212,8 @@ def attempt(
                 f"topic {exc.first} is next"
             )
             time.sleep(exc.seconds)
+        except LoginEnded:
+            raise
         except ConnectionFailed as exc:
             # An unreachable cluster is told at once; one that went away in between may come back.
             if not (reached or limits(exc)) or time.monotonic() > begun + _patience(connection, exc, deadline):
