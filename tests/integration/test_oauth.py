@@ -56,7 +56,9 @@ def test_a_token_that_was_fetched_elsewhere(migration, topic):
 def test_a_token_that_ends_while_a_client_connects_or_reads_is_named(migration, topic, seconds):
     """A plan takes longer than that. Nobody can renew the token, so that no try is repeated."""
     migration.snapshot(topic)
-    succeeds("kafka_group_info", cluster=migration.source, groups=[topic])  # what Python loads takes no time of the token
+    succeeds(
+        "kafka_group_info", cluster=migration.source, groups=[topic]
+    )  # what Python loads takes no time of the token
     migration.destination["oauth_token"] = unsigned_token("migrator", seconds)
     message = migration.translate(via=refuses)
     assert "destination cluster" in message
