@@ -149,8 +149,8 @@ class Ability(enum.Enum):
         5,
         "2.1",
         "keep the committed offsets of a group as long as it has members",
-        "Each committed offset expires offsets.retention.minutes after it was committed, and no request tells when that was. So "
-        "nobody knows until when groups can go back; if their offsets are gone, restore them from a snapshot",
+        "Each committed offset expires offsets.retention.minutes after it was committed, and no request tells when that was. "
+        "So nobody knows until when groups can go back; if their offsets are gone, restore them from a snapshot",
     )
     GROUP_OPERATIONS = KnownSince(
         "DescribeGroups",
