@@ -13,9 +13,8 @@ import typing as t
 from .tallies import from_on, last_before
 
 Commits = t.Sequence[int]  # for each source partition the place of the first unconsumed offset
-Pair = tuple[
-    int, int, bool
-]  # a record, its only copy, and whether that is surely the record's, as by its time; as places
+# A record, its only copy, and whether that is surely the record's, as by its time; as places.
+Pair = tuple[int, int, bool]
 CopyAndRecord = tuple[int, int]  # a copy and a source record that it may stand for, as places
 Ascending = t.Sequence[int]  # ascending, unless something else is said; also a column of numpy
 
