@@ -179,6 +179,21 @@ class ProgramController(Controller):
         )
 
 
+def ansible_playbook(*words: object) -> tuple[int, str]:
+    """Run ansible-playbook in a process of its own, at the root of the checkout. -> its exit code, and its output."""
+    ended = subprocess.run(
+        [str(PROGRAMS / "ansible-playbook"), *map(str, words)],
+        cwd=ROOT,
+        env={**os.environ, "ANSIBLE_NOCOLOR": "1"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    return ended.returncode, ended.stdout
+
+
 def done(played: Played) -> Played:
     """A playbook that must have succeeded."""
     assert played.code == 0, played.output

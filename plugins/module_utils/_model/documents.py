@@ -173,6 +173,15 @@ def parse_entries(kind: str, path: str, rows: t.Iterable[t.Any], build: t.Callab
     return tuple(parse(kind, path, row, build, f"entry {number}: ") for number, row in enumerate(rows, 1))
 
 
+def check_once(kind: str, path: str, keys: t.Iterable[tuple[str, t.Any]], where: str = "") -> None:
+    """Raise InvalidFile where a group has two entries for a partition. keys: of the entries. where: in which list."""
+    seen = set()
+    for key in keys:
+        if key in seen:
+            raise damaged(kind, path, f"{where}group {key[0]} has two entries for {key[1]}")
+        seen.add(key)
+
+
 def parse(kind: str, path: str, row: t.Any, build: t.Callable[[t.Any], _T], place: str = "its head: ") -> _T:
     """Build one object from JSON, turning whatever is missing or of a wrong type into InvalidFile.
 

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import collections
 import dataclasses
 import typing as t
 
@@ -223,10 +222,7 @@ def from_json(text: str, path: str) -> Plan:
         ),
     )
     entries = documents.parse_entries(KIND, path, rows, _entry)
-    twice = [key for key, count in collections.Counter(entry.key for entry in entries).items() if count > 1]
-    if twice:
-        group, partition = twice[0]
-        raise documents.damaged(KIND, path, f"group {group} has two entries for {partition}")
+    documents.check_once(KIND, path, (entry.key for entry in entries))
     return Plan(
         source.cluster_id, destination.cluster_id, snapshot, entries, source.traits, destination.traits, match_on
     )

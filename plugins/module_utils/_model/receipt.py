@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import collections
 import dataclasses
 import typing as t
 
@@ -13,7 +12,7 @@ from .cluster_identity import NO_TRAITS, ClusterIdentity, Traits
 from .file_rows import partition_from
 from .group_state import CommittedOffset
 from .records import TopicPartition
-from .snapshot import SnapshotEntry, entry_from, entry_row, first_twice
+from .snapshot import SnapshotEntry, entry_from, entry_row
 
 KIND = "receipt"
 Key = tuple[str, TopicPartition]
@@ -133,13 +132,9 @@ def from_json(text: str, path: str) -> Receipt:
     head, rows = documents.loads(KIND, text, path)
     cluster = documents.parse(KIND, path, head.get("destination"), cluster_identity.from_row)
     entries = documents.parse_entries(KIND, path, rows, _entry)
-    twice = [key for key, count in collections.Counter(entry.key for entry in entries).items() if count > 1]
-    if twice:
-        group, partition = twice[0]
-        raise documents.damaged(KIND, path, f"group {group} has two entries for {partition}")
+    documents.check_once(KIND, path, (entry.key for entry in entries))
     renewing = documents.parse(KIND, path, head.get("renewing", []), lambda rows: tuple(map(entry_from, rows)))
-    if (again := first_twice(renewing)) is not None:
-        raise documents.damaged(KIND, path, f"renewing has two entries for group {again.group} and {again.partition}")
+    documents.check_once(KIND, path, (entry[:2] for entry in renewing), "renewing: ")
     return Receipt(cluster.cluster_id, entries, renewing, cluster.traits)
 
 

@@ -12,7 +12,7 @@ from . import cluster_identity, documents
 from .cluster_identity import NO_TRAITS, ClusterIdentity, Traits
 from .file_rows import Name, read_row, write_row
 from .group_state import Commits, GroupReading
-from .snapshot import SnapshotEntry, entry_from, entry_row, first_twice
+from .snapshot import SnapshotEntry, entry_from, entry_row
 
 KIND = "removed"
 
@@ -93,9 +93,7 @@ def from_json(text: str, path: str) -> Removed:
         KIND, path, head.get("groups"), lambda rows: tuple(read_row(RemovedGroup, row) for row in rows)
     )
     entries = documents.parse_entries(KIND, path, rows, entry_from)
-    twice = first_twice(entries)
-    if twice:
-        raise documents.damaged(KIND, path, f"group {twice.group} has two entries for {twice.partition}")
+    documents.check_once(KIND, path, (entry[:2] for entry in entries))
     names = collections.Counter(group.name for group in groups)
     again = next((name for name, count in names.items() if count > 1), None)
     if again is not None:

@@ -98,9 +98,7 @@ def from_json(text: str, path: str) -> Snapshot:
         cluster_id = documents.parse(KIND, path, cluster_id, documents.text_of)
     traits = documents.parse(KIND, path, head, cluster_identity.traits_from)
     left_out = documents.parse(KIND, path, head.get("left_out", []), _lines)
-    twice = first_twice(entries)
-    if twice:
-        raise documents.damaged(KIND, path, f"group {twice.group} has two entries for {twice.partition}")
+    documents.check_once(KIND, path, (entry[:2] for entry in entries))
     open_transactions = documents.parse(
         KIND,
         path,
@@ -113,16 +111,6 @@ def from_json(text: str, path: str) -> Snapshot:
 def is_json(text: str) -> bool:
     """Does a file begin as a snapshot file does? CSV begins otherwise."""
     return _JSON.match(text) is not None
-
-
-def first_twice(entries: t.Iterable[SnapshotEntry]) -> SnapshotEntry | None:
-    """An entry whose group and partition an earlier one has already."""
-    seen = set()
-    for entry in entries:
-        if entry[:2] in seen:
-            return entry
-        seen.add(entry[:2])
-    return None
 
 
 def _lines(rows: t.Any) -> tuple[str, ...]:

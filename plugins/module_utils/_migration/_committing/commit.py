@@ -11,7 +11,6 @@ from ..._control import positions
 from ..._model.cluster_identity import ClusterIdentity, Traits
 from ..._model.connection import Connection
 from ..._model.errors import Refused
-from ..._model.failure_kinds import FailureKind
 from ..._model.group_state import CommittedOffset, commits_of
 from ..._model.left_out import left_out as not_done
 from ..._model.plan import Plan
@@ -131,7 +130,6 @@ def _check_certificates(plan: Plan, cluster: str) -> None:
             **first.partition._asdict(),
             why="evidence.certificate is missing or unknown; the plan was made by another version, or was edited",
             remedy="plan again",
-            kind=FailureKind.PLAN_OUTDATED,
         )
 
 

@@ -13,7 +13,6 @@ from ..._control.configs import broker_number
 from ..._control.permissions import not_offered
 from ..._model.connection import Connection
 from ..._model.errors import Refused
-from ..._model.failure_kinds import FailureKind
 from ..._model.group_state import GroupReading, commits_of
 from ..._model.idle import idle_problem
 from ..._model.notes import Note, NoteKind
@@ -191,5 +190,4 @@ def _check_bounds(destination: Connection, targets: t.Mapping[Key, Target]) -> N
                 if target.offset < its.log_start
                 else "the plan was edited, or the topic was truncated or created again since it was made",
                 remedy="plan again",
-                kind=FailureKind.PLAN_OUTDATED,
             )

@@ -40,7 +40,6 @@ def check_covers(plan: Plan, snapshot: Snapshot, on_missing_entry: OnMissingEntr
             "the source's groups have moved since the plan was made, or other groups or topics are selected now",
             why=_difference(planned, taken),
             remedy="select what the plan was made for, or plan again",
-            kind=FailureKind.PLAN_OUTDATED,
         )
     missing = [f"{group} {partition}" for group, partition in sorted(taken.keys() - planned.keys())]
     if missing and on_missing_entry == OnMissingEntry.FAIL:

@@ -5,13 +5,13 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.support.playbooks import ansible_playbook
 
 ROOT = Path(__file__).parents[4]
 # The files that each must be given, and what it says of them before it asks any cluster for anything.
@@ -40,24 +40,9 @@ def test_defaults_of_the_action_group_hold_and_the_message_is_the_modules(module
         "tasks": [{"name": "Work", f"streamshift.kafka.{module}": files}],
     }
     playbook.write_text(json.dumps([its]))
-    done = subprocess.run(
-        [
-            Path(sys.executable).parent / "ansible-playbook",
-            playbook,
-            "-vvv",
-            "-e",
-            f"ansible_python_interpreter={sys.executable}",
-        ],
-        cwd=ROOT,
-        env={**os.environ, "ANSIBLE_NOCOLOR": "1"},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    assert done.returncode != 0
-    assert message.format(**files) in done.stdout
+    code, output = ansible_playbook(playbook, "-vvv", "-e", f"ansible_python_interpreter={sys.executable}")
+    assert code != 0
+    assert message.format(**files) in output
     # The action plugin has given it a file for its progress, and has left nothing of it.
-    (file,) = set(re.findall(r'"progress_file": "(.+?)"', done.stdout))
+    (file,) = set(re.findall(r'"progress_file": "(.+?)"', output))
     assert not Path(file).parent.exists()

@@ -5,8 +5,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -14,6 +12,7 @@ import pytest
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_group_offsets
+from tests.support.playbooks import ansible_playbook
 
 ROOT = Path(__file__).parents[4]
 SECRET = "TOPSECRET"
@@ -103,19 +102,9 @@ def played(tmp_path_factory):
         "ansible_python_interpreter": sys.executable,
     }  # fmt: skip
     (folder / "variables.json").write_text(json.dumps(variables))
-    program = Path(sys.executable).parent / "ansible-playbook"
-    done = subprocess.run(
-        [program, folder / "playbook.yml", "-vvvv", "-e", f"@{folder / 'variables.json'}"],
-        cwd=ROOT,
-        env={**os.environ, "ANSIBLE_NOCOLOR": "1"},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    assert stored.exists(), done.stdout
-    return done.stdout, stored.read_text()
+    _code, output = ansible_playbook(folder / "playbook.yml", "-vvvv", "-e", f"@{folder / 'variables.json'}")
+    assert stored.exists(), output
+    return output, stored.read_text()
 
 
 def test_no_misplaced_secret_is_printed_or_stored(played):

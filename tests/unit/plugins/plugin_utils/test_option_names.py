@@ -6,8 +6,6 @@ from __future__ import annotations
 
 import gc
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -18,9 +16,9 @@ from ansible_collections.streamshift.kafka.plugins.plugin_utils._option_names im
     variables,
     without_collections,
 )
+from tests.support.playbooks import ansible_playbook
 
 ROOT = Path(__file__).parents[4]
-PROGRAM = Path(sys.executable).parent / "ansible-playbook"
 SNAPSHOT, COMMIT = "kafka_group_offsets", "kafka_offset_commit"
 MODULES = sorted(path.stem for path in (ROOT / "plugins/modules").glob("*.py"))
 
@@ -82,18 +80,9 @@ def play(tmp_path):
         inventory, playbook = tmp_path / "inventory.json", tmp_path / "playbook.json"
         inventory.write_text(json.dumps({"all": {"hosts": HOSTS}}))
         playbook.write_text(json.dumps([{"hosts": "cloud", "gather_facts": False, "tasks": list(tasks)}]))
-        done = subprocess.run(
-            [PROGRAM, "-i", inventory, playbook, *words],
-            cwd=ROOT,
-            env={**os.environ, "ANSIBLE_NOCOLOR": "1"},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 2, done.stdout
-        return done.stdout
+        code, output = ansible_playbook("-i", inventory, playbook, *words)
+        assert code == 2, output
+        return output
 
     return played
 
