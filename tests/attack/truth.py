@@ -260,7 +260,8 @@ def is_doubted(case: Case) -> bool:
 
 
 def has_later_times(case: Case) -> bool:
-    """Has a record a copy with its own time, and a second one with another time?"""
-    times = {record.offset: record.time for record in case.source}
-    copies = [(copy.origin, copy.time == times[copy.origin]) for copy in case.destination if copy.origin is not None]
-    return not {origin for origin, is_own in copies if is_own}.isdisjoint(o for o, is_own in copies if not is_own)
+    """Has a record, or one like it, a copy with its own time, and a second one with another time?"""
+    records = {record.offset: record for record in case.source}
+    origins = [(records[copy.origin], copy.time) for copy in case.destination if copy.origin is not None]
+    own, other = ({(r.text, r.time) for r, time in origins if (r.time == time) is is_own} for is_own in (True, False))
+    return not own.isdisjoint(other)

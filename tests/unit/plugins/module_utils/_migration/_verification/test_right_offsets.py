@@ -78,6 +78,12 @@ def test_a_copy_of_a_record_before_the_limit_is_none_of_an_equal_record_within_i
     assert found(f"{source} {copies} C=40", 37, limit=9, repeats=3).problems == ()
 
 
+@pytest.mark.parametrize("time", ["@{t}", "@9(L)"])
+def test_a_skipped_record_shows_whose_copy_lacks_a_header_that_an_equal_one_lacks_too(time: str) -> None:
+    text = f"S b+x@0 b+x@10 b+x@20 b@90 T {numbered('b' + time + '<{n}', 3)} C=1"
+    assert [problem.kind for problem in found(text, 2).problems] == [ProblemKind.SKIPPED]
+
+
 def test_the_copy_of_a_lost_record_does_not_mean_that_the_tool_has_come_to_an_equal_one_of_its_time() -> None:
     assert found("S a@10(gone) a@10 p@10 a@10 T a@10<0 a@10<1 C=1", 0, repeats=1).problems == ()
 
