@@ -96,7 +96,7 @@ def test_what_a_login_may_not_see_is_said(secured, topic, tmp_path):
     _result, files = assess(parts_of(login, None, tmp_path, watch_seconds=0, read_records=True), tmp_path)
     for text in (
         "The login sees 1 group and 3 topics.",
-        f"Settings of 3 topics (__consumer_offsets, {topic}-seen, {topic}-seen-by-nobody) are hidden: grant ACL TOPIC DESCRIBE_CONFIGS.",
+        f"Settings of 3 topics (__consumer_offsets, {topic}-seen, {topic}-seen-by-nobody) are hidden: grant ACL TOPIC",
         f"Records of 2 topics ({topic}-seen, {topic}-seen-by-nobody) are hidden: grant ACL TOPIC READ.",
     ):
         assert text in files["assessment.json"]
