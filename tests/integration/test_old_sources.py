@@ -19,9 +19,11 @@ from testbed.clients import (
     create_topic,
     delete_topic,
     list_groups,
+    partitions_of,
     produce,
     produce_in_transactions,
     read,
+    topic_settings,
 )
 from tests.support.consumers import unconsumed
 from tests.support.modules import Migration, refuses, succeeds
@@ -187,3 +189,13 @@ def test_a_group_is_reset_to_a_time_in_an_old_cluster(old_source, topic, tmp_pat
     assert committed(old_source, topic) == {(topic, 0): (12, "")}
     reset.roll_back(on_rewind="rewind")
     assert committed(old_source, topic) == {(topic, 0): (5, "")}
+
+
+def test_a_topic_is_created_as_it_is_in_an_old_cluster(old_source, destination, topic, tmp_path):
+    create_topic(old_source, topic, 2, max_message_bytes=50_000)
+    clusters = {"source": old_source.connection, "destination": destination.connection}
+    files = {name: str(tmp_path / f"{name}.json") for name in ("plan", "receipt")}
+    assert succeeds("kafka_topic_promotion", **clusters, **files, topics=[topic])["changed"]
+    assert partitions_of(destination, topic) == [0, 1]
+    assert topic_settings(destination, topic) == {"max.message.bytes": "50000"}
+    assert not succeeds("kafka_topic_promotion", **clusters, **files, topics=[topic])["changed"]

@@ -446,6 +446,10 @@ def test_a_plan_that_moves_every_group_back_asks_whether_the_clusters_are_swappe
         commit(back, None, CLOUD, NOW, cluster.save)
     with pytest.raises(Refused, match=r"move it back to 50\. Set on_rewind"):
         commit(PLAN, None, CLOUD, NOW, cluster.save)
+    (line,) = PLAN.entries[:1]
+    reset = only(dataclasses.replace(line, verdict=Verdict.REQUESTED, evidence=Evidence()))
+    with pytest.raises(Refused, match=r"move it back to 50\. Set on_rewind"):
+        commit(reset, None, CLOUD, NOW, cluster.save)
 
 
 def test_members_are_named_before_whatever_else_a_run_would_be_refused_for(cluster):
