@@ -123,7 +123,7 @@ groups:
   contains:
     group: {description: Name of the group., type: str, sample: billing}
     type:
-      description: Type of the group, as Kafka names it; V(unknown) if the brokers do not return it.
+      description: Type of the group, as Kafka names it; V(unknown) if the brokers do not return it, as those before Kafka 3.8.
       type: str
       sample: classic
     what:

@@ -136,7 +136,7 @@ groups:
   contains:
     name: {description: Name of the group., type: str, sample: billing}
     type:
-      description: Type of the group, as Kafka names it; V(unknown) if the brokers do not return it.
+      description: Type of the group, as Kafka names it; V(unknown) if the brokers do not return it, as those before Kafka 3.8.
       type: str
       sample: classic
     partitions: {description: Number of partitions with a committed offset., type: int, sample: 12}

@@ -223,8 +223,9 @@ groups:
         - When the brokers of the source may delete the committed offsets of the group (C(offsets.retention.minutes) after
           RV(groups[].committed_at), at the latest). From then on, a rollback of the migration leaves the consumers without
           committed offsets there.
-        - Null if the group has members at the source, if it is not committed, or if the user may not read the settings of the
-          brokers.
+        - Null if the group has members at the source, if it is not committed, if the user may not read the settings of the
+          brokers, or if these are older than Kafka 2.1. There, each committed offset expires so long after it was committed,
+          and no request tells when that was.
       type: str
       sample: "2026-11-29T20:15:00Z"
     return_until:

@@ -11,7 +11,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
 from tests.attack.case import Case
 from tests.attack.recheck import is_true
 from tests.attack.rule import Answer, may_skip
-from tests.attack.truth import Truth, is_doubted
+from tests.attack.truth import Truth, has_later_times, is_doubted
 
 # What breaks a promise. stopped: an error in place of an answer; ghost: skipped, though the source has lost it before anybody
 # had consumed it; to come: repeated by what a tool still writes that keeps the order.
@@ -137,7 +137,7 @@ def verification(case: Case, offsets: t.Sequence[int], judged: t.Sequence[tuple[
     for offset, (skipped, repeated) in zip(offsets, judged, strict=True):
         true = truth.skipped(offset), truth.repeats(offset)
         text = f"offset {offset} skips {true[0]} and repeats {true[1]}, counted {skipped} and {repeated}"
-        may_be_others = is_doubted(case) or _may_commit(case) or _has_later_times(case)
+        may_be_others = is_doubted(case) or _may_commit(case) or has_later_times(case)
         if skipped < true[0] or (repeated < true[1] and not may_be_others):
             found.append(Finding("unseen", "verify", text))
         elif repeated < true[1]:
@@ -145,13 +145,6 @@ def verification(case: Case, offsets: t.Sequence[int], judged: t.Sequence[tuple[
         elif skipped and not true[0]:
             found.append(Finding("undecided" if may_skip(case, offset) else "false alarm", "verify", text))
     return found
-
-
-def _has_later_times(case: Case) -> bool:
-    """Has a record a copy with its own time, and a second one with another time?"""
-    times = {record.offset: record.time for record in case.source}
-    copies = [(copy.origin, copy.time == times[copy.origin]) for copy in case.destination if copy.origin is not None]
-    return not {origin for origin, is_own in copies if is_own}.isdisjoint(o for o, is_own in copies if not is_own)
 
 
 def _may_commit(case: Case) -> bool:

@@ -155,6 +155,9 @@ def _needless(case: Case, answer: rule.Answer) -> t.Iterator[tuple[str, str]]:
         offsets = [copy.offset for copy in case.destination if copy.kind == "data"]
         at, lossless = (its and bisect.bisect_left(offsets, its) for its in (answer.offset, answer.lossless))
         its_places = answer._replace(offset=at, lossless=lossless)  # which copy it is, counted from 0
+        best, at = logs.best
+        if Truth(case).repeats(offsets[at - 1] + 1 if at else case.destination_edges.start, True) > best:
+            return  # the definition takes somebody else's record for one that is still to come
         yield from (its for its in exhaustive.judge(logs, its_places) if its[0].startswith("needless"))
         return
     with rule.thresholds(0):

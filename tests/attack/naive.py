@@ -44,6 +44,8 @@ class _Effect(t.NamedTuple):
 
     skipped: tuple[int, ...]
     repeated: tuple[int, ...]
+    at_most: tuple[int, ...]  # repeated if the copies that are left over are second ones of consumed records
+    consumed: frozenset[int]  # the copies of consumed records
     missing: int  # consumed records without a copy
     lags: bool  # no copy says that the tool has come as far as the group
 
@@ -66,6 +68,7 @@ class Logs:
             (places[content], effects(tuple(its), tuple(time for _at, time in found[content]), lost))
             for content, its in records.items()
         ]
+        self._consumed = sorted({its[at] for its, found in all_effects for each in found for at in each.consumed})
         self._at = list(_walk(all_effects, len(copies), nothing_consumed=not consumed))
 
     def skips(self, offset: int) -> bool:
@@ -83,8 +86,10 @@ class Logs:
 
     @functools.cached_property
     def best(self) -> tuple[int, int]:
-        """(repeats, offset) of the offset that skips nothing and repeats fewest."""
-        return min((self.repeats(at), at) for at in range(len(self._at)) if not self.skips(at))
+        """(repeats, offset) of the result; its repeats are those of the worst history in which second copies are left over."""
+        last = max(at for at in range(len(self._at)) if not self.skips(at))
+        at = max((place + 1 for place in self._consumed if place < last), default=last)
+        return max(self._at[at].at_most, self.repeats(at)), at
 
 
 class _Worst(t.NamedTuple):
@@ -95,6 +100,7 @@ class _Worst(t.NamedTuple):
 
     skips: int
     repeats: int
+    at_most: int
     repeats_if_it_lags: int
     never_lags: int
 
@@ -122,6 +128,7 @@ def _worst(its: t.Collection[_Effect], unread: int) -> _Worst:
     return _Worst(
         any(each.skipped[unread] for each in its),
         max(each.repeated[unread] for each in its),
+        max(each.at_most[unread] for each in its),
         max(lagging, default=0),
         not lagging,
     )
@@ -172,6 +179,7 @@ def _effect(records: t.Sequence[_Record], copies: t.Sequence[int | None], histor
     kept = {at for at, time in zip(history, copies, strict=True) if at is not None and records[at].time == time}
     owed = {at for at in history if at is not None and not records[at].consumed}
     again = {at for at in range(len(copies)) if (its := history[at]) is not None and records[its].consumed}
+    perhaps = again | {at for at, its in enumerate(history) if its is None and any(each.consumed for each in records)}
 
     def missed(read: t.Iterable[int]) -> int:
         """How many of the owed records have none of these copies, nor one that could be theirs."""
@@ -184,14 +192,20 @@ def _effect(records: t.Sequence[_Record], copies: t.Sequence[int | None], histor
     def same(one: int, other: int) -> bool:
         return records[one].time == records[other].time
 
-    skipped, repeated = [], []
-    for first in range(len(copies) + 1):
-        read = set(range(first, len(copies)))
-        skipped.append(missed(read))
-        repeated.append(len(read & again) - (missed(read - again) - missed(read)))
+    def repeats(read: set[int], those: set[int]) -> int:
+        return len(read & those) - (missed(read - those) - missed(read))
+
+    reads = [set(range(first, len(copies))) for first in range(len(copies) + 1)]
     missing = sum(record.consumed and at not in history for at, record in enumerate(records))
     lags = not any(records[at].passes for at in history if at is not None)
-    return _Effect(tuple(skipped), tuple(repeated), missing, lags)
+    return _Effect(
+        tuple(map(missed, reads)),
+        tuple(repeats(read, again) for read in reads),
+        tuple(repeats(read, perhaps) for read in reads),
+        frozenset(again),
+        missing,
+        lags,
+    )
 
 
 def _most_pairs(wishes: t.Sequence[set[int]]) -> int:

@@ -9,6 +9,7 @@ with the command that asks again. The exit code is 1 where a promise was broken 
     run.py --exhaustive 3                   all worlds up to this size, against the naive definition
     run.py --world "open, copied" 17        this world alone, shrunk
     run.py --world "live, mirror" 17        this one, which moves, and all that is said of it
+    run.py --seed 1 --show "needless safe"   examples of this kind, in place of the faults
     run.py --ask "S a@5 x@5(open) a@5 T a@5<0 x@5<1 a@5<2 C=1 stable=1"
 """
 
@@ -30,7 +31,7 @@ from tests.attack.classes import CLASSES, DECLARED
 from tests.attack.examples import examine, example, show
 from tests.attack.exhaustive import WAYS as SMALL_WAYS
 from tests.attack.exhaustive import all_worlds
-from tests.attack.judge import FAULTS
+from tests.attack.judge import FAULTS, NEEDLESS
 from tests.attack.live import moving_worlds, told_of
 from tests.attack.manners import MANNERS
 from tests.attack.returns import RETURNS, returning_worlds, told_of_return
@@ -43,8 +44,11 @@ SHOWN = 3  # examples of a kind, of different classes
 SHOWN_KINDS = (*FAULTS, "neighbours", "differs")
 
 
-def _broken(tally: Tally) -> list[Shape]:
-    return [shape for shape in tally.found if shape[2] in SHOWN_KINDS]
+def _shown(tally: Tally, kinds: t.Sequence[str]) -> list[Shape]:
+    return sorted(
+        (shape for shape in tally.found if shape[2] in kinds),
+        key=lambda shape: (shape[0].startswith(DECLARED), kinds.index(shape[2]), shape[1]),
+    )
 
 
 def _worlds(names: list[str], seed: int, ways: t.Sequence[str]) -> t.Iterator[Task]:
@@ -67,6 +71,7 @@ def main() -> int:
     parser.add_argument("--world", nargs=2, metavar=("CLASS", "SEED"))
     parser.add_argument("--ask", metavar="CASE")
     parser.add_argument("--shown", type=int, default=SHOWN)
+    parser.add_argument("--show", dest="kinds", action="append", choices=sorted({*FAULTS, *NEEDLESS}), metavar="KIND")
     arguments = parser.parse_args()
     if arguments.ask:
         print(show(arguments.ask))
@@ -85,11 +90,8 @@ def main() -> int:
     else:
         tally = run(all_worlds(arguments.exhaustive, arguments.ways or ()), arguments.workers)
     print(table(tally))
-    broken = sorted(
-        _broken(tally), key=lambda shape: (shape[0].startswith(DECLARED), SHOWN_KINDS.index(shape[2]), shape[1])
-    )
     shown: collections.Counter[tuple[str, str, bool]] = collections.Counter()
-    for name, way, kind in broken:
+    for name, way, kind in _shown(tally, arguments.kinds or SHOWN_KINDS):
         declared = name.startswith(DECLARED)
         shown[way, kind, declared] += 1
         if shown[way, kind, declared] <= arguments.shown:

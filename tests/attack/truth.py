@@ -211,14 +211,14 @@ class Truth:
         """Can reading everything of a log that is not long tell an offset that neither skips nor repeats?
 
         It can where nothing is lost at the source, C lies within it, the last consumed record is there, no consumed record may
-        still come, and each content is on one side of C.
+        still come, each content is on one side of C, and no copy may be a second one or somebody else's.
         """
         case, edges = self.case, self.case.source_edges
         if edges.compacted or edges.start or not 0 < case.committed <= edges.stable or not self.consumed:
             return False
         if len(case.destination) > LONG:
             return False
-        if any(record.kind == "open" for record in case.source):
+        if any(record.kind == "open" for record in case.source) or has_later_times(case):
             return False
         before = {self._logs.text_of(record.text) for record in self.consumed.values()}
         after = {self._logs.text_of(record.text) for record in self.unconsumed.values()}
@@ -257,3 +257,11 @@ def is_doubted(case: Case) -> bool:
     return any(
         doubted(collections.Counter(source), collections.Counter(destination)) for source, destination in times.values()
     )
+
+
+def has_later_times(case: Case) -> bool:
+    """Has a record, or one like it, a copy with its own time, and a second one with another time?"""
+    records = {record.offset: record for record in case.source}
+    origins = [(records[copy.origin], copy.time) for copy in case.destination if copy.origin is not None]
+    own, other = ({(r.text, r.time) for r, time in origins if (r.time == time) is is_own} for is_own in (True, False))
+    return not own.isdisjoint(other)

@@ -22,7 +22,7 @@ FOREIGN = 3  # at the destination
 BEGIN, STEP = 1_700_000_000_000, 10  # the first record's timestamp, and the time from one to the next, in milliseconds
 BATCH_BYTES = 16384  # as Java's producers and so MirrorMaker 2 have it by default
 LARGEST = 1_048_588  # what topics take as a batch by default, in bytes
-SECONDS = 120.0
+SECONDS = 600.0  # for 20,000 partitions of a busy machine, too
 SEGMENTS = ("private", "business", "reseller", "employee", "unknown")
 STATES = ("created", "paid", "shipped", "returned")
 

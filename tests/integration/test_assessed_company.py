@@ -170,22 +170,19 @@ def test_the_plan_blocks_what_the_assessment_foretold(cluster, destination, topi
     change_topic(destination, f"{topic}-audit", cleanup_policy="compact")
     controller = Controller(tmp_path / "c", onprem=cluster, cloud=destination)
     asked = {"group_patterns": [f".*{topic}.*"], "watch_seconds": 0, "destination": "cloud"}
-    rows, foretold = {}, {}
-    for plan in (False, True):
-        done(controller.assess_migration(**asked, plan=plan))
-        folder = tmp_path / "c/kafka-assessments/onprem"
-        entries = json.loads((folder / "assessment.json").read_text())["entries"]
-        rows = {row["group"]: row for row in entries if row["entry"] == "group"}
-        blockers = [row for row in entries if row["entry"] == "risk" and row["severity"] == "blocker"]
-        foretold[plan] = {
-            name
-            for name, row in rows.items()
-            for each in blockers
-            if each["group"] == name or (each["group"] is None and each["topic"] in row["topics"])
-        }
-    planned = {name: row for name, row in rows.items() if row["exact"] is not None}
-    assert {name for name, row in planned.items() if row["blocked"]} == foretold[False] & planned.keys()
-    assert foretold[True] == foretold[False]
+    done(controller.assess_migration(**asked, plan=True))
+    entries = json.loads((tmp_path / "c/kafka-assessments/onprem/assessment.json").read_text())["entries"]
+    groups = [row for row in entries if row["entry"] == "group" and row["exact"] is not None]
+    blockers = [row for row in entries if row["entry"] == "risk" and row["severity"] == "blocker"]
+    assert "plan_blocked" not in {each["kind"] for each in blockers}
+    planned = {row["group"]: row for row in groups}
+    foretold = {
+        name
+        for name, row in planned.items()
+        for each in blockers
+        if each["group"] == name or (each["group"] is None and each["topic"] in row["topics"])
+    }
+    assert {name for name, row in planned.items() if row["blocked"]} == foretold
     for name, verdicts in {
         "auditor": (1, 0),
         "slow": (1, 0),

@@ -206,6 +206,14 @@ def test_a_backlog_is_copied_or_refused_in_advance_as_the_page_says(clusters, to
         assert got == [record[3] for record in unconsumed(clusters.source, topic, topic)]
 
 
+def test_the_settings_of_topics_are_not_missed_inside_one_cluster(clusters, migration, topic):
+    """There, no records are compared."""
+    clusters.hide(Offer(("DescribeConfigs",)))
+    both, names = {"source": migration.source, "destination": migration.source}, [{"name": topic, "to": f"{topic}-new"}]
+    its = succeeds("kafka_migration_info", **both, groups=[topic], group_map=names)
+    assert (its["problems"], its["notes"]) == ([], [])
+
+
 @pytest.mark.parametrize("request_name", REFUSED)
 def test_what_cannot_be_done_without_is_named(clusters, migration, topic, request_name):
     clusters.hide(Offer((request_name,)))

@@ -8,7 +8,7 @@ import pytest
 
 from testbed.clients import Message, commit, create_topic, produce
 from tests.support.consumers import unconsumed
-from tests.support.modules import Migration
+from tests.support.modules import Migration, refuses, succeeds
 from tests.support.replication_tool import copy
 from tests.support.rights import grant, rights_of
 from tests.support.token_endpoint import TokenEndpoint, grants, unsigned_token
@@ -50,3 +50,16 @@ def test_tokens_of_an_endpoint_are_renewed_before_they_end(migration, source, se
 def test_a_token_that_was_fetched_elsewhere(migration, topic):
     migration.destination["oauth_token"] = unsigned_token("migrator")
     assert migration.carried_out(topic)[topic, 0]["verdict"] == "exact"
+
+
+@pytest.mark.parametrize("seconds", [0.02, 0.1, 0.3])
+def test_a_token_that_ends_while_a_client_connects_or_reads_is_named(migration, topic, seconds):
+    """A plan takes longer than that. Nobody can renew the token, so that no try is repeated."""
+    migration.snapshot(topic)
+    succeeds(
+        "kafka_group_info", cluster=migration.source, groups=[topic]
+    )  # what Python loads takes no time of the token
+    migration.destination["oauth_token"] = unsigned_token("migrator", seconds)
+    message = migration.translate(via=refuses)
+    assert "destination cluster" in message
+    assert "the token in oauth_token has expired" in message

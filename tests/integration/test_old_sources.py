@@ -4,26 +4,33 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import time
 
 import pytest
+from confluent_kafka import KafkaException
 
 from testbed.clients import (
     Message,
+    change_topic,
     commit,
     committed,
     create_topic,
     delete_topic,
     list_groups,
+    partitions_of,
     produce,
     produce_in_transactions,
+    read,
+    topic_settings,
 )
 from tests.support.consumers import unconsumed
 from tests.support.modules import Migration, refuses, succeeds
 from tests.support.playbooks import Controller, done
 from tests.support.random_logs import World, whatever
 from tests.support.replication_tool import copy
+from tests.support.waiting import until
 
 
 @pytest.fixture(params=["kafka11", "kafka011"])
@@ -102,6 +109,57 @@ def test_whatever_is_in_the_logs(old_source, destination, topic, tmp_path, seed)
     whatever(World(old_source, destination, topic, tmp_path / "migration"), seed)
 
 
+def refused_or(write):
+    """What is written; None if the broker does not take it yet."""
+    with contextlib.suppress(KafkaException):
+        return write()
+
+
+@pytest.fixture
+def years(old_source, destination, topic):
+    """A topic of three message formats, one after the other in one log, of which only the last has headers; it is copied."""
+    now = int(time.time() * 1000)
+    create_topic(old_source, topic, retention_ms=-1, message_format_version="0.9.0")
+    create_topic(destination, topic)
+
+    def write(first, count, headers=()):
+        messages = [Message(b"%d" % (first + n), b"key", headers, now + first + n) for n in range(count)]
+        offset = produce(old_source, topic, messages, compression_type="gzip")[0]
+        return read(old_source, topic, start={0: offset})[0]
+
+    assert write(0, 30).timestamp == -1
+    change_topic(old_source, topic, message_format_version="0.10.0")
+    until(lambda: write(100, 1).timestamp != -1)
+    assert write(200, 30).headers == ()
+    change_topic(old_source, topic, message_format_version="0.11.0")
+    until(lambda: refused_or(lambda: write(300, 1, (("n", b"1"),))))
+    write(400, 30, (("n", b"1"),))
+    copy(old_source, destination, topic, junk=3)
+    return topic
+
+
+def test_groups_stand_in_each_message_format_and_what_cannot_be_moved_is_told(
+    migration, old_source, destination, years, topic
+):
+    """A tool has stored -1 for one of them, and consumers without a group.id have committed."""
+    end = len(read(old_source, topic))
+    groups = {f"{topic}-{offset}": offset for offset in (10, 30, 45, end - 10, end)}
+    for group, offset in groups.items():
+        commit(old_source, group, {(topic, 0): offset})
+    commit(old_source, f"{topic}-none", {(topic, 0): -1})
+    commit(old_source, "", {(topic, 0): 7})
+    taken = migration.snapshot(group_patterns=[f"({topic}-.*)?"])
+    assert set(taken["left_out"]) == {
+        "the group with the empty name: brokers neither describe nor remove it",
+        f"{topic}-none: it has no committed offsets",
+    }
+    entries = migration.translate()["entries"]
+    assert {entry["group"]: entry["verdict"] for entry in entries} == dict.fromkeys(groups, "exact")
+    migration.commit()
+    for group in groups:
+        assert unconsumed(destination, group, topic) == unconsumed(old_source, group, topic)
+
+
 def test_a_group_is_renamed_inside_an_old_cluster(kafka11, topic, tmp_path):
     create_topic(kafka11, topic)
     produce(kafka11, topic, [Message(b"%d" % n) for n in range(20)])
@@ -131,3 +189,13 @@ def test_a_group_is_reset_to_a_time_in_an_old_cluster(old_source, topic, tmp_pat
     assert committed(old_source, topic) == {(topic, 0): (12, "")}
     reset.roll_back(on_rewind="rewind")
     assert committed(old_source, topic) == {(topic, 0): (5, "")}
+
+
+def test_a_topic_is_created_as_it_is_in_an_old_cluster(old_source, destination, topic, tmp_path):
+    create_topic(old_source, topic, 2, max_message_bytes=50_000)
+    clusters = {"source": old_source.connection, "destination": destination.connection}
+    files = {name: str(tmp_path / f"{name}.json") for name in ("plan", "receipt")}
+    assert succeeds("kafka_topic_promotion", **clusters, **files, topics=[topic])["changed"]
+    assert partitions_of(destination, topic) == [0, 1]
+    assert topic_settings(destination, topic) == {"max.message.bytes": "50000"}
+    assert not succeeds("kafka_topic_promotion", **clusters, **files, topics=[topic])["changed"]

@@ -8,6 +8,8 @@ import json
 from pathlib import Path
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.abilities import Ability
+from tests.matrix import tested
+from tests.matrix.columns import FROM_OLD
 
 PAGE = Path(__file__).parents[2] / "docs/works-with.md"
 PROFILES = Path(__file__).parents[1] / "data/profiles"
@@ -32,3 +34,9 @@ def test_the_page_says_of_each_profile_what_its_test_shows():
 def test_each_version_of_a_request_is_needed_for_one_thing():
     found = [(ability.value.key, ability.value.version) for ability in Ability]
     assert len(found) == len(set(found))
+
+
+def test_the_page_names_the_old_versions_from_which_the_matrix_has_migrated():
+    *others, last = FROM_OLD
+    assert f"| Kafka {', '.join(others)} and {last} | as the source" in PAGE.read_text(encoding="utf-8")
+    assert {f"from-{version}" for version in FROM_OLD} <= tested.load().keys()

@@ -81,6 +81,9 @@ class Contents:
         self.landmark_runs = with_pairs(timed or by_content, further)
         for run in timed:
             self._arrive([CountedRecord(run.source_place, run.sources[-1], 0)], [CountedRecord(run.place, 0, 0)])
+        only = ((its.source_place, its.source) for its in once_by_time)
+        for place, offset in itertools.chain(only, ((run.source_place, run.sources[-1]) for run in timed)):
+            self.progress.timed_once[place] = max(offset, self.progress.timed_once.get(place, -1))
         for run in self.runs:
             in_a_row = [self.progress.in_a_row] * (len(run.sources) >= DISTINCT)
             for highest in (self.progress.once, self.progress.reached, *in_a_row):

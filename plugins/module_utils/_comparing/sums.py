@@ -49,12 +49,14 @@ NUMBERS = 9
 class ToolProgress(t.NamedTuple):
     """How far the replication tool has come, by source partition: the last offset of a record that is there.
 
-    timed: by copies with the times of their records. once, in_a_row: by contents that occur once on each side, whatever their
-    times; the second by at least four such contents. reached: as far as any number of copies may mean; a record that stands
-    after it and has no copy is still to come. The first is never too high in a faithful copy, the last never too low.
+    timed: by copies with the times of their records; timed_once: by those that are the only one of content and time, as is the
+    record. once, in_a_row: by contents that occur once on each side, whatever their times; the second by at least four such
+    contents. reached: as far as any number of copies may mean; a record that stands after it and has no copy is still to come.
+    The first is never too high in a faithful copy of all records, the last never too low.
     """
 
     timed: dict[int, int]
+    timed_once: dict[int, int]
     once: dict[int, int]
     in_a_row: dict[int, int]
     reached: dict[int, int]
@@ -62,15 +64,16 @@ class ToolProgress(t.NamedTuple):
     @classmethod
     def none(cls) -> t.Self:
         """Nothing is known."""
-        return cls({}, {}, {}, {})
+        return cls({}, {}, {}, {}, {})
 
     def arrived(self, everything: bool) -> dict[int, int]:
         """Before these offsets, records without a copy are absent.
 
         everything: whether all that was ever at the source was counted. If not, contents may occur once because others like
-        them were not, and if times are not kept, the copy may be that of one of these.
+        them were not, and if times are not kept, the copy may be that of one of these. So it may if several equal records have
+        one time, as others of this time may have been lost.
         """
-        return self.timed or (self.once if everything else self.in_a_row)
+        return (self.timed or self.once) if everything else (self.timed_once or self.in_a_row)
 
 
 def furthest(progress: t.Iterable[ToolProgress]) -> ToolProgress:

@@ -166,9 +166,7 @@ def _expired_clause(claim: Claim, windows: Windows) -> str:
     if not expired:
         return ""
     offsets = "1 offset" if expired == 1 else f"{expired} offsets"
-    return (
-        f"; they may be copies of expired records: the source's log begins {offsets} after what the group has consumed"
-    )
+    return f"; they may be copies of expired records: the source's log begins {offsets} after the committed one"
 
 
 def _records(number: int, kind: str) -> str:

@@ -143,6 +143,15 @@ class Ability(enum.Enum):
         "A rename cannot remove old groups, nor a rollback groups that had committed nothing before. They stay until they "
         "expire (offsets.retention.minutes)",
     )
+    KEPT_OFFSETS = KnownSince(
+        "OffsetCommit",
+        8,
+        5,
+        "2.1",
+        "keep the committed offsets of a group as long as it has members",
+        "Each committed offset expires offsets.retention.minutes after it was committed, and no request tells when that was. "
+        "So nobody knows until when groups can go back; if their offsets are gone, restore them from a snapshot",
+    )
     GROUP_OPERATIONS = KnownSince(
         "DescribeGroups",
         15,

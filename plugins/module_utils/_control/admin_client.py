@@ -15,7 +15,7 @@ import time
 import typing as t
 
 from .._model.connection import Connection
-from .._model.errors import BrokerError, ConnectionFailed, MigrationError
+from .._model.errors import BrokerError, ConnectionFailed, LoginEnded, MigrationError
 from .._model.open_clients import OpenClients
 from .._model.progress import paced, tell_wait
 from .._model.written import WRITTEN
@@ -213,6 +213,8 @@ def attempt(
                 f"topic {exc.first} is next"
             )
             time.sleep(exc.seconds)
+        except LoginEnded:
+            raise
         except ConnectionFailed as exc:
             # An unreachable cluster is told at once; one that went away in between may come back.
             if not (reached or limits(exc)) or time.monotonic() > begun + _patience(connection, exc, deadline):

@@ -8,7 +8,7 @@ import re
 import typing as t
 
 from .._model.connection import LIMIT_REMEDY, Connection, is_limited
-from .._model.errors import BrokerError, ConnectionFailed, NotAuthorized
+from .._model.errors import BrokerError, ConnectionFailed, MigrationError, NotAuthorized
 from .abilities import needed
 from .kafka_library import errors
 
@@ -92,11 +92,17 @@ def limits(reason: BaseException) -> bool:
 def hopeless(reason: BaseException) -> bool:
     """Would the next try fail likewise?"""
     row = _row(reason)
-    return row is not None and row.hopeless
+    return isinstance(reason, MigrationError) or (row is not None and row.hopeless)
 
 
-def refusal(connection: Connection, reasons: t.Sequence[BaseException]) -> ConnectionFailed:
-    """The most telling of the reasons, in the order in which they came, as an error."""
+def refusal(connection: Connection, reasons: t.Sequence[BaseException]) -> MigrationError:
+    """The most telling of the reasons, in the order in which they came, as an error.
+
+    A MigrationError among them says why no token can be had (security.py): it tells everything.
+    """
+    for own in reasons:
+        if isinstance(own, MigrationError):
+            return own
     rows = [(_row(reason), reason) for reason in reasons]
     # Rows stand in order of how much they tell; the last one of all is the library's own "Unable to bootstrap".
     rank = {row: number for number, row in enumerate(_ROWS)}
@@ -130,7 +136,7 @@ def error_name(error: type[errors.KafkaError]) -> str:
     return str(getattr(error, "message", None) or error.__name__)
 
 
-def translated(connection: Connection, exc: errors.KafkaError) -> BrokerError | NotAuthorized | ConnectionFailed:
+def translated(connection: Connection, exc: errors.KafkaError) -> MigrationError:
     """What a user is told about an error that nobody nearer to it has explained.
 
     Kafka's REQUEST_TIMED_OUT is a broker's answer without a text; with one, the library has waited in vain.

@@ -17,7 +17,7 @@ import urllib.parse
 
 from .._model.addresses import masked
 from .._model.connection import TOKEN_OPTIONS, Connection
-from .._model.errors import ConnectionFailed, MigrationError
+from .._model.errors import ConnectionFailed, LoginEnded, MigrationError
 from . import msk
 from .http_json import Endpoint, HttpAnswer, ask, ask_patiently
 
@@ -46,6 +46,16 @@ class TokenSource:
                 self._token, seconds = _new_token(self._connection)
                 self._expires = time.monotonic() + seconds
             return self._token, self._expires - time.monotonic()
+
+    def token_or_last(self) -> tuple[str, float]:
+        """As token(), but the last token where no new one can be had: good for a second, although a broker refuses it.
+
+        librdkafka keeps no error of its callback, and waits for another token, or fails with a SystemError. A login that the
+        broker refuses it tells at once; whoever tells a user asks token() for the reason.
+        """
+        with contextlib.suppress(MigrationError):
+            return self.token()
+        return self._token, 1.0
 
     @property
     def extensions(self) -> dict[str, str]:
@@ -80,7 +90,7 @@ def _seconds_left(connection: Connection) -> float:
         return float(_LONGEST_LIFETIME)
     left = expires - time.time()
     if left <= 0:
-        raise ConnectionFailed(
+        raise LoginEnded(
             f"the token in oauth_token has expired {-left:.0f} s ago",
             cluster=str(connection),
             remedy="fetch a new one and run again, or set oauth_token_url, whose tokens are renewed",

@@ -10,7 +10,7 @@ import itertools
 import typing as t
 
 from .._model.records import Record
-from .content import Content
+from .content import Content, doubted
 from .tallies import Name, Time
 
 _ANOTHER = -2  # no record's time
@@ -42,15 +42,17 @@ def told_apart(
 ) -> list[ToldApart[_Spot]]:
     """The contents of records that are alike but for headers.
 
-    They are told apart by their names, unless the destination has copies with names that the source does not have: tools add
-    headers. timestamps: whether times are compared at all.
+    They are told apart by their names, unless the destination has copies whose names may be changed: tools add headers, and on
+    a return they have added them to the records of the source. timestamps: whether times are compared at all.
     """
     names = {record.name for record in source}
-    changed = sum(copy.name not in names for copy in copies)
-    if changed and changed == len(copies):
-        originals = [(record.spot, t.cast(int, record.time)) for record in source]
-        return [ToldApart(None, originals, [(copy.spot, copy.time) for copy in copies])]
-    if not changed:
+    if len(names) == 1 and names.issuperset(copy.name for copy in copies):
+        return [_all_together(next(iter(names)), source, copies)]
+    at_time = _names_by_time(source)
+    changed = list(_may_be_changed(source, copies, at_time))
+    if all(changed) and changed:
+        return [_all_together(None, source, copies)]
+    if not any(changed):
         by_name: dict[Name, ToldApart[_Spot]] = {name: ToldApart(name, [], []) for name in names}
         for record in source:
             by_name[record.name].source.append((record.spot, t.cast(int, record.time)))
@@ -60,15 +62,48 @@ def told_apart(
     # Some copies have kept all: these are told apart by everything. The others stand for what has their time, if that is
     # one content, and else for what is not there so.
     own: dict[t.Any, int] = collections.defaultdict(itertools.count().__next__)
-    at_time: dict[Time, set[Name]] = collections.defaultdict(set)
-    for record in source:
-        at_time[record.time].add(record.name)
     keyed = [(record.spot, own[record.name, record.time if timestamps else None]) for record in source]
     both: list[tuple[_Spot, Time]] = []
-    for copy in copies:
-        possible = {copy.name} if copy.name in names else at_time.get(copy.time, set())
+    for copy, is_changed in zip(copies, changed, strict=True):
+        possible: t.Collection[Name] = at_time.get(copy.time, ()) if is_changed else (copy.name,)
         both.append((copy.spot, own[next(iter(possible)), copy.time] if len(possible) == 1 else _ANOTHER))
     return [ToldApart(None, keyed, both)]
+
+
+def _all_together(
+    name: Name | None, source: t.Sequence[Named[_Spot]], copies: t.Sequence[Named[_Spot]]
+) -> ToldApart[_Spot]:
+    originals = [(record.spot, t.cast(int, record.time)) for record in source]
+    return ToldApart(name, originals, [(copy.spot, copy.time) for copy in copies])
+
+
+_NamesByTime = dict[Time, collections.Counter[Name]]
+
+
+def _names_by_time(records: t.Iterable[Named[_Spot]]) -> _NamesByTime:
+    names: _NamesByTime = collections.defaultdict(collections.Counter)
+    for record in records:
+        names[record.time][record.name] += 1
+    return names
+
+
+def _may_be_changed(
+    source: t.Sequence[Named[_Spot]], copies: t.Sequence[Named[_Spot]], at_time: _NamesByTime
+) -> t.Iterator[bool]:
+    """Of each copy: has it no record's name, or may it have got that of another record than its own?
+
+    So it may if a name has more copies than records, and another one fewer: among those of one time, or if no record of its
+    name has its time. In the second case it also may if a record of another name has its time.
+    """
+    records = collections.Counter(record.name for record in source)
+    is_doubted = doubted(records, collections.Counter(copy.name for copy in copies))
+    doubted_times = {time for time, its in _names_by_time(copies).items() if doubted(at_time.get(time, {}), its)}
+    for copy in copies:
+        names: t.Mapping[Name, int] = at_time.get(copy.time, {})
+        if copy.name in names:
+            yield copy.time in doubted_times
+        else:
+            yield copy.name not in records or is_doubted or bool(names)
 
 
 class Alike(t.NamedTuple):

@@ -26,9 +26,9 @@ class Facts(t.NamedTuple):
     """What does not depend on a commit. For each destination partition, and then for all together.
 
     surplus: the first copy that may be one too many. destination_only: the first record that the source does not have.
-    last_by_time, last_pair: the last source record that is the only one of its content and has a single copy, with its own
-    time, and with any. twice: whether anything has more copies than records. kept_times, kept_headers: have all copies
-    those of a source record?
+    last_by_time, last_pair: the last source record that is the only one of its content and has a single copy, which is surely
+    its own (see Singles.timed), and any one. twice: whether anything has more copies than records. kept_times, kept_headers:
+    have all copies those of a source record?
     """
 
     surplus: list[int | None]

@@ -32,6 +32,11 @@ class Sides(t.NamedTuple):
     destination: Axis
     destinations: range
 
+    @property
+    def are_single(self) -> bool:
+        """Is there one partition on each side?"""
+        return len(self.sources) == len(self.destinations) == 1
+
 
 class _Unit(t.NamedTuple):
     """Records and copies that are counted together, as places. content: where times are told apart by what is committed."""
@@ -51,13 +56,19 @@ class _Part(t.NamedTuple):
     unit: _Unit
 
 
+def stamps_tell(sides: Sides, *, recurs: bool) -> bool:
+    """Is the only copy of a content's only record surely its copy if the broker has stamped it, as one with its time is?"""
+    return sides.are_single and not recurs
+
+
 class CountedContents:
     """Contents, ready to be counted. Building takes time linear in the records, but for sorting.
 
     contents: each once; those without source records are what only the destination has. singles: further ones, as they are.
     ages: the times of copies by their places, where there are several destination partitions; the youngest copies are needed.
-    recurs: may equal records have been lost? Then only a copy with its own time is surely a record's. aborted: places of copies
-    of aborted records, with those of the records: the offset goes past them. kept: see Facts.kept_times and kept_headers.
+    recurs: may equal records have been lost? Then only a copy with its own time is surely a record's; see stamps_tell().
+    aborted: places of copies of aborted records, with those of the records: the offset goes past them. kept: see
+    Facts.kept_times and kept_headers.
     """
 
     def __init__(
@@ -76,6 +87,7 @@ class CountedContents:
         self._begins = [number * self._step for number in sides.sources]
         self._first_source, self._first_destination = sides.sources.start, sides.destinations.start
         self._destinations = len(sides.destinations)
+        self._stamps_tell = stamps_tell(sides, recurs=recurs)
         self._units: list[_Unit] = []
         self._short: list[int] = []  # of separable contents: records without a copy; of equal ones, the last
         self._lacking: list[int] = []  # consumed ones of these may be still to come
@@ -117,7 +129,7 @@ class CountedContents:
         for sources, copies, has_time in parts:
             by_time = has_time and times.get(sources[0], 0) >= 0  # no time shows nothing where equal records were lost
             if len(sources) == len(copies) == 1:
-                yield sources[0], copies[0], by_time
+                yield sources[0], copies[0], by_time or (self._stamps_tell and content.copies[0][1] is None)
                 continue
             self._short += self._without(content, sources, len(copies))
             if self._recurs:

@@ -111,7 +111,7 @@ class CountedPair(t.NamedTuple):
 
         A copy without a time then tells as little as one whose time the broker has stamped.
         """
-        return self.lossy and len(self.sides.sources) == len(self.sides.destinations) == 1
+        return self.lossy and self.sides.are_single
 
     @property
     def nothing(self) -> CountedContents:

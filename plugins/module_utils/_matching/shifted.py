@@ -46,19 +46,22 @@ def goes_on(question: Question, anchor: Anchor, timestamp: bool) -> bool | Need:
     """Do both logs still go on alike, to the destination's end, from a record and its copy that were found before?
 
     timestamp: whether they were found to be equal with their timestamps. If the record has expired at the source, its copy
-    and the first records that both logs still have say so.
+    and the first records that both logs still have say so. If just all that was copied has expired, the copy says so: nothing
+    is before the offset that was not there, and the group reads on where it would have.
     """
     reader = Reader(question)
     logs = _Shifted(reader, anchor.source_offset - anchor.destination_offset, timestamp)
     begin = max(anchor.source_offset, reader.source.start)
     try:
-        if not (logs.low <= anchor.source_offset and begin < logs.high <= reader.source.end):
+        if not (logs.low <= anchor.source_offset < logs.high and begin <= logs.high <= reader.source.end):
             return False
         logs.want(begin, logs.high)
         if not logs.destination.want(anchor.destination_offset, anchor.destination_offset + 1):
             raise NotRead
         found = logs.anchor(anchor.destination_offset)
         same = found is not None and found.fingerprint == anchor.fingerprint
+        if begin == logs.high:
+            return same
         return same and logs.same(begin) is not None and logs.same(logs.high) is not None and logs.alone()
     except NotRead:
         return reader.need()

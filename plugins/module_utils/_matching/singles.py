@@ -13,7 +13,8 @@ import typing as t
 from .tallies import from_on, last_before
 
 Commits = t.Sequence[int]  # for each source partition the place of the first unconsumed offset
-Pair = tuple[int, int, bool]  # a record, its only copy, and whether that has the record's time; as places
+# A record, its only copy, and whether that is surely the record's, as by its time; as places.
+Pair = tuple[int, int, bool]
 CopyAndRecord = tuple[int, int]  # a copy and a source record that it may stand for, as places
 Ascending = t.Sequence[int]  # ascending, unless something else is said; also a column of numpy
 
@@ -22,8 +23,8 @@ class Singles(t.NamedTuple):
     """Pairs as columns. Everything is a place.
 
     cells: by the positions of the source and of the destination partition the records, and from each of them on the lowest
-    copy. copies: for each destination partition the copies, and the record of each. timed: the records whose copies have their
-    times; untimed: the others.
+    copy. copies: for each destination partition the copies, and the record of each. timed: the records whose copies are surely
+    theirs, as by their times; untimed: the others.
     """
 
     cells: t.Mapping[tuple[int, int], tuple[Ascending, Ascending]]
@@ -32,12 +33,12 @@ class Singles(t.NamedTuple):
     untimed: Ascending
 
     def last(self, commit: int) -> tuple[int, int] | None:
-        """The last record before a commit, and 2 if its copy has its time, else 1."""
+        """The last record before a commit, and 2 if its copy is surely its own, else 1."""
         lasts = (last_before(self.untimed, commit), 1), (last_before(self.timed, commit), 2)
         return max(((last, state) for last, state in lasts if last is not None), default=None)
 
     def timed_before(self, commit: int) -> int:
-        """How many records before a commit have copies with their times."""
+        """How many of the timed records are before a commit."""
         return bisect.bisect_left(self.timed, commit)
 
     def next(self, commit: int) -> int | None:

@@ -226,6 +226,8 @@ def without_records(
             f"{destination} at the destination: name it in repartitioned, so that each record is looked for in all "
             "partitions"
         )
+        if destination_count < source_count:  # as a return finds it where partitions were added after the migration
+            detail += ", or add the missing ones there, if each record belongs in the partition that it is in"
         return draft.entry(Verdict.BLOCKED, reason=Reason.PARTITION_COUNT_DIFFERS, detail=detail)
     if draft.source_partition.partition >= source_count:
         detail = (

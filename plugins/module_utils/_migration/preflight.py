@@ -32,7 +32,8 @@ from .file_clusters import KEEPS_ROLLBACK, check_cluster, equal_ids
 from .one_cluster import check_nothing_stays, check_rules_fit
 from .setting_differences import SettingDifference, setting_differences
 
-_TOLD = (Ability.MEMBERS, Ability.GROUP_OPERATIONS, Ability.TOPIC_OPERATIONS, Ability.CONFIGS)
+_TOLD = (Ability.MEMBERS, Ability.GROUP_OPERATIONS, Ability.TOPIC_OPERATIONS)
+_COMPARING = (Ability.CONFIGS,)  # inside one cluster, no records are compared
 _REMOVAL = (Ability.REMOVE_GROUPS, Ability.REMOVE_OFFSETS)
 _NAMED = 3  # groups that a note names
 _GRANT = "grant it to the user"
@@ -101,8 +102,9 @@ def look(
         problems += permissions.removal_obstacles(source)
     notes = equal_ids(ids["source"], ids["destination"], one_cluster)
     if not one_cluster:  # what it does not tell of open transactions, the snapshot says
-        notes += permissions.not_told(source, *_TOLD)
-    notes += permissions.not_told(destination, *_TOLD, *(_REMOVAL if commits else ()))
+        notes += permissions.not_told(source, *_TOLD, *_COMPARING)
+    needs = (*_TOLD, *(() if one_cluster else _COMPARING), *(_REMOVAL if commits else ()))
+    notes += permissions.not_told(destination, *needs)
     differing: list[SettingDifference] = []
     if not problems and not copies:
         counts = (

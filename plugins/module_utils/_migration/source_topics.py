@@ -60,11 +60,12 @@ def read_topics(connection: Connection, is_meant: t.Callable[[str], bool], reads
     missing = permissions.missing_acls(connection, reads_topics=partitions)
     unset = _without("DESCRIBE_CONFIGS", missing)
     unreadable = _without("READ", missing)
+    hidden = {name for name in unreadable if not name.startswith("__")}  # records of Kafka's own topics tell nothing
     risks = []
     if unset:
         risks.append(_unseen(f"Settings of {_some(unset)} are hidden: grant ACL TOPIC DESCRIBE_CONFIGS."))
-    if unreadable and reads_records:
-        risks.append(_unseen(f"Records of {_some(unreadable)} are hidden: grant ACL TOPIC READ."))
+    if hidden and reads_records:
+        risks.append(_unseen(f"Records of {_some(hidden)} are hidden: grant ACL TOPIC READ."))
     if len(bounds) < len(every):
         risks.append(
             _unseen(

@@ -93,6 +93,10 @@ class ConnectionFailed(MigrationError):
     kind = FailureKind.CONNECTION_FAILED
 
 
+class LoginEnded(ConnectionFailed):
+    """What the user has given to log in with is no longer good, and nobody can renew it: no further try helps."""
+
+
 class NotAuthorized(MigrationError):
     """An ACL is missing; the text names it."""
 

@@ -173,7 +173,12 @@ def _metadata(connection: Connection, consumer: Consumer, errors: list[KafkaErro
 
 
 def connection_failed(connection: Connection, errors: t.Sequence[KafkaError]) -> ConnectionFailed:
-    """The most telling of what librdkafka reported: a final reason, else anything but "all brokers are down"."""
+    """The most telling of what librdkafka reported: a final reason, else anything but "all brokers are down".
+
+    Raises the MigrationError that says why there is no token for the login, if there is none any more.
+    """
+    if connection.sasl_mechanism == "OAUTHBEARER":
+        token_source(connection)
     final = [error for error in errors if _is_final(error)]
     telling = [error for error in errors if error.code() != KafkaError._ALL_BROKERS_DOWN]
     limited = [error for error in errors if is_limited(error.str())]
@@ -197,7 +202,7 @@ def _token_callback(connection: Connection) -> t.Callable[[str], tuple[str, floa
     source = token_source(connection)
 
     def token(_config: str) -> tuple[str, float, str, dict[str, str]]:
-        value, seconds = source.token()
+        value, seconds = source.token_or_last()
         return value, time.time() + seconds, "", source.extensions
 
     return token

@@ -12,7 +12,7 @@ import typing as t
 
 from .._matching.content import Content
 from .._matching.contents import Named, alike_contents
-from .._matching.counted_contents import CountedContents, Sides
+from .._matching.counted_contents import CountedContents, Sides, stamps_tell
 from .._matching.group_count import CountedPair
 from .._matching.singles import Singles
 from .worker_lost import Edges, left_in
@@ -85,12 +85,14 @@ def counted_contents(
         )
         if pair.recurs:
             kept &= records.times[copy_rows] >= 0
+        is_stamped = records.stamped[copy_rows] | (not layout.timestamps)
+        sure = kept | is_stamped if stamps_tell(pair.sides, recurs=pair.recurs) else kept
         rows, of = _rows(groups, its.several)
         timed, lacking, left = _by_time(records, rows, of, layout.timestamps, pair.recurs)
         columns = Columns(
             records.places[np.append(source_rows, timed[0])],
             records.places[np.append(copy_rows, timed[1])],
-            np.append(kept, np.ones(len(timed[0]), bool)),
+            np.append(sure, np.ones(len(timed[0]), bool)),
         )
         alike = _several(records, groups, its.several[left], stamped, without_headers)
         without, only = (records.places[which].tolist() for which in (np.append(its.lonely[0], lacking), its.lonely[1]))
@@ -113,11 +115,11 @@ def counted_contents(
 
 
 class Columns(t.NamedTuple):
-    """Records, their only copies, and which of these have their records' times; as places, in no order."""
+    """Records, their only copies, and which of these are surely theirs (see Singles.timed); as places, in no order."""
 
     sources: Column
     copies: Column
-    by_time: Flags
+    sure: Flags
 
 
 def singles_of_columns(columns: Columns, sides: Sides) -> Singles:
@@ -125,7 +127,7 @@ def singles_of_columns(columns: Columns, sides: Sides) -> Singles:
     import numpy as np
 
     order = np.argsort(columns.sources)
-    sources, copies, by_time = (t.cast("t.Any", column[order]) for column in columns)
+    sources, copies, sure = (t.cast("t.Any", column[order]) for column in columns)
     numbers = copies // sides.destination.step - sides.destinations.start
     keys = (sources // sides.source.step - sides.sources.start) * len(sides.destinations) + numbers
     cells: dict[tuple[int, int], t.Any] = {}
@@ -136,7 +138,7 @@ def singles_of_columns(columns: Columns, sides: Sides) -> Singles:
     by_copy = np.argsort(copies)
     edges = np.searchsorted(numbers[by_copy], np.arange(len(sides.destinations) + 1)).tolist()
     parts = [by_copy[begin:end] for begin, end in itertools.pairwise(edges)]
-    return Singles(cells, [(copies[part], sources[part]) for part in parts], sources[by_time], sources[~by_time])
+    return Singles(cells, [(copies[part], sources[part]) for part in parts], sources[sure], sources[~sure])
 
 
 def _by_time(

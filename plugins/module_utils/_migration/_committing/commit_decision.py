@@ -8,7 +8,9 @@ import dataclasses
 import typing as t
 
 from ..._control import positions
+from ..._control.abilities import Ability
 from ..._control.configs import broker_number
+from ..._control.permissions import not_offered
 from ..._model.connection import Connection
 from ..._model.errors import Refused
 from ..._model.group_state import GroupReading, commits_of
@@ -119,8 +121,15 @@ def decide_commit(
         active_groups=sorted(moving.keys() | {entry.group for entry in waiting}),
         source_notes=source_notes,
         back_notes=_back_notes(entry_decision.moved_back(entries, allowed, ground)),
-        expiry_notes=renewal.notes(warned, broker_number(destination, "offsets.retention.minutes")) if warned else [],
+        expiry_notes=_expiry_notes(destination, warned),
     )
+
+
+def _expiry_notes(destination: Connection, groups: t.Sequence[str]) -> list[Note]:
+    """Where brokers do not look at members, an offset that is committed now is kept as long as any."""
+    if not groups or not_offered(destination, Ability.KEPT_OFFSETS):
+        return []
+    return renewal.notes(groups, broker_number(destination, "offsets.retention.minutes"))
 
 
 def _back_notes(clauses: t.Sequence[str]) -> list[Note]:

@@ -219,8 +219,9 @@ def _moved_back(earlier: ReceiptEntry, found: Target, target: CommittedOffset) -
 
 
 def _all_go_back(entries: t.Iterable[PlanEntry], current: Commits) -> bool:
-    """Has each group that the plan moves gone further at the destination, on each partition?"""
-    targets = [(entry.target, current.get(entry.key)) for entry in entries if entry.target is not None]
+    """Has each group that the plan moves gone further at the destination, on each partition? Resets mean to go back."""
+    found_by_records = (entry for entry in entries if entry.verdict is not Verdict.REQUESTED)
+    targets = [(entry.target, current.get(entry.key)) for entry in found_by_records if entry.target is not None]
     return bool(targets) and all(found is not None and found.offset > target.offset for target, found in targets)
 
 

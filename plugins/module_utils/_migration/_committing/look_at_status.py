@@ -9,8 +9,10 @@ import time
 import typing as t
 
 from ..._control import clusters, groups, positions, topics
+from ..._control.abilities import Ability
 from ..._control.admin_client import DEADLINE_SECONDS
 from ..._control.configs import broker_number
+from ..._control.permissions import not_offered
 from ..._model import migration_status
 from ..._model.background import at_once
 from ..._model.cluster_identity import ClusterIdentity
@@ -156,8 +158,9 @@ def _newest(directories: t.Sequence[DirectoryFiles]) -> tuple[list[GroupFiles], 
 def _ways_back(
     known: t.Sequence[GroupFiles], source: Connection, existing: t.Collection[str]
 ) -> tuple[list[WayBack], list[Note]]:
-    minutes = broker_number(source, "offsets.retention.minutes")
-    notes = []
+    by_offset = not_offered(source, Ability.KEPT_OFFSETS)  # and no request tells when an offset was committed
+    minutes = None if by_offset else broker_number(source, "offsets.retention.minutes")
+    notes = [need.note(str(source)) for need in by_offset if any(its.written for its in known)]
     try:
         settings = topics.topic_settings(source, existing)
         retention = {name: its.retention_ms / 1000 for name, its in settings.items() if its.retention_ms is not None}

@@ -29,7 +29,8 @@ if t.TYPE_CHECKING:
 # So many offsets of both clusters together are read and counted in this process, in about 500 MB. That takes less time than
 # Spark takes to start and to read them. Where there is no Spark, all are read here, so many at a time.
 FEW = 1_000_000
-# The logs of a claim with so many offsets of both clusters together are read whole if the limit lets nothing be compared.
+# The logs of a claim with so many offsets of both clusters together are read whole if the limit lets nothing be compared, and
+# before anything is objected to: a limit takes equal records of one time for one another.
 SHORT = 1_000_000
 # After so many seconds without a new record at the destination, the replication tool counts as stopped.
 _PAUSE = 2.0
@@ -53,23 +54,24 @@ def findings(
     limit: int | None,
     spark: SparkOptions,
     say: Say = silent,
+    tolerated: t.Collection[ProblemKind] = (),
 ) -> list[Finding]:
     """What is found of every case, in order.
 
     limit: so many offsets on both sides of each offset are read, on both clusters; None for whole logs. Whole logs are also
-    read where the limit lets nothing be compared, and they are short. Spark is started where there is much to read. Raises as
-    open_session() and scan_frame() do.
+    read where the limit lets nothing be compared, or a problem be found that is not tolerated, if they are short. Spark is
+    started where there is much to read. Raises as open_session() and scan_frame() do.
     """
     with repeating(say) as tell, session_on_demand(spark, tell) as session:
         means = _Means(source, destination, session, functools.cache(lambda: absence(spark)), tell)
 
         def look(its: t.Sequence[ClaimCase], existed: t.Mapping[TopicPartition, int]) -> _Look:
             near = _look(its, limit, existed, means)
-            numbers = [] if limit is None else _unexamined(its, near)
+            numbers = [] if limit is None else _unsure(its, near, tolerated)
             if not numbers:
                 return near
             tell(
-                f"reading whole logs for {counted(len(numbers), 'offset')}, because the limit lets too little be compared"
+                f"reading whole logs for {counted(len(numbers), 'offset')}, because too little is certain within the limit"
             )
             whole = _look([its[number] for number in numbers], None, existed, means)
             found = list(near.found)
@@ -181,17 +183,18 @@ def _with_left_out(found: Finding, offsets: int) -> Finding:
     return dataclasses.replace(found, notes=(*found.notes, Note(NoteKind.NOT_COUNTED, text)))
 
 
-def _unexamined(cases: t.Sequence[ClaimCase], look: _Look) -> list[int]:
-    """The numbers of cases of which not all could be compared, and whose logs are short enough to be read whole.
+def _unsure(cases: t.Sequence[ClaimCase], look: _Look, tolerated: t.Collection[ProblemKind]) -> list[int]:
+    """The numbers of cases of which the limit does not tell enough, and whose logs are short enough to be read whole.
 
     So it is where all records are equal, and the replication tool has given the copies other times: then nothing tells where
-    a window ends in the other log.
+    a window ends in the other log. And a copy may be that of an equal record outside the limit.
     """
     return [
         number
         for number, each in enumerate(look.found)
-        if (
-            any(flaw.kind is ProblemKind.NOT_EXAMINED for flaw in each.problems)
+        if not each.complete
+        and (
+            any(flaw.kind not in tolerated for flaw in each.problems)
             or any(note.kind is NoteKind.NOT_COUNTED for note in each.notes)
         )
         and _log_size(cases[number].claim, look) <= SHORT

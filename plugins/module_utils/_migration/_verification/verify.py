@@ -19,7 +19,7 @@ from ..._model.problems import Problem, by_gravity, problems_of, tolerating_abse
 from ..._model.progress import Say, silent
 from ..._model.receipt import Key, Receipt
 from ..._model.records import TopicPartition
-from ..._model.report import Finding, Flaw, Report
+from ..._model.report import Finding, Flaw, ProblemKind, Report
 from ..._model.spark import SparkOptions
 from ..cluster_logs import ClusterLogs
 from .absent_records import absent_beside, unseen, with_absent_flaw
@@ -63,9 +63,9 @@ def records(
     cases = [case for each in claimed for case in each.cases]
     unidentified = [entry for each in claimed for entry in each.unidentified]
     flaws = differing(unidentified, source, destination)
-    found = _tolerated(
-        [_with_flaws(each, flaws) for each in findings(cases, source, destination, limit, spark, say)], on_absent
-    )
+    tolerated = (ProblemKind.ABSENT,) if on_absent == OnAbsent.WARN else ()
+    counted = findings(cases, source, destination, limit, spark, say, tolerated)
+    found = _tolerated([_with_flaws(each, flaws) for each in counted], on_absent)
     right = [each for each in found if not each.problems]
     # Where both logs were read to their ends, and nothing is there, that is what had to be proved.
     seen = [each for each in right if each.compared or each.complete]

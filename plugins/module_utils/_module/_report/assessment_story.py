@@ -179,6 +179,8 @@ def _groups(groups: t.Sequence[Row]) -> Section:
     rows = sorted(groups, key=lambda row: (-row["risks"], row["group"]))
     more = len(rows) - _MOST_GROUPS
     header = ("Group", "Use", "State", "Topics", "Partitions", "Lag", "Next record", "Risks", "Can be migrated now")
+    if not rows:
+        return Section("Groups of applications and sinks", sentences=("The login sees none.",))
     return Section(
         "Groups of applications and sinks",
         header=header,

@@ -31,7 +31,7 @@ def next_steps(files: MigrationFiles, occasion: Occasion, total: Totals) -> tupl
     undone = (
         "Let the consumers go on where they were before, or run the playbook again."
         if occasion.is_within_one_cluster
-        else f"Let the consumers go on{occasion.at_the_source}, or {'return' if occasion.returns else 'migrate'} again."
+        else f"Start the consumers{occasion.at_the_source}, or {'return' if occasion.returns else 'migrate'} again."
     )
     if occasion.is_rollback:
         return (undone,), ""

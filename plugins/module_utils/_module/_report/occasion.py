@@ -43,10 +43,10 @@ class Occasion:
     """What the files do not tell: who asked for what, and when. Empty texts and None where it is not known.
 
     role: the role without the collection's name. returns: whether it returns groups, or rolls a return back. selection: its
-    variables that choose groups and topics, without prefix. when: the moment of the report, as text. versions: of programs, by
-    name. failure: the message that ended the run. files: the names of those that the report is about. ran_by: the person, or
-    what else has started the run. steps: as long as they have taken, in their order. written: how many committed offsets the
-    run has changed, None where not known. left_out: a line for each group that was left out because it was in use.
+    variables that choose groups and topics, without prefix. when: the moment of the report, as text. versions: of programs,
+    by name. failure: the message that ended the run. files: the names of those that the report is about. ran_by: the person,
+    or what else has started the run. steps: as long as they have taken, in their order. written: how many committed offsets
+    the run has changed, None where not known. left_out: a line for each group that was left out because it was in use.
     """
 
     directory: str

@@ -56,7 +56,7 @@ th[aria-sort=ascending] button::after { content: " \\2191"; color: inherit; }
 th[aria-sort=descending] button::after { content: " \\2193"; color: inherit; }
 td.number, th.number { text-align: right; }
 td .from { display: block; color: var(--soft); font-size: .85rem; }
-td bdi { overflow-wrap: anywhere; }
+td bdi { overflow-wrap: break-word; } td.name bdi, td.detail bdi { overflow-wrap: anywhere; }
 td.detail { min-width: 16rem; }
 td.code { white-space: nowrap; }
 h3 .verdict { white-space: normal; }

@@ -70,6 +70,16 @@ def test_check_mode_verifies_and_writes_no_report(verify, tmp_path):
     assert not (tmp_path / "report.json").exists()
 
 
+def test_whoever_is_stopped_by_one_group_hears_how_to_go_on_with_the_others(verify):
+    """A role that has such a policy verifies with it; a task of the user's own has to ask for a report besides."""
+    in_a_role = verify([SKIPPED], scope="plan", option_names={"on_blocked": "group_migration_on_not_ready"})
+    assert "To go on with the other groups, set group_migration_on_not_ready to skip_group." in in_a_role["msg"]
+    alone = verify([SKIPPED], scope="plan")["msg"]
+    assert "set on_blocked to skip_group and on_problem to report." in alone
+    without = verify([SKIPPED], scope="plan", option_names={"limit": "backlog_migration_verify_limit"})["msg"]
+    assert "skip_group" not in without
+
+
 def test_a_problem_fails_the_module_and_is_in_its_report(verify, tmp_path):
     result = verify([SKIPPED], report=[str(tmp_path / "report.json")])
     assert result["failed"] and "2 records would be skipped" in result["msg"]

@@ -29,6 +29,13 @@ def test_a_record_of_another_time_is_no_arrival(way, text: str) -> None:
     assert judge(case, "", way(case)) == []
 
 
+@pytest.mark.parametrize("way", [rule.near, rule.whole, rule.count, lambda case: rule.count_by_spark([case])[0]])
+def test_a_stamped_copy_of_the_only_record_of_its_content_is_its_arrival_unless_equal_ones_may_be_lost(way) -> None:
+    assert way(parse("S b@0 c@10 T c@99(L)<1 C=2"))[:3] == ("exact", 1, 0)
+    lossy = parse("S x@0(gone) b@10 c@20 T c@99(L)<2 C=3")
+    assert way(lossy)[0] == "safe"
+
+
 ADVISED = {
     "no times, and a destination-only record with one": "S 0:a@- 1:a@- T 0:a@-<1 1:a@=0 C=1 compacted=True",
     "times that the tool has made equal": "S 0:a@0 1:c@0 2:a@2 3:e@2 4:b@4 5:a@6 6:c@6 7:c@6 8:a@6 "

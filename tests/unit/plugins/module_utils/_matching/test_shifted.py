@@ -149,7 +149,10 @@ def test_what_was_proved_holds_as_long_as_the_logs_go_on_alike(line, same):
         pytest.param(run(1500, LONG), f"{run(0, 2000)} {run(500, 900)}", False, id="begun again"),
         pytest.param(run(1500, LONG), run(100, 2100), False, id="another destination"),
         pytest.param(run(1501, LONG), run(0, 2000), False, id="another source"),
-        pytest.param(run(2000, LONG), run(0, 2000), False, id="all of it has expired"),
+        pytest.param(run(2000, LONG), run(0, 2000), True, id="just all that was copied has expired"),
+        pytest.param(run(2000, LONG), f"{run(0, 1995)} {run(500, 506)}", False, id="the same, and begun again"),
+        pytest.param(run(2000, LONG), run(100, 2100), False, id="the same, and another destination"),
+        pytest.param(run(2000, LONG), run(0, 1999), False, id="more has expired than was copied"),
     ],
 )
 def test_the_copy_says_so_where_the_record_has_expired(source, copies, same):

@@ -136,6 +136,7 @@ DRAFT = Draft("app", TopicPartition("sales", 2), "app", TopicPartition("orders",
         ({"orders": 3}, {}, Reason.TOPIC_MISSING, "topic sales does not exist at the destination"),
         ({"orders": 3}, {"orders": 3}, Reason.TOPIC_MISSING, "topic sales does not exist at the destination"),
         ({"orders": 3}, {"sales": 4}, Reason.PARTITION_COUNT_DIFFERS, "orders has 3 partitions"),
+        ({"orders": 4}, {"sales": 3}, Reason.PARTITION_COUNT_DIFFERS, "or add the missing ones there"),
         ({"orders": 2}, {"sales": 2}, Reason.TOPIC_MISSING, "orders-2 does not exist at the source"),
     ],
 )

@@ -56,6 +56,7 @@ class Cluster(MemoryGroups):
         super().__init__({"billing": {P0: CommittedOffset(90), P1: CommittedOffset(10, "old")}})
         self.identities = identities
         self.retention: int | None = 10_080
+        self.keeps_offsets = True  # of groups that have members, as Kafka does since 2.1
 
 
 @pytest.fixture
@@ -63,6 +64,9 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
     its = Cluster(known_by_id(monkeypatch, lambda _connection: "cloud-id"))
     its.install(monkeypatch, use_case, commit_decision)
     monkeypatch.setattr(commit_decision, "broker_number", lambda _connection, _name: its.retention)
+    monkeypatch.setattr(
+        commit_decision, "not_offered", lambda _connection, ability: [] if its.keeps_offsets else [ability]
+    )
     return its
 
 
@@ -442,6 +446,10 @@ def test_a_plan_that_moves_every_group_back_asks_whether_the_clusters_are_swappe
         commit(back, None, CLOUD, NOW, cluster.save)
     with pytest.raises(Refused, match=r"move it back to 50\. Set on_rewind"):
         commit(PLAN, None, CLOUD, NOW, cluster.save)
+    (line,) = PLAN.entries[:1]
+    reset = only(dataclasses.replace(line, verdict=Verdict.REQUESTED, evidence=Evidence()))
+    with pytest.raises(Refused, match=r"move it back to 50\. Set on_rewind"):
+        commit(reset, None, CLOUD, NOW, cluster.save)
 
 
 def test_members_are_named_before_whatever_else_a_run_would_be_refused_for(cluster):
@@ -665,6 +673,8 @@ def test_a_group_whose_commits_expire_by_an_old_clock_is_named(old_group):
     old_group.retention = None
     note = commit(PLAN, old_group.saved, CLOUD, REWIND, None).notes[-1]
     assert "expire offsets.retention.minutes after" in note.text
+    old_group.keeps_offsets = False  # then what is committed now is kept as long as any
+    assert commit(PLAN, old_group.saved, CLOUD, REWIND, None).notes == []
 
 
 @pytest.mark.parametrize(("state", "protocol", "kind"), [("Empty", "", "classic"), ("Empty", "consumer", "consumer")])

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import pytest
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.abilities import Ability
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import TopicSettings
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import look_at_status as use_case
@@ -25,7 +26,10 @@ MIDNIGHT = 20_000 * DAY
 
 @pytest.fixture
 def look(monkeypatch):
-    """``look(*directories)``: every group is at offset 5 on both clusters; look.topics are those that the source has."""
+    """``look(*directories)``: every group is at offset 5 on both clusters.
+
+    look.topics: those that the source has. look.not_offered: what its brokers cannot do.
+    """
 
     def read(_connection, names, stable):
         return {name: GroupReading(name, True, "Empty", "", "", {AT: CommittedOffset(5)}) for name in names}
@@ -38,11 +42,13 @@ def look(monkeypatch):
         return use_case.look_at_status(directories, SOURCE, DESTINATION, 0)
 
     look.topics = {"orders"}
+    look.not_offered = []
     ids = {SOURCE.name: "S", DESTINATION.name: "D"}
     monkeypatch.setattr(use_case.clusters, "identify", lambda cluster, _topics: ClusterIdentity(ids[cluster.name]))
     monkeypatch.setattr(use_case.groups, "read_groups", read)
     monkeypatch.setattr(use_case.positions, "bounds_as_far_as_known", bounds)
     monkeypatch.setattr(use_case, "broker_number", lambda _connection, _name: 7 * 1440)
+    monkeypatch.setattr(use_case, "not_offered", lambda _connection, _ability: look.not_offered)
     settings = TopicSettings(log_append_time=False, compacted=False, retention_ms=2000 * DAY)
     monkeypatch.setattr(use_case.topics, "topic_settings", lambda _connection, names: dict.fromkeys(names, settings))
     return look
@@ -70,6 +76,15 @@ def test_each_group_says_until_when_it_can_go_back_unless_its_topics_are_gone(lo
     assert found.groups[0].way_back == (None, None)
     (note,) = found.notes
     assert note.kind is NoteKind.RETENTION_UNKNOWN and "ends of their logs: orders." in note.text
+
+
+def test_nobody_knows_until_when_a_rollback_is_possible_where_each_offset_expires_by_itself(look):
+    look.not_offered = [Ability.KEPT_OFFSETS.value]
+    found = look(directory("here", MIDNIGHT))
+    assert found.groups[0].way_back == (None, MIDNIGHT + 2 * DAY)
+    (note,) = found.notes
+    assert note.kind is NoteKind.NOT_TOLD and "OffsetCommit 5, which Kafka has since 2.1" in note.text
+    assert look().notes == []  # no group is committed
 
 
 def test_files_of_another_cluster_are_refused(look):

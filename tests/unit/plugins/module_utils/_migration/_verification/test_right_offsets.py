@@ -78,6 +78,26 @@ def test_a_copy_of_a_record_before_the_limit_is_none_of_an_equal_record_within_i
     assert found(f"{source} {copies} C=40", 37, limit=9, repeats=3).problems == ()
 
 
+@pytest.mark.parametrize("time", ["@{t}", "@9(L)"])
+def test_a_skipped_record_shows_whose_copy_lacks_a_header_that_an_equal_one_lacks_too(time: str) -> None:
+    text = f"S b+x@0 b+x@10 b+x@20 b@90 T {numbered('b' + time + '<{n}', 3)} C=1"
+    assert [problem.kind for problem in found(text, 2).problems] == [ProblemKind.SKIPPED]
+
+
+def test_the_copy_of_a_lost_record_does_not_mean_that_the_tool_has_come_to_an_equal_one_of_its_time() -> None:
+    assert found("S a@10(gone) a@10 p@10 a@10 T a@10<0 a@10<1 C=1", 0, repeats=1).problems == ()
+
+
+def test_what_a_limit_objects_to_is_counted_again_in_whole_logs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody else's record counts as the copy of a consumed one, whose own copy is outside the limit."""
+    text = "S a@0 a@10 a@20 a@30 a@40 a@50 T a@0<0 a@10<1 a@20<2 a@30<3 a@40<4 a@41 a@50<5 C=4"
+    finding = found(text, 4, limit=3)
+    assert (finding.problems, finding.complete) == ((), True)
+    monkeypatch.setattr("tests.support.listed_clusters.comparison.SHORT", 10)
+    finding = found(text, 4, limit=3)
+    assert ([problem.kind for problem in finding.problems], finding.complete) == ([ProblemKind.REPEATED], False)
+
+
 def test_equal_records_before_the_limit_do_not_hide_that_one_is_skipped() -> None:
     """Nothing tells where a window of the source begins at the destination, so short logs are read whole."""
     equal = f"S {numbered('e@0', 120)} T {numbered('e@9(L)<{n}', 120)} C=115"

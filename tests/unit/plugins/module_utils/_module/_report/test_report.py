@@ -254,7 +254,7 @@ def test_the_report_of_a_rollback_is_about_what_was_selected_in_the_receipt_what
     story = told(texts | rolled_back(texts, ["billing"]), ROLLBACK)
     assert story.headline == "Rolled back: 2 of 2 group-partitions of 1 group; 1 other in the receipt left alone."
     assert story.notes == () and {row.group for row in story.rows} == {"billing"}
-    assert story.next_steps == ("Let the consumers go on at the source, or migrate again.",)
+    assert story.next_steps == ("Start the consumers at the source, or migrate again.",)
     everything = told(rolled_back(texts, ["billing"]), dataclasses.replace(ROLLBACK, selection={}))
     assert everything.headline == "Rolled back: 2 of 3 group-partitions of 2 groups."
     for made in (story, everything):
@@ -284,7 +284,7 @@ def test_a_return_and_its_rollback_call_the_clusters_by_their_names():
     assert returned.next_steps[0].startswith("Start the consumers on onprem.")
     assert returned.way_back.startswith("Stop the consumers on onprem, then roll these groups back.")
     undone = told(rolled_back(texts, ["billing"]), dataclasses.replace(ROLLBACK, **back))
-    assert undone.next_steps == ("Let the consumers go on on cloud, or return again.",)
+    assert undone.next_steps == ("Start the consumers on cloud, or return again.",)
     assert undone.way_back == (
         "To commit offsets for these groups again, run streamshift.kafka.return_groups with all variables of that run."
     )
