@@ -125,7 +125,9 @@ def _read(
         }
         with open_consumer(connection, settings) as opened:
             refusals.check_existence(connection, map(TopicPartition._make, left), opened.partitions)
-            reader = _Reader(connection, opened.consumer, left, FETCHED_AT_A_TIME // size, parts, opened.complaints)
+            reader = _RangeReader(
+                connection, opened.consumer, left, FETCHED_AT_A_TIME // size, parts, opened.complaints
+            )
             _drain(reader, patient=size == FETCH_SIZES[-1], end=end)
 
 
@@ -135,7 +137,7 @@ def _fetch_sizes(tasks: t.Collection[_RangeTask]) -> tuple[int, ...]:
     return FETCH_SIZES[1:] if sum(lengths) >= LONG * len(lengths) > 0 else FETCH_SIZES
 
 
-def _drain(reader: _Reader, patient: bool, end: float) -> None:
+def _drain(reader: _RangeReader, patient: bool, end: float) -> None:
     """Read until nothing is left, or until so few partitions answer that larger fetches may help.
 
     Where none at all answers they would not: a broker that is busy is waited for.
@@ -161,7 +163,7 @@ def _drain(reader: _Reader, patient: bool, end: float) -> None:
 
 
 @dataclasses.dataclass(slots=True)
-class _Reader:
+class _RangeReader:
     """One consumer and the tasks that it has not finished."""
 
     connection: Connection

@@ -72,7 +72,7 @@ class TestPatience:
         def play(*steps, patient=False, deadline=300.0):
             script = iter(steps)
 
-            class Scripted(range_reader._Reader):
+            class Scripted(range_reader._RangeReader):
                 def step(self):
                     seconds, answering = next(script) or (0, 0)
                     now[0] += seconds
