@@ -169,7 +169,6 @@ def test_a_group_is_renamed_inside_an_old_cluster(kafka11, topic, tmp_path):
     done(controller.clone_groups(**names))
     assert committed(kafka11, f"{topic}-new") == {(topic, 0): (5, "kept")}
     assert topic not in list_groups(kafka11)
-    assert done(controller.clone_groups(**names)).changed == 0
     done(controller.clone_groups(**names, phase="rollback"))
     assert committed(kafka11, topic) == {(topic, 0): (5, "kept")}
     assert f"{topic}-new" not in list_groups(kafka11)
