@@ -56,17 +56,12 @@ class _Part(t.NamedTuple):
     unit: _Unit
 
 
-def stamps_tell(sides: Sides, *, recurs: bool) -> bool:
-    """Is the only copy of a content's only record surely its copy if the broker has stamped it, as one with its time is?"""
-    return sides.are_single and not recurs
-
-
 class CountedContents:
     """Contents, ready to be counted. Building takes time linear in the records, but for sorting.
 
     contents: each once; those without source records are what only the destination has. singles: further ones, as they are.
     ages: the times of copies by their places, where there are several destination partitions; the youngest copies are needed.
-    recurs: may equal records have been lost? Then only a copy with its own time is surely a record's; see stamps_tell().
+    recurs: may equal records have been lost? Then only a copy with its own time is surely a record's.
     aborted: places of copies of aborted records, with those of the records: the offset goes past them. kept: see
     Facts.kept_times and kept_headers.
     """
@@ -87,7 +82,8 @@ class CountedContents:
         self._begins = [number * self._step for number in sides.sources]
         self._first_source, self._first_destination = sides.sources.start, sides.destinations.start
         self._destinations = len(sides.destinations)
-        self._stamps_tell = stamps_tell(sides, recurs=recurs)
+        # Is the only copy of a content's only record surely its copy if the broker has stamped it, as one with its time is?
+        self._stamps_tell = sides.are_single and not recurs
         self._units: list[_Unit] = []
         self._short: list[int] = []  # of separable contents: records without a copy; of equal ones, the last
         self._lacking: list[int] = []  # consumed ones of these may be still to come

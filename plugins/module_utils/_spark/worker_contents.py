@@ -12,7 +12,7 @@ import typing as t
 
 from .._matching.content import Content
 from .._matching.contents import Named, alike_contents
-from .._matching.counted_contents import CountedContents, Sides, stamps_tell
+from .._matching.counted_contents import CountedContents, Sides
 from .._matching.group_count import CountedPair
 from .._matching.singles import Singles
 from .worker_lost import Edges, left_in
@@ -85,8 +85,8 @@ def counted_contents(
         )
         if pair.recurs:
             kept &= records.times[copy_rows] >= 0
-        is_stamped = records.stamped[copy_rows] | (not layout.timestamps)
-        sure = kept | is_stamped if stamps_tell(pair.sides, recurs=pair.recurs) else kept
+        stamps_tell = pair.sides.are_single and not pair.recurs  # see CountedContents
+        sure = kept | records.stamped[copy_rows] | (not layout.timestamps) if stamps_tell else kept
         rows, of = _rows(groups, its.several)
         timed, lacking, left = _by_time(records, rows, of, layout.timestamps, pair.recurs)
         columns = Columns(

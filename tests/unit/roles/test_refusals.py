@@ -157,6 +157,11 @@ def test_the_playbooks_without_a_role_name_their_own_variables(controller):
     assert both in failed(controller.run("streamshift.kafka.support_bundle"))
 
 
+def test_an_empty_destination_of_an_assessment_is_none(controller):
+    output = failed(controller.assess_migration(destination=""))
+    assert "cannot connect" in output and "Name both clusters" not in output
+
+
 @pytest.mark.parametrize("variable", ["phase=apply", "directory=/srv", "return=true", "source=cloud", "backup=x.json"])
 def test_an_assessment_decides_itself_what_it_plans(controller, variable):
     given = f"group_migration_{variable}"

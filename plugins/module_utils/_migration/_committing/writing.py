@@ -22,6 +22,12 @@ from ..._model.records import TopicPartition
 from .. import quiet
 from .conflicts import Target
 
+# A group that brokers cannot remove hinders nobody who does not start its consumers.
+_STAYS = (
+    "leave this group out of the rollback, and do not start its consumers: it stays until its committed offsets expire "
+    "(offsets.retention.minutes)"
+)
+
 
 def read_named_groups(
     destination: Connection, names: t.Collection[str], written: t.Iterable[Key] = ()
@@ -200,7 +206,7 @@ def _check_removal(destination: Connection, targets: t.Mapping[Key, Target], del
     asked = (Ability.REMOVE_GROUPS, *((Ability.REMOVE_OFFSETS,) if removed else ()))
     lacking = {need.request: need for need in permissions.not_offered(destination, *asked)}
     if (need := lacking.get(Ability.REMOVE_GROUPS.value.request)) is not None:
-        raise need.refusal(str(destination), min({*removed, *deletes}))
+        raise need.refusal(str(destination), min({*removed, *deletes}), _STAYS if removed else None)
     if (need := lacking.get(Ability.REMOVE_OFFSETS.value.request)) is not None:
         kept = {group for (group, _partition), target in targets.items() if target is not None}
         readings = read_named_groups(destination, removed)
