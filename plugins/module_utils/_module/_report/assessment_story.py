@@ -85,7 +85,7 @@ def headline(assessment: Assessment) -> str:
     """The assessment in one sentence."""
     counts = assessment.counts
     found = (
-        f"{counted(counts['blocker'], 'blocker')}, {counted(counts['warning'], 'warning')}, {counts['info']} to know"
+        f"{counted(counts['blocker'], 'blocker')}, {counted(counts['warning'], 'warning')}, {counts['info']:,} to know"
     )
     return f"{counted(len(assessment.groups), 'group')} and {counted(len(assessment.topics), 'topic')}: {found}."
 
