@@ -54,7 +54,10 @@ Commits = t.Sequence[t.Sequence[int]]
 @contextlib.contextmanager
 def _faked(requests: Requests) -> t.Iterator[None]:
     fakes: list[tuple[t.Any, dict[str, t.Any]]] = [
-        (cluster_logs, {"positions": requests, "topics": requests, "range_reader": requests}),
+        (
+            cluster_logs,
+            {"positions": requests, "topics": requests, "range_reader": requests, "at_once": requests.at_once},
+        ),
         (partition_units, {"scan": requests.scan, "kept": contextlib.nullcontext}),
         (comparison, {"absence": lambda _options: None}),
         (content_frame, {"read_contents": requests.read_contents}),
