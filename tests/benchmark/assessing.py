@@ -32,7 +32,7 @@ def assessment(bed: Bed) -> None:
             f"{load.topics * load.partitions:,} partitions of {BROKERS} brokers, lag on {FILLED * load.partitions:,} of them"
         )
         parts = [str(bed.folder / f"{name}-part.json") for name in ("source", "destination")]
-        every = {"group_patterns": [".*"], "exclude_group_patterns": []}
+        every: dict[str, t.Any] = {"group_patterns": [".*"], "exclude_group_patterns": []}
         looked = run_module("kafka_group_info", cluster=connection(source), assessment=parts[0], **every)
         row("the source (kafka_group_info)", [looked], TARGET)
         _play(bed, "the source alone", onprem=connection(source))

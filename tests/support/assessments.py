@@ -10,6 +10,7 @@ import json
 import threading
 import time
 import typing as t
+from pathlib import Path
 
 from testbed.clients import Message
 from tests.support.modules import succeeds
@@ -21,22 +22,23 @@ SECRET = "registry-pass-word"
 class Registry(http.server.BaseHTTPRequestHandler):
     """A schema registry, by its protocol, that knows schema 7 and wants a password."""
 
-    def do_GET(self):
+    def do_GET(self) -> None:
         known = self.path == "/schemas/ids/7"
         if self.headers.get("Authorization") != "Basic dXNlcjpyZWdpc3RyeS1wYXNzLXdvcmQ=":
-            return self._say(401, {"error_code": 401, "message": f"Unauthorized: {self.headers.get('Authorization')}"})
-        return self._say(
-            *((200, {"schema": '"string"'}) if known else (404, {"error_code": 40403, "message": "Schema not found"}))
-        )
+            self._say(401, {"error_code": 401, "message": f"Unauthorized: {self.headers.get('Authorization')}"})
+        elif known:
+            self._say(200, {"schema": '"string"'})
+        else:
+            self._say(404, {"error_code": 40403, "message": "Schema not found"})
 
-    def _say(self, status, body):
+    def _say(self, status: int, body: dict[str, t.Any]) -> None:
         content = json.dumps(body).encode()
         self.send_response(status)
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         self.wfile.write(content)
 
-    def log_message(self, *_given):
+    def log_message(self, *_given: t.Any) -> None:
         pass
 
 
@@ -49,13 +51,13 @@ def schema_registry() -> t.Iterator[dict[str, str]]:
         server.shutdown()
 
 
-def numbers(count, partition=0, ago=0):
+def numbers(count: int, partition: int = 0, ago: int = 0) -> list[Message]:
     """Records written so many milliseconds ago."""
     when = int(time.time() * 1000) - ago
     return [Message(b"%d" % number, partition=partition, timestamp=when + number) for number in range(count)]
 
 
-def found(document, *names):
+def found(document: str, *names: str) -> dict[tuple[t.Any, ...], str]:
     """The risks of an assessment that are about these names: (kind, group, topic, partition) with what is seen."""
     entries = [json.loads(line.rstrip(",")) for line in document.splitlines()[1:-1]]
     risks = [row for row in entries if row["entry"] == "risk"]
@@ -63,7 +65,9 @@ def found(document, *names):
     return {tuple(row[key] for key in ("kind", "group", "topic", "partition")): row["detail"] for row in about}
 
 
-def parts_of(source, destination, directory, **options):
+def parts_of(
+    source: dict[str, t.Any], destination: dict[str, t.Any] | None, directory: Path, **options: t.Any
+) -> list[str]:
     """What both modules write, as the role has them do; the second one only with a destination."""
     parts = [str(directory / f"{name}.json") for name in ("groups", "destination")]
     its = {"exclude_group_patterns": [], "assessment": parts[0], "watch_seconds": 2, **options}
@@ -75,7 +79,7 @@ def parts_of(source, destination, directory, **options):
     return parts
 
 
-def assess(parts, directory, **options):
+def assess(parts: list[str], directory: Path, **options: t.Any) -> tuple[dict[str, t.Any], dict[str, str]]:
     """The result of the step that writes the files, and their texts."""
     result = succeeds("kafka_migration_run", directory=str(directory / "a"), state="assessed", parts=parts, **options)
     return result, {file.name: file.read_text() for file in sorted((directory / "a").iterdir())}

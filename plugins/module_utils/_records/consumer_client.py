@@ -140,8 +140,11 @@ def open_consumer(connection: Connection, settings: t.Mapping[str, t.Any]) -> t.
     """A consumer as of connected(), which may have been used before, and is left to whoever comes next."""
     reader = _Reader(connection, tuple(sorted(settings.items())))
     with _READERS.lent(reader, lambda _reader: connected(connection, settings)) as (opened, used):
-        yield opened._replace(partitions=_partitions(connection, opened)) if used else opened
-        opened.consumer.unassign()  # after an error, it is closed
+        try:
+            yield opened._replace(partitions=_partitions(connection, opened)) if used else opened
+        finally:
+            with contextlib.suppress(KafkaException):  # after an error, which tells more, the consumer is closed
+                opened.consumer.unassign()
 
 
 def unusable_client(connection: Connection, exc: KafkaException) -> InvalidInput:
