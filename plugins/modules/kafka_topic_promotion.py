@@ -37,8 +37,9 @@ options:
         them. It then looks whether somebody still writes. Only O(topics), O(topic_patterns), O(exclude_topic_patterns),
         O(on_lockout), O(on_still_written), O(idle_wait) and O(receipt) apply besides. Nothing asks O(source). Give the same
         cluster.
-      - V(lifted) removes the ACLs that V(fenced) has made with this O(receipt), and no others. If O(topics) are given, a
-        note names what else denies writing to them.
+      - V(lifted) removes the ACLs that V(fenced) has made with this O(receipt), and no others. If O(topics) or
+        O(topic_patterns) are given, it removes only those of these topics. Notes name the ACLs that stay, and what else
+        denies writing to O(topics).
     type: str
     choices: [promoted, planned, applied, rolled_back, fenced, lifted]
     default: promoted

@@ -114,6 +114,21 @@ def test_a_fence_leaves_what_others_have_made_and_says_what_they_have_changed(fe
     delete_acls(connection, [fence.denied("User:mallory")])
 
 
+def test_a_fence_is_lifted_topic_by_topic(fence):
+    before = fence.acls()
+    other = f"{fence.topic}-other"
+    create_topic(fence.cluster, other)
+    fence.run(topics=[fence.topic, other])
+    refused = fence.run("lifted", refuses, topics=[fence.topic[:-1]])
+    assert "the fence has no such topic" in refused and f"did you mean {fence.topic}" in refused
+    lifted = fence.run("lifted", topics=[other])
+    assert len(lifted["acls"]) == 1 and other in str(lifted["acls"])
+    assert "These ACLs of the fence stay" in " ".join(lifted["notes"]) and fence.write() is not None
+    assert not fence.run("lifted", topic_patterns=[".*-other"], topics=[])["changed"]
+    assert fence.run("lifted", topics=[])["changed"]
+    assert (fence.acls(), fence.write()) == (before, None)
+
+
 def test_who_passes_by_is_named(fence):
     """A super user writes, whom no ACL stops."""
     producer = confluent_kafka.Producer(

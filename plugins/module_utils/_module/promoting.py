@@ -113,14 +113,19 @@ def roll_back_topics(module: Module) -> dict[str, t.Any]:
     with files.locked(path):
         parsed = _parsed_fence(path) if lifts else files.parsed(path, topic_receipt.from_json)
         receipt = promote.promotion_receipt(destination, parsed)
+        acls, notes = (
+            fence.to_lift(destination, options.selection(module.params), receipt) if lifts else (receipt.acls, [])
+        )
         others = fence.left_standing(destination, module.params["topics"], receipt) if lifts else []
-        undone = undo.plan_undo(destination, receipt, module.params["remove_created"])
+        undone = undo.plan_undo(
+            destination, dataclasses.replace(receipt, acls=acls), module.params["remove_created"]
+        ).knowing({acl: before for acl, before in receipt.acls.items() if acl not in acls})
         if not module.check_mode and (undone.changes or undone.receipt != receipt):
             undone = undo.undo_whole(destination, undone, module.params["remove_created"], _saving(path))
     return {
         "changed": undone.changes or undone.receipt != receipt,
         "receipt": path,
-        **note_results([*others, *undone.notes]),
+        **note_results([*notes, *others, *undone.notes]),
         **promotion_results.undo_result(undone),
     }
 

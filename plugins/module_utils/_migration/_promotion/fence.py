@@ -15,7 +15,7 @@ from ..._control import positions, topics
 from ..._control.acl_requests import list_acls
 from ..._model.acls import DENY, EVERY, LITERAL, TOPIC, Acl, acls_text, check_principal
 from ..._model.connection import Connection
-from ..._model.errors import InvalidInput, Refused
+from ..._model.errors import InvalidInput, NotFound, Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.mapping import Mapping
 from ..._model.notes import Note, NoteKind
@@ -23,7 +23,7 @@ from ..._model.option_names import option_name
 from ..._model.policies import OnLockout, OnStillWritten
 from ..._model.promotion import check_selection
 from ..._model.records import every_partition
-from ..._model.selection import Selection
+from ..._model.selection import Selection, name_hint
 from ..._model.topic_plan import ADD, AclChange, TopicPlan
 from ..._model.topic_receipt import PromotionReceipt
 from ..still_written import StillWritten, grown_topics
@@ -127,6 +127,31 @@ def told(cluster: Connection, passing: t.Sequence[StillWritten], policy: OnStill
             kind=FailureKind.STILL_WRITTEN,
         )
     return [Note(NoteKind.STILL_WRITTEN, f"{what[0].upper()}{what[1:]}, because {why}.")]
+
+
+def to_lift(cluster: Connection, selection: Selection, receipt: PromotionReceipt) -> tuple[dict[Acl, bool], list[Note]]:
+    """The ACLs of the receipt that are about the selected topics, or all of them where none are; a note of those that stay.
+
+    Raises NotFound for a topic that is named, but that neither the fence nor the cluster has.
+    """
+    selection.check_words()
+    fenced = {acl.name for acl in receipt.acls}
+    if not selection.topics and not selection.topic_patterns:
+        return receipt.acls, []
+    unknown = [name for name in selection.topics if name not in fenced]
+    missing = sorted(set(unknown) - set(topics.list_topics(cluster))) if unknown else []
+    if missing:
+        raise NotFound(
+            "the fence has no such topic, and the cluster neither",
+            cluster=str(cluster),
+            topic=missing[0],
+            remedy=f"correct {option_name('topics')}{name_hint('topics', missing, sorted(fenced))}",
+        )
+    chosen = selection.select_topics(fenced).names
+    stays = sorted(acl for acl in receipt.acls if acl.name not in chosen)
+    text = f"These ACLs of the fence stay, because their topics are not selected: {acls_text(stays)}."
+    notes = [Note(NoteKind.ACL_CHANGED, text)] if stays else []
+    return {acl: before for acl, before in receipt.acls.items() if acl.name in chosen}, notes
 
 
 def left_standing(cluster: Connection, names: t.Collection[str], receipt: PromotionReceipt) -> list[Note]:
