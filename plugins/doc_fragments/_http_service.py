@@ -21,6 +21,7 @@ def _of(option: str, service: str, address: str) -> str:
 
 
 class ModuleDocFragment:
-    REST = _of("rest", "worker", "https://connect.example.com:8083")
-    CONNECT = _of("connect", "worker", "https://connect.example.com:8083")
-    SCHEMA_REGISTRY = _of("schema_registry", "registry", "https://registry.example.com:8081")
+    # With types, because the yamllint of ansible-test looks at the values of plain assignments, and expects texts.
+    REST: str = _of("rest", "worker", "https://connect.example.com:8083")
+    CONNECT: str = _of("connect", "worker", "https://connect.example.com:8083")
+    SCHEMA_REGISTRY: str = _of("schema_registry", "registry", "https://registry.example.com:8081")

@@ -24,6 +24,7 @@ class _Row(t.NamedTuple):
 
 _PROTOCOL = "set security_protocol to what the listener speaks"
 _LOGIN = "check the user name, the password and sasl_mechanism"
+_TOKEN = "check the token, or what gives it, and sasl_mechanism"
 _LIMIT = _Row("too many connects", None, LIMIT_REMEDY, hopeless=False)
 _CLOSED = _Row(
     "socket disconnected",
@@ -109,7 +110,7 @@ def refusal(connection: Connection, reasons: t.Sequence[BaseException]) -> Migra
     row, reason = min(rows, key=lambda each: rank[each[0]] if each[0] else len(_ROWS))
     if row is None:
         return ConnectionFailed("cannot connect", cluster=str(connection), why=_text(reason))
-    remedy = row.remedy
+    remedy = _TOKEN if row.remedy == _LOGIN and connection.sasl_mechanism == "OAUTHBEARER" else row.remedy
     if row is _CLOSED and connection.uses_sasl:  # the reason came with SaslAuthenticate, which Kafka has since 1.0
         remedy += f"; brokers before Kafka 1.0 refuse a login in this way, so {_LOGIN}, too"
     return ConnectionFailed("cannot connect", cluster=str(connection), why=row.why or _text(reason), remedy=remedy)

@@ -11,6 +11,7 @@ from .._control import groups, topics
 from .._model.connection import Connection
 from .._model.mapping import Mapping, Rule
 from .._model.notes import Note, NoteKind
+from .._model.option_names import option_name
 from .drafts import Draft
 
 
@@ -39,11 +40,12 @@ def _unused(rules: t.Iterable[Rule], names: t.Collection[str]) -> list[tuple[int
 
 def _notes(kind: str, unused: t.Iterable[tuple[int, Rule]], selected: t.Collection[str]) -> list[Note]:
     notes = []
+    option = option_name(f"{kind}_map")
     for number, rule in unused:
         near = difflib.get_close_matches(rule.name or rule.pattern or "", sorted(selected), 1, 0.75)
         meant = f": did you mean {near[0]}?" if near else "."
         text = (
-            f"{kind}_map, entry {number} ({rule}) fits no {kind} that this user may describe at the source{meant} "
+            f"{option}, entry {number} ({rule}) fits no {kind} that this user may describe at the source{meant} "
             f"A {kind} that no entry fits keeps its name."
         )
         notes.append(Note(NoteKind.RULE_UNUSED, text))

@@ -196,7 +196,7 @@ def _check_sasl(connection: Connection) -> None:
         given = [option for option in TOKEN_OPTIONS if getattr(connection, option)]
         if given:
             what = f"{given[0]} is given, but {mechanism} takes no token"
-            raise _refusal(connection, what, "set sasl_mechanism to OAUTHBEARER, or remove it")
+            raise _refusal(connection, what, f"set sasl_mechanism to OAUTHBEARER, or remove {given[0]}")
     if mechanism is not None and mechanism not in _MECHANISMS:
         raise _refusal(connection, *_unknown("sasl_mechanism", mechanism, _MECHANISMS))
     if connection.aws_region and not may_be_shown("aws_region", connection.aws_region):

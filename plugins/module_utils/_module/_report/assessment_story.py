@@ -52,8 +52,8 @@ def assessment_story(assessment: Assessment) -> AssessmentStory:
         (len(assessment.topics), "topics"),
         (sum(row["partitions"] for row in assessment.topics), "partitions"),
         (sum(row["lag"] or 0 for row in applications), "offsets of lag"),
-        (counts["blocker"], "blockers"),
-        (counts["warning"], "warnings"),
+        (counts["blocker"], "blocker" if counts["blocker"] == 1 else "blockers"),
+        (counts["warning"], "warning" if counts["warning"] == 1 else "warnings"),
         (counts["info"], "to know"),
     ]
     sections = (
