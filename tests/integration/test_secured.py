@@ -147,9 +147,12 @@ def kill_those_with(variable):
 def stored_by_tasks():
     """What is still there of the files by which Ansible hands options to modules."""
     found = {}
-    for file in (Path.home() / ".ansible/tmp").rglob("*"):
-        with contextlib.suppress(OSError):  # another run has just removed its own
-            found[str(file)] = file.read_bytes()
+    for folder, _folders, names in os.walk(
+        Path.home() / ".ansible/tmp"
+    ):  # it goes on where another run removes its own
+        for name in names:
+            with contextlib.suppress(OSError):  # another run has just removed it
+                found[f"{folder}/{name}"] = Path(folder, name).read_bytes()
     return found
 
 
