@@ -9,11 +9,12 @@ import typing as t
 
 from .._migration._promotion import fence, promote, undo
 from .._model import promotion, snapshot, topic_plan, topic_receipt
-from .._model.acls import DENY
+from .._model.acls import DENY, Acl
 from .._model.connection import Connection
 from .._model.errors import InvalidFile
 from .._model.known_names import is_repartition_topic
 from .._model.mapping import rules_from
+from .._model.notes import Note
 from .._model.option_names import path_option
 from .._model.policies import OnLockout, OnStillWritten
 from .._model.selection import Selection
@@ -113,19 +114,25 @@ def roll_back_topics(module: Module) -> dict[str, t.Any]:
     with files.locked(path):
         parsed = _parsed_fence(path) if lifts else files.parsed(path, topic_receipt.from_json)
         receipt = promote.promotion_receipt(destination, parsed)
-        acls, notes = (
-            fence.to_lift(destination, options.selection(module.params), receipt) if lifts else (receipt.acls, [])
-        )
-        others = fence.left_standing(destination, module.params["topics"], receipt) if lifts else []
-        undone = undo.plan_undo(
-            destination, dataclasses.replace(receipt, acls=acls), module.params["remove_created"]
-        ).knowing({acl: before for acl, before in receipt.acls.items() if acl not in acls})
-        if not module.check_mode and (undone.changes or undone.receipt != receipt):
-            undone = undo.undo_whole(destination, undone, module.params["remove_created"], _saving(path))
+        stays: dict[Acl, bool] = {}
+        notes: list[Note] = []
+        if lifts:
+            stays, notes = fence.kept(destination, options.selection(module.params), receipt)
+        goes = dataclasses.replace(receipt, acls={acl: its for acl, its in receipt.acls.items() if acl not in stays})
+        undone = undo.plan_undo(destination, goes, module.params["remove_created"])
+        changed = undone.changes or undone.receipt != goes
+        if changed and not module.check_mode:
+            save = _saving(path)
+            undone = undo.undo_whole(
+                destination,
+                undone,
+                module.params["remove_created"],
+                lambda left: save(dataclasses.replace(left, acls=left.acls | stays)),
+            )
     return {
-        "changed": undone.changes or undone.receipt != receipt,
+        "changed": changed,
         "receipt": path,
-        **note_results([*notes, *others, *undone.notes]),
+        **note_results([*notes, *undone.notes]),
         **promotion_results.undo_result(undone),
     }
 

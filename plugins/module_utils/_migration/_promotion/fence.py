@@ -129,15 +129,14 @@ def told(cluster: Connection, passing: t.Sequence[StillWritten], policy: OnStill
     return [Note(NoteKind.STILL_WRITTEN, f"{what[0].upper()}{what[1:]}, because {why}.")]
 
 
-def to_lift(cluster: Connection, selection: Selection, receipt: PromotionReceipt) -> tuple[dict[Acl, bool], list[Note]]:
-    """The ACLs of the receipt that are about the selected topics, or all of them where none are; a note of those that stay.
+def kept(cluster: Connection, selection: Selection, receipt: PromotionReceipt) -> tuple[dict[Acl, bool], list[Note]]:
+    """The ACLs of the receipt that stay when the fence is lifted from the selected topics; none stay where none are selected.
 
-    Raises NotFound for a topic that is named, but that neither the fence nor the cluster has.
+    The notes are of these, and of what else denies writing to the topics that are named. Raises NotFound for a topic that is
+    named, but that neither the fence nor the cluster has.
     """
     selection.check_words()
     fenced = {acl.name for acl in receipt.acls}
-    if not selection.topics and not selection.topic_patterns:
-        return receipt.acls, []
     unknown = [name for name in selection.topics if name not in fenced]
     missing = sorted(set(unknown) - set(topics.list_topics(cluster))) if unknown else []
     if missing:
@@ -147,25 +146,23 @@ def to_lift(cluster: Connection, selection: Selection, receipt: PromotionReceipt
             topic=missing[0],
             remedy=f"correct {option_name('topics')}{name_hint('topics', missing, sorted(fenced))}",
         )
-    chosen = selection.select_topics(fenced).names
-    stays = sorted(acl for acl in receipt.acls if acl.name not in chosen)
-    text = f"These ACLs of the fence stay, because their topics are not selected: {acls_text(stays)}."
-    notes = [Note(NoteKind.ACL_CHANGED, text)] if stays else []
-    return {acl: before for acl, before in receipt.acls.items() if acl.name in chosen}, notes
+    has_selection = selection.topics or selection.topic_patterns
+    chosen = selection.select_topics(fenced).names if has_selection else fenced
+    stays = {acl: before for acl, before in receipt.acls.items() if acl.name not in chosen}
+    told = [
+        ("These ACLs of the fence stay, because their topics are not selected", sorted(stays)),
+        ("These ACLs stay, because this fence has not made them", _made_by_others(cluster, selection.topics, receipt)),
+    ]
+    return stays, [Note(NoteKind.ACL_CHANGED, f"{what}: {acls_text(acls)}.") for what, acls in told if acls]
 
 
-def left_standing(cluster: Connection, names: t.Collection[str], receipt: PromotionReceipt) -> list[Note]:
-    """A note of what denies writing to these topics and is not in the receipt by which the fence is lifted."""
-    wanted = frozenset(names)
-    others = [
+def _made_by_others(cluster: Connection, names: t.Collection[str], receipt: PromotionReceipt) -> list[Acl]:
+    """What denies writing to these topics and is not in the receipt by which the fence is lifted."""
+    return sorted(
         acl
         for acl in list_acls(cluster)
-        if acl.permission == DENY and acl.operation == "WRITE" and acl.name in wanted and acl not in receipt.acls
-    ]
-    if not others:
-        return []
-    text = f"These ACLs stay, because this fence has not made them: {acls_text(sorted(others))}."
-    return [Note(NoteKind.ACL_CHANGED, text)]
+        if acl.permission == DENY and acl.operation == "WRITE" and acl.name in names and acl not in receipt.acls
+    )
 
 
 def _denied(names: t.Iterable[str], principals: t.Sequence[str], operation: str) -> list[Acl]:

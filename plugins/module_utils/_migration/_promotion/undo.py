@@ -46,10 +46,6 @@ class Undo:
         """Is there anything to write?"""
         return bool(self.settings or self.created_acls or self.deleted_acls or self.deleted)
 
-    def knowing(self, acls: t.Mapping[Acl, bool]) -> Undo:
-        """The same where these ACLs of the receipt stay as they are, and are left to know."""
-        return dataclasses.replace(self, receipt=dataclasses.replace(self.receipt, acls={**acls}))
-
 
 def plan_undo(destination: Connection, receipt: PromotionReceipt, remove_created: bool) -> Undo:
     """What would be done. Nothing is written.
