@@ -9,6 +9,7 @@ import dataclasses
 import typing as t
 
 from .._model.notes import Note, NoteKind
+from .._model.progress import counted
 from .._model.report import Finding, Flaw, ProblemKind
 from .._model.verdicts import open_clause
 from .claims import Claim, Windows
@@ -165,8 +166,8 @@ def _expired_clause(claim: Claim, windows: Windows) -> str:
     )
     if not expired:
         return ""
-    offsets = "1 offset" if expired == 1 else f"{expired} offsets"
-    return f"; they may be copies of expired records: the source's log begins {offsets} after the committed one"
+    after = f"{counted(expired, 'offset')} after the committed one"
+    return f"; they may be copies of expired records: the source's log begins {after}"
 
 
 def _records(number: int, kind: str) -> str:

@@ -110,9 +110,10 @@ def refusal(connection: Connection, reasons: t.Sequence[BaseException]) -> Migra
     row, reason = min(rows, key=lambda each: rank[each[0]] if each[0] else len(_ROWS))
     if row is None:
         return ConnectionFailed("cannot connect", cluster=str(connection), why=_text(reason))
-    remedy = _TOKEN if row.remedy == _LOGIN and connection.sasl_mechanism == "OAUTHBEARER" else row.remedy
+    login = _TOKEN if connection.sasl_mechanism == "OAUTHBEARER" else _LOGIN
+    remedy = login if row.remedy == _LOGIN else row.remedy
     if row is _CLOSED and connection.uses_sasl:  # the reason came with SaslAuthenticate, which Kafka has since 1.0
-        remedy += f"; brokers before Kafka 1.0 refuse a login in this way, so {_LOGIN}, too"
+        remedy += f"; brokers before Kafka 1.0 refuse a login in this way, so {login}, too"
     return ConnectionFailed("cannot connect", cluster=str(connection), why=row.why or _text(reason), remedy=remedy)
 
 

@@ -54,8 +54,8 @@ class OpenClients(t.Generic[_Key, _Client]):
     def close(self, key: _Key | None = None) -> None:
         """Close those that nobody uses, of this key or of all keys."""
         with self._lock:
-            gone = [kept for kept in self._kept if key is None or kept.key == key]
-            self._kept = [kept for kept in self._kept if kept not in gone]
+            gone = [kept for kept in self._kept if key in (None, kept.key)]
+            self._kept = [kept for kept in self._kept if key not in (None, kept.key)]
         for kept in gone:
             self._close(kept.client)
 
