@@ -117,7 +117,7 @@ def roll_back_topics(module: Module) -> dict[str, t.Any]:
         stays: dict[Acl, bool] = {}
         notes: list[Note] = []
         if lifts:
-            stays, notes = fence.kept(destination, options.selection(module.params), receipt)
+            stays, notes = fence.not_lifted(destination, options.selection(module.params), receipt)
         goes = dataclasses.replace(receipt, acls={acl: its for acl, its in receipt.acls.items() if acl not in stays})
         undone = undo.plan_undo(destination, goes, module.params["remove_created"])
         changed = undone.changes or undone.receipt != goes

@@ -129,7 +129,9 @@ def told(cluster: Connection, passing: t.Sequence[StillWritten], policy: OnStill
     return [Note(NoteKind.STILL_WRITTEN, f"{what[0].upper()}{what[1:]}, because {why}.")]
 
 
-def kept(cluster: Connection, selection: Selection, receipt: PromotionReceipt) -> tuple[dict[Acl, bool], list[Note]]:
+def not_lifted(
+    cluster: Connection, selection: Selection, receipt: PromotionReceipt
+) -> tuple[dict[Acl, bool], list[Note]]:
     """The ACLs of the receipt that stay when the fence is lifted from the selected topics; none stay where none are selected.
 
     The notes are of these, and of what else denies writing to the topics that are named. Raises NotFound for a topic that is
