@@ -194,8 +194,8 @@ def attempt(
     say = paced(tell_wait, SAY_EVERY)
     while True:
         try:
-            with _CLIENTS.lent(connection, connect) as (client, _used):
-                reached = True
+            with _CLIENTS.lent(connection, connect) as (client, used):
+                reached = reached or not used  # a kept client tells nothing of now
                 return operation(client)
         except errors.KafkaError as exc:
             may_pass, error = is_retriable(exc) or limits(exc), translated(connection, exc)

@@ -18,6 +18,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
     ConnectionFailed,
     NotAuthorized,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.open_clients import keeping
 
 CLUSTER = connection_from({"bootstrap_servers": "b1:9092"}, "source cluster")
 
@@ -177,6 +178,28 @@ def test_a_wrong_password_is_not_tried_again(monkeypatch):
     with pytest.raises(ConnectionFailed, match="Check the user name"):
         admin_client.attempt(CLUSTER, lambda _client: None)
     assert len(tries) == 1
+
+
+def test_a_cluster_that_is_gone_is_told_at_once_though_an_earlier_operation_has_reached_it(monkeypatch):
+    unreachable = reasons.refusal(CLUSTER, [errors.KafkaConnectionError("111 ECONNREFUSED")])
+    connections = [io.StringIO(), unreachable]
+
+    def connect(_connection):
+        client = connections.pop(0)
+        if isinstance(client, Exception):
+            raise client
+        return client
+
+    def disconnected(_client):
+        raise errors.KafkaConnectionError("socket disconnected")
+
+    monkeypatch.setattr(admin_client, "connect", connect)
+    monkeypatch.setattr(admin_client.time, "sleep", lambda _seconds: None)
+    with keeping():
+        assert admin_client.attempt(CLUSTER, lambda _client: 7) == 7
+        with pytest.raises(ConnectionFailed, match="connection refused"):
+            admin_client.attempt(CLUSTER, disconnected)
+    assert connections == []
 
 
 @pytest.mark.parametrize(
