@@ -134,6 +134,7 @@ def attack(
 
 def _chunk(name: str, seeds: range, ways: t.Sequence[str]) -> Tally:
     """attack() in a process of its own, in which looking for cycles takes a tenth of the time and finds few."""
+    gc.freeze()  # what is imported is not looked through
     gc.disable()
     sys.setrecursionlimit(20_000)  # for the matching of truth.py, which goes as deep as a world has records
     try:
