@@ -108,7 +108,15 @@ def _is_elsewhere(claim: Claim, counts: Counts, windows: Windows) -> bool:
     source_offsets = sum(max(0, window.high - window.at) for window in windows.source)
     destination_offsets = sum(max(0, window.high - window.at) for window in windows.destination)
     nothing = not any(
-        (counts.compared, counts.skipped, counts.repeated, counts.pending, counts.absent, counts.recopied)
+        (
+            counts.compared,
+            counts.skipped,
+            counts.repeated,
+            counts.pending,
+            counts.absent,
+            counts.recopied,
+            counts.aborted,
+        )
     )
     return windows.is_cut_above and nothing and source_offsets > 0 and destination_offsets > (claim.repeats or 0)
 
@@ -152,6 +160,17 @@ def _notes(claim: Claim, counts: Counts, windows: Windows, is_compacted: bool) -
     if counts.recopied:
         text = f"{_records(counts.recopied, 'unconsumed')} more often at the destination than at the source"
         yield Note(NoteKind.RECOPIED, text)
+    if counts.aborted:
+        following = (
+            "1 copy of an aborted record follows"
+            if counts.aborted == 1
+            else f"{counts.aborted} copies of aborted records follow"
+        )
+        yield Note(
+            NoteKind.ABORTED,
+            f"{following} {_offsets(claim)}, and consumers receive such copies; set isolation.level=read_committed for the "
+            "consumers of the replication tool, so that it copies no more of them",
+        )
     if counts.destination_only:
         text = f"{_records(counts.destination_only, '')} only at the destination{_expired_clause(claim, windows)}"
         yield Note(NoteKind.DESTINATION_ONLY, text)
