@@ -67,7 +67,7 @@ def _problems(
         yield Flaw(
             ProblemKind.SKIPPED,
             f"{_records(counts.skipped, 'unconsumed')} skipped: before {_offsets(claim)}, "
-            f"first {_spot(claim, counts.first_skipped)}{_or_to_come(counts)}",
+            f"first {_spot(claim, counts.first_skipped)}{'' if claim.leaves else _or_to_come(counts)}",
         )
     if counts.absent and not is_compacted:
         yield Flaw(
@@ -149,7 +149,7 @@ def _notes(claim: Claim, counts: Counts, windows: Windows, is_compacted: bool) -
             f"equal records that {later}; {remedy}",
         )
     if counts.to_come:
-        yield Note(NoteKind.TO_COME, f"{_records(counts.to_come, 'unconsumed')} still to be copied")
+        yield _to_come_note(claim, counts.to_come)
     if counts.absent and is_compacted:
         absent = f"{_records(counts.absent, 'unconsumed')} not at the destination, which is compacted"
         why = "compaction may have removed what is absent, because only each key's newest record counts"
@@ -174,6 +174,14 @@ def _notes(claim: Claim, counts: Counts, windows: Windows, is_compacted: bool) -
     if counts.destination_only:
         text = f"{_records(counts.destination_only, '')} only at the destination{_expired_clause(claim, windows)}"
         yield Note(NoteKind.DESTINATION_ONLY, text)
+
+
+def _to_come_note(claim: Claim, number: int) -> Note:
+    if claim.leaves:
+        return Note(
+            NoteKind.NEW_RECORDS, f"{_records(number, 'unconsumed')} only at the source, and the group never gets them"
+        )
+    return Note(NoteKind.TO_COME, f"{_records(number, 'unconsumed')} still to be copied")
 
 
 def _expired_clause(claim: Claim, windows: Windows) -> str:

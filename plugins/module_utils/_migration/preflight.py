@@ -101,10 +101,12 @@ def look(
     if remove_source_groups:
         problems += permissions.removal_obstacles(source)
     notes = equal_ids(ids["source"], ids["destination"], one_cluster)
-    if not one_cluster:  # what it does not tell of open transactions, the snapshot says
-        notes += permissions.not_told(source, *_TOLD, *_COMPARING)
-    needs = (*_TOLD, *(() if one_cluster else _COMPARING), *(_REMOVAL if commits else ()))
-    notes += permissions.not_told(destination, *needs)
+    removal = _REMOVAL if commits else ()
+    if one_cluster:
+        notes += permissions.not_told([(destination, (*_TOLD, *removal))])
+    else:  # what the source does not tell of open transactions, the snapshot says
+        both = *_TOLD, *_COMPARING
+        notes += permissions.not_told([(source, both), (destination, (*both, *removal))])
     differing: list[SettingDifference] = []
     if not problems and not copies:
         counts = (
