@@ -137,6 +137,7 @@ def test_what_brokers_do_not_tell_is_one_note_and_says_each_sentence_once():
         "source and destination: the brokers cannot find out what the user may do with groups (DescribeGroups 3, since Kafka "
         "2.3) or find out what the user may do with topics (Metadata 8, since Kafka 2.3). ACLs on groups are not checked in "
         "advance. If one is missing, the step that needs it fails. ACLs on topics are not checked in advance. "
-        f"destination: the brokers cannot remove groups (DeleteGroups 0, since Kafka 1.1). {Ability.REMOVE_GROUPS.value.without}."
+        "destination: the brokers cannot remove groups (DeleteGroups 0, since Kafka 1.1). "
+        f"{Ability.REMOVE_GROUPS.value.without}."
     )
     assert not_told_notes({"source": [], "destination": []}) == []
