@@ -252,7 +252,7 @@ def _check(task: Handover, changes: Offsets) -> None:
     problems = _problems(task, changes)
     if problems:
         raise Refused(
-            f"{len(problems)} positions cannot be continued: {'; '.join(problems[:10])}"
+            f"{counted(len(problems), 'position')} cannot be continued: {'; '.join(problems[:10])}"
             + (f"; and {len(problems) - 10} more" if problems[10:] else ""),
             remedy=f"correct what the message lists, or leave topics out with {option_name('exclude_topic_patterns')}",
             kind=FailureKind.POSITIONS_UNCLEAR,
