@@ -188,6 +188,16 @@ def receipt_of_another(
     """Why a receipt that is there cannot be added to; cluster_ids are those of look()."""
     if "destination" not in cluster_ids:
         return []
+    if receipt.identity.cluster_id == cluster_ids.get("source") != cluster_ids["destination"]:
+        problem = Refused(
+            "source and destination are exchanged",
+            cluster=str(destination),
+            why=f"the receipt {path} was made for the cluster that is the source now",
+            remedy="correct the addresses of both clusters; to bring groups back on purpose, run the playbook return_groups "
+            "with the source and the destination of the migration",
+            kind=FailureKind.OTHER_CLUSTER,
+        )
+        return [problem]
     try:
         check_cluster(f"receipt {path}", receipt.identity, destination, KEEPS_ROLLBACK)
     except Refused as exc:
