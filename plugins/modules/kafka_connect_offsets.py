@@ -32,8 +32,7 @@ options:
     choices: [present, rolled_back]
     default: present
   replicator:
-    description:
-      - The Replicator whose position is handed over. It must be stopped.
+    description: The Replicator whose position is handed over. It must be stopped.
     type: dict
     default: {}
     suboptions:
@@ -77,14 +76,12 @@ options:
         elements: str
         default: []
   replication_policy:
-    description:
-      - How MirrorMaker 2 names clusters and topics, as in its own configuration. The module needs
-        O(replication_policy.source_alias), and no key that is about internal topics.
+    description: How MirrorMaker 2 names clusters and topics, as in its own configuration. The module needs
+      O(replication_policy.source_alias), and no key that is about internal topics.
     required: true
   connector:
-    description:
-      - Name of the MirrorMaker 2 connector that takes over. For a dedicated MirrorMaker 2 cluster, keep the default
-        V(MirrorSourceConnector).
+    description: Name of the MirrorMaker 2 connector that takes over. For a dedicated MirrorMaker 2 cluster, keep the
+      default V(MirrorSourceConnector).
     type: str
     default: MirrorSourceConnector
   method:
@@ -103,9 +100,8 @@ options:
       - The module creates the topic if it is missing.
     type: str
   worker_group:
-    description:
-      - With O(method=topic), the group of the workers that use this topic. It must have no members. The default is the
-        group of a dedicated MirrorMaker 2 cluster.
+    description: With O(method=topic), the group of the workers that use this topic. It must have no members. The
+      default is the group of a dedicated MirrorMaker 2 cluster.
     type: str
   rest: {description: "With O(method=rest), how to reach the worker's REST API.", type: dict}
   on_misplaced:

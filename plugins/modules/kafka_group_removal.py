@@ -55,8 +55,7 @@ options:
         module leaves a group alone that is not in O(removed), or that was restored before.
       - Set O(groups) or O(group_patterns), unless O(everything=true).
   everything:
-    description:
-      - With O(state=restored), whether to restore everything in O(removed).
+    description: With O(state=restored), whether to restore everything in O(removed).
     type: bool
     default: false
   on_active_group:

@@ -22,35 +22,29 @@ extends_documentation_fragment:
    streamshift.kafka._mapping.groups, streamshift.kafka._spark]
 options:
   commits:
-    description:
-      - Whether the migration will write the groups at the destination, and not only read them.
+    description: Whether the migration will write the groups at the destination, and not only read them.
     type: bool
     default: true
   creates_topics:
-    description:
-      - Whether the migration will create topics that are missing at the destination, as
-        M(streamshift.kafka.kafka_topic_promotion) does. They get no note then.
+    description: Whether the migration will create topics that are missing at the destination, as
+      M(streamshift.kafka.kafka_topic_promotion) does. They get no note then.
     type: bool
     default: false
   plan:
-    description:
-      - Path of the plan file that the migration will use. The module reports a problem if the file is damaged, or if
-        its directory is missing and cannot be created.
+    description: Path of the plan file that the migration will use. The module reports a problem if the file is damaged,
+      or if its directory is missing and cannot be created.
     type: path
   receipt:
-    description:
-      - Path of the receipt file that the migration will use. The module reports a problem if the file is damaged or
-        belongs to another destination cluster, or if its directory is missing and cannot be created.
+    description: Path of the receipt file that the migration will use. The module reports a problem if the file is
+      damaged or belongs to another destination cluster, or if its directory is missing and cannot be created.
     type: path
   removed:
-    description:
-      - Path of the file of M(streamshift.kafka.kafka_group_removal). Groups that it has removed are checked as they
-        were. The module reports a problem if the file is damaged or belongs to another cluster.
+    description: Path of the file of M(streamshift.kafka.kafka_group_removal). Groups that it has removed are checked as
+      they were. The module reports a problem if the file is damaged or belongs to another cluster.
     type: path
   remove_source_groups:
-    description:
-      - Whether the migration will remove the groups of the source afterwards, as M(streamshift.kafka.kafka_group_removal) does.
-        The module reports a problem if the brokers cannot do that.
+    description: Whether the migration will remove the groups of the source afterwards, as
+      M(streamshift.kafka.kafka_group_removal) does. The module reports a problem if the brokers cannot do that.
     type: bool
     default: false
   returns:

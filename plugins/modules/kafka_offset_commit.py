@@ -82,9 +82,8 @@ options:
     elements: str
     default: []
   everything:
-    description:
-      - With O(state=rolled_back), whether to roll back everything in the receipt, including what other runs in the same
-        directory have committed.
+    description: With O(state=rolled_back), whether to roll back everything in the receipt, including what other runs in
+      the same directory have committed.
     type: bool
     default: false
   report:
@@ -320,9 +319,9 @@ still_written:
       type: int
       sample: 1764108900000
     producers:
-      description:
-        - Who has written it last, and until a minute before. Brokers of version 2.8 and later tell that of idempotent and
-          transactional producers. RV(still_written[].producers[].transactional_id) is empty if they do not tell it.
+      description: Who has written it last, and until a minute before. Brokers of version 2.8 and later tell that of
+        idempotent and transactional producers. RV(still_written[].producers[].transactional_id) is empty if they do not
+        tell it.
       type: list
       elements: dict
       contains:
