@@ -29,6 +29,7 @@ from testbed.clients import (
 from tests.support.consumers import content, open_transaction, unconsumed
 from tests.support.killing import dies_copying
 from tests.support.modules import Migration, refuses
+from tests.support.numbered import numbered_topic
 from tests.support.rights import grant, revoke
 from tests.support.spark import one_session
 
@@ -36,10 +37,7 @@ from tests.support.spark import one_session
 @pytest.fixture
 def orders(source, topic):
     """A topic with ten records in each of two partitions; a group of its name stands at 5 and 3."""
-    create_topic(source, topic, partitions=2)
-    produce(source, topic, [Message(b"%d" % number, partition=number % 2) for number in range(20)])
-    commit(source, topic, {(topic, 0): 5, (topic, 1): 3})
-    return topic
+    return numbered_topic(source, topic, 10, 5, 3)
 
 
 @pytest.fixture
@@ -263,9 +261,7 @@ class TestRights:
         assert f"TOPIC CREATE on {orders}" in message
 
     def test_of_the_source(self, secured, destination, topic, tmp_path):
-        create_topic(secured, topic)
-        produce(secured, topic, [Message(b"%d" % n) for n in range(10)])
-        commit(secured, topic, {(topic, 0): 5})
+        numbered_topic(secured, topic, 10, 5, partitions=1)
         migration = Migration(tmp_path / "migration", secured, destination)
         migration.snapshot(topic)
         self.each_missed(

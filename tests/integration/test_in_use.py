@@ -16,13 +16,6 @@ from testbed.clients import Message, commit, committed, create_topic, list_group
 from tests.support.consumers import assigned, member, offsets_in_transaction, share_member
 from tests.support.modules import Migration, refuses, succeeds
 from tests.support.playbooks import Controller, done, failed
-from tests.support.replication_tool import copied_topic
-
-
-@pytest.fixture
-def orders(source, destination, topic):
-    """A topic with ten records in each of two partitions, copied; a group of its name stands at 5 and 10."""
-    return copied_topic(source, destination, topic, 10, 5, 10)
 
 
 @pytest.fixture

@@ -17,12 +17,6 @@ from tests.support.rights import grant, rights_of
 
 
 @pytest.fixture
-def orders(source, destination, topic):
-    """A topic with ten records in each of two partitions, copied; a group of its name stands at 5 and 10."""
-    return copied_topic(source, destination, topic, 10, 5, 10)
-
-
-@pytest.fixture
 def migration(orders, migration):
     """Everything but the commit is done."""
     migration.plan(orders)

@@ -29,6 +29,7 @@ from testbed.clients import (
 )
 from tests.support.consumers import content
 from tests.support.logs import compacted_log
+from tests.support.numbered import numbered_topic
 
 DAY = 86_400_000  # milliseconds
 LONG_AGO = 1_400_000_000_000
@@ -119,8 +120,7 @@ def stamped(cluster: Servers, topic: str) -> Stands:
 
 def expired(cluster: Servers, topic: str) -> Stands:
     """Records that groups had not consumed have left the log; in partition 1 all of them."""
-    create_topic(cluster, topic, partitions=2)
-    produce(cluster, topic, [Message(b"%d" % n, partition=n % 2) for n in range(100)])
+    numbered_topic(cluster, topic, 50)
     delete_records(cluster, topic, {0: 20, 1: 50})
     return [{0: 5, 1: 3}, {0: 20, 1: 50}, {0: 30}]
 
