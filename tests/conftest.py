@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What tests of every kind share."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Declare the roles' variables as the modules declare the options that they pass on.
 
 A role has an option of its modules if a file of its tasks or vars names the variable, or if it selects groups and topics, which

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What stands at the destination, as plain consumers see it, against what must stand there."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The kinds of fault: what each does to a module that works, to Spark, to brokers and to the network, and how it ends."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """TCP proxies between clients and brokers, whose connections can be cut, refused, delayed, or made black holes."""
 
 from __future__ import annotations

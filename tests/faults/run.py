@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Faults at random times during migrations, on real brokers: `make faults COUNT=200 SEED=1 VERSION=4.3.0`.
 
 A line for each fault as it goes, and a table in the end. The exit code is 1 where anything was lost, doubled, misplaced, not

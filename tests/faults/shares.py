@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """How many faults a migration gets, and of which kinds."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """One migration from its snapshot to its end, every step of which suffers faults. A seed draws all of it."""
 
 from __future__ import annotations

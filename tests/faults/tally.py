@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What was done and what came of it: a line for each fault as it goes, and a table in the end."""
 
 from __future__ import annotations

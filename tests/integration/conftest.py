@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Real clusters, each started by the first test that wants it and stopped after the last one, whatever happens.
 
 Several pytest processes share them. On all of them a test uses topics and groups of its own: see the fixture topic.

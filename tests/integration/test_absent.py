@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Unconsumed records that are not where a group would read them: lost at the destination, or in another partition."""
 
 from __future__ import annotations

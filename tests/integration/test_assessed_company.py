@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A company's cluster in which each risk occurs once: the assessment has exactly these, and the plan agrees with it."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What groups have not consumed arrives as it was, each record once, and each group stands where it stood.
 
 An independent client compares every record, and consumes from the offsets of the plan.

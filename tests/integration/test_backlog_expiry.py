@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A broker that deletes old commits leaves the progress that a running copy renews."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A copy that cannot be right is refused: in seconds, in one line that says what and where, with nothing written."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Topics are made like the source's, held back while groups are not past the backlog, and given back what they had."""
 
 from __future__ import annotations

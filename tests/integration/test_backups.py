@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Committed offsets are saved, and restored after an accident: on the same cluster, or by records elsewhere."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What the role group_clone does where a group is blocked; the way that goes well is extensions/molecule/clone_groups."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Compacted topics as tables, on brokers of several versions."""
 
 from __future__ import annotations

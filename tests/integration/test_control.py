@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Groups, commits, positions and settings, as brokers of every version tell and take them."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Each record is copied once, and the place of every boundary is known, whatever happens to those who copy."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The demo does what it promises, and leaves nothing."""
 
 from __future__ import annotations

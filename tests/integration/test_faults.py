@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A short form of `make faults`: one migration to three brokers, each step of which is killed, frozen or cut off."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The list of a cluster's groups is what the cluster says, of every version and of every type of group."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The play of docs/handlers.md, word by word: its handlers post to a chat what was planned, written, or not verified."""
 
 from __future__ import annotations

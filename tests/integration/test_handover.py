@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What Replicator has stored becomes MirrorMaker 2's, by topic or by REST; what cannot be continued is refused."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What a run does where brokers do not offer a request, or only an older version of it: the same, or a refusal that says why.
 
 Both clusters hide it. The profiles in tests/data/profiles are services as their documentation describes them.

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Clusters that have one id, one cluster that has two addresses, and topics that change between a plan and its commit."""
 
 from __future__ import annotations

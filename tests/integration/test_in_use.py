@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Groups that somebody still uses at the source are not moved without a word, and neither are torn plans or one cluster."""
 
 from __future__ import annotations

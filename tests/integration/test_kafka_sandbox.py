@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Sandboxes as their users see them: they start, survive the death of a broker, and leave nothing."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The role kafka_sandbox: dry run, run, the same again, and the way back."""
 
 from __future__ import annotations

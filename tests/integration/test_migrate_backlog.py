@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The role backlog_migration and its playbook, played as users play them."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The role and its playbooks, played as users play them."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A real MirrorMaker 2 runs beside the tests, and is known to have caught up when it has."""
 
 from __future__ import annotations

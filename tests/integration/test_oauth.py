@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Logging in by OAUTHBEARER on both clients, with tokens that end while the migration goes on."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Groups come from brokers that know neither stable offsets nor the operations of a user, to a cluster of today."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Offsets go to other tools and come from them: the stock tool, Spark Structured Streaming."""
 
 from __future__ import annotations

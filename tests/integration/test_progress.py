@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Long work says what it is doing, in the order in which it does it."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Topics, partitions, settings and ACLs follow the source, on real brokers of every version."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """ACLs follow the source, and missing ones are named.
 
 Where no older version takes part, one cluster with an authorizer is both: topics get other names.

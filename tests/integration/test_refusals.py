@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What cannot be right is refused: in seconds, in one line that names what and where, and with nothing written."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Groups inside one cluster get another name, and the old ones are removed and come back as they were."""
 
 from __future__ import annotations

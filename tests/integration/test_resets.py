@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Strategy reset on real brokers: planned, reviewed, committed and rolled back; the offsets are the stock tool's."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """There and back: groups consume at the new cluster, and go on at the old one with what they have not consumed there."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Whole ranges come back as small ones do, whatever the log looks like, or an error says what is not there."""
 
 from __future__ import annotations

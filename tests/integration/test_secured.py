@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A secured destination, by a user with exactly the rights that the documentation names; its secrets go nowhere."""
 
 from __future__ import annotations

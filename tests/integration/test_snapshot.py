@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The snapshot file holds what the groups have committed now, and nothing else."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A short form of `make soak`: rounds beside a company that works, a cut-over, and every record consumed once."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A Spark cluster, standalone or YARN, does what this machine does alone, also with workers to whom Python's packages are sent.
 
 One migration that needs Spark for every topic: a wide search, a tail that is counted, a repartitioned topic.

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Spark reads ranges of real brokers, and its workers' errors come out as the collection's own."""
 
 from __future__ import annotations

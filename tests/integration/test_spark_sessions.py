@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Sessions begin and end cleanly wherever Spark runs, whatever dies meanwhile; what is missing is told in one line."""
 
 from __future__ import annotations

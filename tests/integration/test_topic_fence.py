@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A fence keeps producers out, says who passes by, and is lifted exactly; while it stands, a group is cut over."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Other versions at the source, and a destination of three brokers of which one dies in the worst moment."""
 
 from __future__ import annotations

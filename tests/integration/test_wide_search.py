@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Where a little reading does not settle an offset, Spark reads whole logs: on real brokers, in local mode."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The columns of `make matrix`: which versions run together.
 
 Each version of ansible-core with each Python that it allows; the versions of Kafka, PySpark and the other packages are spread

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The versions that work together, tried out: `make matrix`, `make matrix COLUMNS="lowest newest"`.
 
 Each column (columns.py) gets an environment below .cache/matrix, the package and the packages that it requires, and two

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What has run, in tested.json, and README's table of it."""
 
 from __future__ import annotations

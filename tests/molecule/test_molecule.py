@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The users' stories, played by molecule on real brokers."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """docs/works-with.md says of each request what the code knows of it, and no request is needed in two ways."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """docs/architecture.md is about the code that is there: its files, functions, packages and layers, and no others."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Formatting, types, import rules, licenses, YAML and Ansible's conventions."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The roles declare each variable as the modules declare the option, and say what each choice does."""
 
 from __future__ import annotations

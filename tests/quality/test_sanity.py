@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """ansible-test sanity, without containers."""
 
 from __future__ import annotations

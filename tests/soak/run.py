@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Rounds for a long time beside a company that works, then a cut-over: `make soak ROUNDS=200 SEED=1`.
 
 A line for each round, and in the end a table: what each group has got at both clusters, and what was promised. The exit code

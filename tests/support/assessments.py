@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Assessments of real clusters: the modules that make them, what they have found, and a schema registry."""
 
 from __future__ import annotations

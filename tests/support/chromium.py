@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A real browser for pages that people open as files."""
 
 from __future__ import annotations

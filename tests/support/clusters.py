@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The clusters that the tests share, with the addresses and credentials that a test needs."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A proxy before a broker, which hides requests and caps their versions, as services do that offer only part of Kafka.
 
 The broker must advertise the proxy's address. A client that asks for what is hidden is cut off.

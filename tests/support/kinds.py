@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Topics of every kind: each function makes one, fills it, and tells where groups stand. And how to compare copies of them."""
 
 from __future__ import annotations

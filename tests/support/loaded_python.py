@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """An interpreter for ansible_python_interpreter that has loaded what modules import: each call is a fork of one process.
 
 Ansible packs a module's sources into an archive, from which Python compiles them for each task anew. With the imports of

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Logs of a kind that takes some trouble to make."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Groups of a cluster in memory, for what commits, rolls back and removes them."""
 
 from __future__ import annotations

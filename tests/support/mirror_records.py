@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The records of a real MirrorMaker 2, as they were found in its topics; what they are is in tests/data/mirror_maker.
 
 And such as it could have written.

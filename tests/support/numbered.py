@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Topics whose records have a number of their own each as their value: by these an offset is judged, and by nothing else."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Play the collection's playbooks as users do: ansible-playbook, an inventory, extra variables.
 
 A Controller runs what ansible-playbook runs, in a process that has Ansible loaded, and its modules in one that has loaded

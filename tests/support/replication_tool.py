@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A replication tool of records between two clusters, with the habits that real ones have."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """ACLs of a secured cluster, of its user migrator if nobody else is named."""
 
 from __future__ import annotations

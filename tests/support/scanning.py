@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A program that reads topics on Spark, to be run, watched and killed by tests.
 
 Its standard input: JSON with job (one of JOBS), options (of Spark), connection, topic, ranges (start and end by partition). It

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What can happen around a copy in an order of events that no random fault would find, and what must be true then.
 
 Each situation raises AssertionError where anything of it is not. They need no Spark: run them within sparkless(). With a

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Spark's own Kafka connector."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Kafka's own kafka-consumer-groups, from its jars."""
 
 from __future__ import annotations

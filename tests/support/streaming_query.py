@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A query of Spark Structured Streaming with Spark's own Kafka connector, in a process of its own.
 
 As a program, it reads a line of JSON for each query: servers, topic, checkpoint, sink, starting (startingOffsets), and die_at,

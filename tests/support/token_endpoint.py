@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """An OAuth token endpoint, and Amazon's STS, of the tests' own; and tokens that the sandbox's brokers take."""
 
 from __future__ import annotations

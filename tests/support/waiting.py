@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Waiting for what comes about a moment later."""
 
 from __future__ import annotations

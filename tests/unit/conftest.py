@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Settings of all unit tests."""
 
 from __future__ import annotations

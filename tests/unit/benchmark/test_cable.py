@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The cable of the benchmarks is as long as it says, and loses packets without losing or turning round a byte."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """docs/comparison.md repeats figures that docs/speed.md states, and the commands that measure them."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Each login in docs/logging-in.md is one that both clients take."""
 
 from __future__ import annotations

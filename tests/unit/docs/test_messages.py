@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The messages that the documentation quotes, in tables with a column "message", are messages that the code prints."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The proxies of the fault suite do to connections what they say."""
 
 from __future__ import annotations

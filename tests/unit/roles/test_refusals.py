@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What playbooks and roles refuse before they ask any cluster for anything."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The modules whose progress is shown are called as all others: by their full name, with defaults of their action group."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What modules accept is what their documentation says, and no secret is shown."""
 
 from __future__ import annotations

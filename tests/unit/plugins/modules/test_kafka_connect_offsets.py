@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """kafka_connect_offsets picks the store that the options name, hands over, and saves the receipt that comes back."""
 
 from __future__ import annotations

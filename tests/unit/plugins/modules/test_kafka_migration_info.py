@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """kafka_migration_info names all problems together, those of files among them, and changes nothing."""
 
 from __future__ import annotations

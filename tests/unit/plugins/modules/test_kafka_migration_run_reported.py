@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """kafka_migration_run writes two files beside those of the migration, and is never changed."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """kafka_offset_verify fails for what is wrong, or reports it; it writes reports and nothing else."""
 
 from __future__ import annotations

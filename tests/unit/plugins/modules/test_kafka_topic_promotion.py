@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """kafka_topic_promotion decides or reads a plan, carries it out, and leaves files alone that say nothing new."""
 
 from __future__ import annotations

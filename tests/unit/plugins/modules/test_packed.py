@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Each module starts from the archive that Ansible packs, in the plain interpreter; other tests have its code loaded."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What the tests of modules hand to them: two clusters that nobody asks, and small files as the use cases make them."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What a module says of its progress is seen while it works, in playbooks that play as users play theirs."""
 
 from __future__ import annotations

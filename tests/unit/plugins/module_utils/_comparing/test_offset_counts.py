@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What is counted around a group's offsets is what the definition says, however contents and partitions are dealt out."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What a claim is told depends on its own extents, whatever was read for others."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The order of changes to ACLs: a run that is killed halfway allows nobody what somebody has denied."""
 
 from __future__ import annotations

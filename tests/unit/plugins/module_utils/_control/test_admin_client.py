@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Errors of the client say why, and what to do."""
 
 from __future__ import annotations

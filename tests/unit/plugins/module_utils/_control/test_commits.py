@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What is sent in one request, and what is said of its answer."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Answers of a worker that rebalances are not final, and what may have been done is looked at before it is asked for again."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """kafka-python gets user names as the mechanism sends them."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """How large topics are, from what brokers say of their partitions."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A topic that may not be seen is not one that does not exist."""
 
 from __future__ import annotations

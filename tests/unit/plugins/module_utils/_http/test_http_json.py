@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Whatever a server does: each call ends soon, with an error of the collection that holds no secret.
 
 And no secret goes elsewhere.

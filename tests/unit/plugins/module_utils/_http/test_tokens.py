@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Tokens come from where the user says, are asked for once, and are told apart from what is none."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Nothing is called exact, and no offset lossless, without the facts that show it."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Counting contents: the definition of what is promised."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What is known of a log grows by spans, and nothing is read twice."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What the attack on the rule stands on: its notation, its truth and its worlds."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """From a snapshot to entries of a plan."""
 
 from __future__ import annotations

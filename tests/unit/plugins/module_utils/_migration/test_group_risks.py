@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What is said of a group follows from what was read, and nothing is said of what nobody knows."""
 
 from __future__ import annotations

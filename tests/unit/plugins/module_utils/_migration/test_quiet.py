@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The gate of a cut-over: groups are quiet when nobody is in them, and their commits stand still."""
 
 from __future__ import annotations

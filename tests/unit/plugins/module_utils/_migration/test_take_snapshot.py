@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Which groups patterns find while coordinators move, which no real cluster does at a given moment."""
 
 from __future__ import annotations

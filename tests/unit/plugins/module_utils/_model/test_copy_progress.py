@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What the commits of a copy hold comes back, and always fits."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Files are hostile input: whatever becomes of one, it is read as something that Kafka can hold, or refused with the place."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The common shape of the files."""
 
 from __future__ import annotations

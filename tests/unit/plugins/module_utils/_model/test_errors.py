@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Errors tell what failed, where, why and what to do, in one line."""
 
 from __future__ import annotations

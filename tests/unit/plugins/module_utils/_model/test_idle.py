@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Who is in a group."""
 
 from __future__ import annotations

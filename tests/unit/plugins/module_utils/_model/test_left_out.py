@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What was asked for and is not done."""
 
 from __future__ import annotations

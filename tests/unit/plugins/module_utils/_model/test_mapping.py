@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """New names for groups and topics."""
 
 from __future__ import annotations

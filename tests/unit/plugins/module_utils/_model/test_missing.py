@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What stands for the names of a library that is not installed."""
 
 from __future__ import annotations

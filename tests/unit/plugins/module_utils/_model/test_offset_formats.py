@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Offsets in the forms of Spark's Structured Streaming and of Flink SQL."""
 
 from __future__ import annotations

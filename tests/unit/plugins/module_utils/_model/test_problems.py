@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The worst finding comes first, each has its kind, and what an option tolerates is said and no problem."""
 
 from __future__ import annotations

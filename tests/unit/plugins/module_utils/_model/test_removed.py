@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The file that makes removed groups again."""
 
 from __future__ import annotations

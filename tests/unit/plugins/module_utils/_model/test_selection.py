@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Which groups and topics are meant."""
 
 from __future__ import annotations

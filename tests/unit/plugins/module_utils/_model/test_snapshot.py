@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Snapshot files, as JSON and as the stock tool's CSV."""
 
 from __future__ import annotations

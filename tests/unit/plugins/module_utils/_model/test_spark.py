@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Where Spark runs is refused early when it cannot be meant, and tells no secret."""
 
 from __future__ import annotations

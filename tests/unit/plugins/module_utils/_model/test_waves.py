@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Waves: which groups they select, and which are in none, in several, or gone."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A plan with entries of most kinds, for what people see of one."""
 
 from __future__ import annotations

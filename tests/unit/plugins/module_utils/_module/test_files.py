@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Files are whole or not there, private, and one run's alone."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What a run has come to, by the results of its modules."""
 
 from __future__ import annotations

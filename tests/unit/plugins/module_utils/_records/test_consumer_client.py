@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """librdkafka is told what a connection says."""
 
 from __future__ import annotations

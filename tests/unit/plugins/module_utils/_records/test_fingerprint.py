@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Two records have the same fingerprint when they are the same, and only then."""
 
 from __future__ import annotations

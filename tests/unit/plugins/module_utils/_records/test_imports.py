@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Records can be read where neither Ansible nor the other client is installed, as on a Spark executor."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Spans are read together and answered apart."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A transactional producer can be set up with whatever options a cluster may have."""
 
 from __future__ import annotations

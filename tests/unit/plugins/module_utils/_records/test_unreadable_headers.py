@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A header whose name is not UTF-8, which some clients can write and confluent-kafka cannot read."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What Spark does when it counts, without Spark: the workers' functions, called one after the other."""
 
 from __future__ import annotations

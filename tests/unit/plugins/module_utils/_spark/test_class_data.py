@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """An archive of classes is used where it is the user's own, made where there is none, and never needed."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A module prints its result alone, whatever becomes of Java."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """While Spark works on something long, it is said how far it is."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Commits and rollbacks on a cluster in memory: the order of steps, kills between them, and what is refused."""
 
 from __future__ import annotations

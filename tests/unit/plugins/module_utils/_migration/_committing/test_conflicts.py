@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What a commit does with an entry, policy by policy and situation by situation."""
 
 from __future__ import annotations

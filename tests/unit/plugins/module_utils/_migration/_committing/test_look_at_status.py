@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What directories know of one group is put together, and the status says until when each group can go back."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A connector asked by REST is checked before anything is stored for it: Connect itself would take everything."""
 
 from __future__ import annotations

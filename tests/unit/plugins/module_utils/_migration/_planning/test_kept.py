@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Which entries of the plan before may be kept, before any record is read again."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Which differences of offsets MirrorMaker 2's notes suggest for a committed offset."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Entries of repartitioned and merged topics: which groups are read for together, and what becomes of what was read."""
 
 from __future__ import annotations

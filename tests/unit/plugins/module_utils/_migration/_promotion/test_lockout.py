@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Which ACLs lock clients out that they do not name."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Which topics are promoted, and names that cannot be meant."""
 
 from __future__ import annotations

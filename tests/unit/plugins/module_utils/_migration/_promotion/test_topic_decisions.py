@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What becomes of each topic."""
 
 from __future__ import annotations

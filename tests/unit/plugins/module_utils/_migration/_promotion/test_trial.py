@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What brokers would refuse is named all together, before anything is written."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A verification by anchors looks for the first unconsumed record of the source, not for the first one that has a copy."""
 
 from __future__ import annotations

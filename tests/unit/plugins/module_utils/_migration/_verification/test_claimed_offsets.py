@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What is to be proved of a plan: what was committed, compared by what the plan has matched."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The page of an assessment leads from what to decide to what is seen, and no name becomes anything else than a name."""
 
 from __future__ import annotations
