@@ -1,7 +1,5 @@
 """A module that runs in a process of its own, which begins its work at once, and can be killed or frozen with all it starts."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """Two clusters that a run may break: a source with one broker, a destination with three, and proxies before every broker."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

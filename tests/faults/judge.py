@@ -1,7 +1,5 @@
 """What stands at the destination, as plain consumers see it, against what must stand there."""
 
-from __future__ import annotations
-
 import bisect
 import collections
 import itertools

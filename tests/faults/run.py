@@ -5,8 +5,6 @@ removed, not mended by a re-run, or told without a clear message; the line of it
 COUNT=1 plays that migration alone. SIGUSR1 prints the table as it is.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 import signal

@@ -1,7 +1,5 @@
 """How many faults a migration gets, and of which kinds."""
 
-from __future__ import annotations
-
 import math
 import time
 import typing as t

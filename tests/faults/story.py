@@ -1,7 +1,5 @@
 """One migration from its snapshot to its end, every step of which suffers faults. A seed draws all of it."""
 
-from __future__ import annotations
-
 import contextlib
 import random
 import traceback

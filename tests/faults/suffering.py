@@ -1,7 +1,5 @@
 """One step of a migration under faults: attempts, what holds after each, and the re-run that mends."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import random

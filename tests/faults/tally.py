@@ -1,7 +1,5 @@
 """What was done and what came of it: a line for each fault as it goes, and a table in the end."""
 
-from __future__ import annotations
-
 import collections
 import dataclasses
 import typing as t

@@ -3,8 +3,6 @@
 Several pytest processes share them. On all of them a test uses topics and groups of its own: see the fixture topic.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

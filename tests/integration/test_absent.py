@@ -1,7 +1,5 @@
 """Unconsumed records that are not where a group would read them: lost at the destination, or in another partition."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """A company's cluster in which each risk occurs once: the assessment has exactly these, and the plan agrees with it."""
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import io

@@ -1,7 +1,5 @@
 """An assessment says what it could not see, whatever a login, a schema registry or a Connect worker refuses."""
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import io

@@ -3,8 +3,6 @@
 An independent client compares every record, and consumes from the offsets of the plan.
 """
 
-from __future__ import annotations
-
 import contextlib
 import uuid
 

@@ -1,7 +1,5 @@
 """A broker that deletes old commits leaves the progress that a running copy renews."""
 
-from __future__ import annotations
-
 import time
 
 from kafka.protocol.consumer import OffsetCommitRequest

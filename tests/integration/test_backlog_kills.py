@@ -1,7 +1,5 @@
 """A backlog is copied once, whatever dies meanwhile: who runs the copy, Spark's workers, or the destination's brokers."""
 
-from __future__ import annotations
-
 import os
 import random
 import shutil

@@ -1,7 +1,5 @@
 """Each record once, also when two runs copy the same, a suspended one wakes up, progress is lost, or topics are made anew."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import os

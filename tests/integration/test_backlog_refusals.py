@@ -1,7 +1,5 @@
 """A copy that cannot be right is refused: in seconds, in one line that says what and where, with nothing written."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """How copies end: settings come back whatever has become of the source, and a copy that is given up leaves nothing."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import shutil

@@ -1,7 +1,5 @@
 """Topics are made like the source's, held back while groups are not past the backlog, and given back what they had."""
 
-from __future__ import annotations
-
 import itertools
 import threading
 import time

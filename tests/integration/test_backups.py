@@ -1,7 +1,5 @@
 """Committed offsets are saved, and restored after an accident: on the same cluster, or by records elsewhere."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Whatever callback prints the results, the plan, the totals and what to do next are in its output."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """Runs that claim one copy at the same moment: exactly one of them goes on."""
 
-from __future__ import annotations
-
 import collections
 import threading
 import typing as t

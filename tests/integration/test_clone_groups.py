@@ -1,7 +1,5 @@
 """What the role group_clone does where a group is blocked; the way that goes well is extensions/molecule/clone_groups."""
 
-from __future__ import annotations
-
 import pytest
 
 from testbed.clients import commit, committed, list_groups

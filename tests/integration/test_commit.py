@@ -1,7 +1,5 @@
 """Commits: what is written, what is left alone, what the receipt says, and that dying half-way harms nothing."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

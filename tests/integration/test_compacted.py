@@ -1,7 +1,5 @@
 """Compacted topics as tables, on brokers of several versions."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import compacted

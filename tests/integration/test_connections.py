@@ -1,7 +1,5 @@
 """Who may not connect is told why, within seconds, by both clients."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import socket

@@ -3,8 +3,6 @@
 systemd and Kubernetes are played by programs of a few lines, which understand what the plays ask of them and nothing else.
 """
 
-from __future__ import annotations
-
 import collections
 import contextlib
 import json

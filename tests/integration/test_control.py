@@ -1,7 +1,5 @@
 """Groups, commits, positions and settings, as brokers of every version tell and take them."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

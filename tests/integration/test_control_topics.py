@@ -1,7 +1,5 @@
 """Topics are made and changed, and their logs measured, on brokers of every version."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """Each record is copied once, and the place of every boundary is known, whatever happens to those who copy."""
 
-from __future__ import annotations
-
 import bisect
 import contextlib
 import dataclasses

@@ -1,7 +1,5 @@
 """Cut-overs after rounds. How one goes while everything runs: extensions/molecule/sync_groups."""
 
-from __future__ import annotations
-
 import json
 import time
 

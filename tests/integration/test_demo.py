@@ -1,7 +1,5 @@
 """The demo does what it promises, and leaves nothing."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

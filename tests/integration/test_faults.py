@@ -1,7 +1,5 @@
 """A short form of `make faults`: one migration to three brokers, each step of which is killed, frozen or cut off."""
 
-from __future__ import annotations
-
 from tests.faults.run import play
 from tests.faults.shares import Share
 from tests.faults.tally import STEPS, Tally

@@ -1,7 +1,5 @@
 """The list of a cluster's groups is what the cluster says, of every version and of every type of group."""
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import io

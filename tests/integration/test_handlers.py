@@ -1,7 +1,5 @@
 """The play of docs/handlers.md, word by word: its handlers post to a chat what was planned, written, or not verified."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """What Replicator has stored becomes MirrorMaker 2's, by topic or by REST; what cannot be continued is refused."""
 
-from __future__ import annotations
-
 import time
 import typing as t
 from pathlib import Path

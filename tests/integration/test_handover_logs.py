@@ -1,7 +1,5 @@
 """A real MirrorMaker 2 goes on with the very next record of every kind of log, each record proved."""
 
-from __future__ import annotations
-
 import typing as t
 import zlib
 from pathlib import Path

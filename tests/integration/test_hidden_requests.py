@@ -3,8 +3,6 @@
 Both clusters hide it. The profiles in tests/data/profiles are services as their documentation describes them.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re

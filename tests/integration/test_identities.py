@@ -1,7 +1,5 @@
 """Clusters that have one id, one cluster that has two addresses, and topics that change between a plan and its commit."""
 
-from __future__ import annotations
-
 import json
 import typing as t
 

@@ -1,7 +1,5 @@
 """Groups that somebody still uses at the source are not moved without a word, and neither are torn plans or one cluster."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import threading

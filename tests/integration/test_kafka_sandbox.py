@@ -1,7 +1,5 @@
 """Sandboxes as their users see them: they start, survive the death of a broker, and leave nothing."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

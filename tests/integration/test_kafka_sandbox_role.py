@@ -1,7 +1,5 @@
 """The role kafka_sandbox: dry run, run, the same again, and the way back."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The usual live migration: few contents that recur, retention at the source, a producer and MirrorMaker 2 that go on."""
 
-from __future__ import annotations
-
 import threading
 import time
 

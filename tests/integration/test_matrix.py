@@ -3,8 +3,6 @@
 With Spark, and in a Python that has only what requirements.txt names.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import sysconfig

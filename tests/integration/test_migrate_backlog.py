@@ -1,7 +1,5 @@
 """The role backlog_migration and its playbook, played as users play them."""
 
-from __future__ import annotations
-
 import json
 import re
 import time

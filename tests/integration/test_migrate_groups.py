@@ -1,7 +1,5 @@
 """The role and its playbooks, played as users play them."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

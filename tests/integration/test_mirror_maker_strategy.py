@@ -1,7 +1,5 @@
 """With what MirrorMaker 2 has stored, groups are sent to exactly their record; it is never just believed."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

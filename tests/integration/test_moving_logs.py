@@ -1,7 +1,5 @@
 """A plan ends where look-ups by time tell of what is not in the log, and where brokers have none to tell."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

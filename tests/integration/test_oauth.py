@@ -1,7 +1,5 @@
 """Logging in by OAUTHBEARER on both clients, with tokens that end while the migration goes on."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.consumers import unconsumed

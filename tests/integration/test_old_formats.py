@@ -1,7 +1,5 @@
 """A topic in an old message format is no matter of the others, and what cannot be done with it is told in advance."""
 
-from __future__ import annotations
-
 import pytest
 
 from testbed.clients import Message, commit, create_topic, produce

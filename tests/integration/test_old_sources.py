@@ -1,7 +1,5 @@
 """Groups come from brokers that know neither stable offsets nor the operations of a user, to a cluster of today."""
 
-from __future__ import annotations
-
 import contextlib
 import datetime
 import time

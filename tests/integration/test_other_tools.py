@@ -1,7 +1,5 @@
 """Offsets go to other tools and come from them: the stock tool, Spark Structured Streaming."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Missing rights are named before they are missed, and when they are missed."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.commits import commit_offsets, delete_offsets

@@ -1,7 +1,5 @@
 """Long work says what it is doing, in the order in which it does it."""
 
-from __future__ import annotations
-
 from testbed.clients import Message, commit, create_topic, produce
 from tests.support.replication_tool import copy, repartition
 

@@ -1,7 +1,5 @@
 """Groups whose topics are missing at the destination: the role creates the topics first, and predicts that in a dry run."""
 
-from __future__ import annotations
-
 import pytest
 
 from testbed.clients import Message, commit, committed, create_topic, list_groups, produce, read

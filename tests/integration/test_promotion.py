@@ -1,7 +1,5 @@
 """Topics, partitions, settings and ACLs follow the source, on real brokers of every version."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -3,8 +3,6 @@
 Where no older version takes part, one cluster with an authorizer is both: topics get other names.
 """
 
-from __future__ import annotations
-
 import contextlib
 import time
 

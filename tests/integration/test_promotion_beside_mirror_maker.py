@@ -3,8 +3,6 @@
 Each test is a row of the table in docs/promoting-topics.md, "Compared with MirrorMaker 2".
 """
 
-from __future__ import annotations
-
 import time
 import typing as t
 import uuid

@@ -1,7 +1,5 @@
 """Brokers that will not, or cannot, create a topic: what a promotion says, and how the next run goes on from its receipt."""
 
-from __future__ import annotations
-
 import json
 import resource
 import shutil

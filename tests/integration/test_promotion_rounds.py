@@ -1,7 +1,5 @@
 """The role promotes again and again, so that new topics and changes follow while a replication tool runs."""
 
-from __future__ import annotations
-
 import concurrent.futures
 import time
 

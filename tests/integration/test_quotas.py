@@ -1,7 +1,5 @@
 """Under quotas of the destination, everything is slow and nothing is impossible."""
 
-from __future__ import annotations
-
 import os
 import time
 

@@ -1,7 +1,5 @@
 """Ranges of records come back whole, whatever the log looks like, or an error says what is not there."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal

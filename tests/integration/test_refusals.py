@@ -1,7 +1,5 @@
 """What cannot be right is refused: in seconds, in one line that names what and where, and with nothing written."""
 
-from __future__ import annotations
-
 import itertools
 import time
 

@@ -1,7 +1,5 @@
 """Groups inside one cluster get another name, and the old ones are removed and come back as they were."""
 
-from __future__ import annotations
-
 import random
 import time
 

@@ -3,8 +3,6 @@
 Spark starts once for each run of a module, so that each test migrates several topics at once.
 """
 
-from __future__ import annotations
-
 import collections
 import random
 import time

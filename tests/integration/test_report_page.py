@@ -1,7 +1,5 @@
 """The report in a real browser: it sorts, searches, follows the keyboard, and keeps the rules of accessibility."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Strategy reset on real brokers: planned, reviewed, committed and rolled back; the offsets are the stock tool's."""
 
-from __future__ import annotations
-
 import csv
 import datetime
 import re

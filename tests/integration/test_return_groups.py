@@ -1,7 +1,5 @@
 """There and back: groups consume at the new cluster, and go on at the old one with what they have not consumed there."""
 
-from __future__ import annotations
-
 import collections
 import contextlib
 import functools

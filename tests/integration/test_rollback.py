@@ -1,7 +1,5 @@
 """Taking a migration back leaves the destination's groups as they were, even those that were not there."""
 
-from __future__ import annotations
-
 import pytest
 
 from testbed.clients import commit, committed, create_topic, list_groups

@@ -4,8 +4,6 @@ Each test writes them with real producers, and asks with default options: the an
 of a plan that holds the earlier answer, kafka_offset_verify says what is wrong, and nothing of it is committed.
 """
 
-from __future__ import annotations
-
 import contextlib
 
 import pytest

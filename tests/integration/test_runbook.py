@@ -1,7 +1,5 @@
 """The run-book that a plan writes: its commands do the wave, one after the other, and go back."""
 
-from __future__ import annotations
-
 import re
 import shlex
 

@@ -1,7 +1,5 @@
 """Whole ranges come back as small ones do, whatever the log looks like, or an error says what is not there."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import random

@@ -1,7 +1,5 @@
 """A secured destination, by a user with exactly the rights that the documentation names; its secrets go nowhere."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """The snapshot file holds what the groups have committed now, and nothing else."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

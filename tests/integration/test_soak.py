@@ -1,7 +1,5 @@
 """A short form of `make soak`: rounds beside a company that works, a cut-over, and every record consumed once."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.soak.run import play

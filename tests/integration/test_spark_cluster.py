@@ -3,8 +3,6 @@
 One migration that needs Spark for every topic: a wide search, a tail that is counted, a repartitioned topic.
 """
 
-from __future__ import annotations
-
 import importlib.metadata
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Spark reads ranges of real brokers, and its workers' errors come out as the collection's own."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

@@ -3,8 +3,6 @@
 Neither while a large job runs, nor after it was killed.
 """
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import time

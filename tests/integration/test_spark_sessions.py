@@ -1,7 +1,5 @@
 """Sessions begin and end cleanly wherever Spark runs, whatever dies meanwhile; what is missing is told in one line."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -3,8 +3,6 @@
 Where Spark may come to another result, tests run twice: counted in the process, as small logs are, and in one Spark session.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

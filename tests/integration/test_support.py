@@ -1,7 +1,5 @@
 """The tools of the tests do what they say, or every test that leans on them proves nothing."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """What the role mirror_maker_group_sync keeps, leaves out and refuses, beside a real MirrorMaker 2 that runs."""
 
-from __future__ import annotations
-
 import json
 import time
 import typing as t

@@ -3,8 +3,6 @@
 The message has the version that was found, and the one that is needed.
 """
 
-from __future__ import annotations
-
 import re
 import uuid
 

@@ -1,7 +1,5 @@
 """A fence keeps producers out, says who passes by, and is lifted exactly; while it stands, a group is cut over."""
 
-from __future__ import annotations
-
 import re
 import time
 from pathlib import Path

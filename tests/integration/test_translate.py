@@ -4,8 +4,6 @@ Each test builds a source, lets a replication tool work, migrates with all modul
 and then reads what a consumer of the group gets at the destination.
 """
 
-from __future__ import annotations
-
 import time
 
 import pytest

@@ -1,7 +1,5 @@
 """Other versions at the source, and a destination of three brokers of which one dies in the worst moment."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

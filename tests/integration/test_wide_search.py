@@ -1,7 +1,5 @@
 """Where a little reading does not settle an offset, Spark reads whole logs: on real brokers, in local mode."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

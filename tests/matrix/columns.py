@@ -4,8 +4,6 @@ Each version of ansible-core with each Python that it allows; the versions of Ka
 over them, so that each comes up at least once, and the lowest ones and the newest ones together.
 """
 
-from __future__ import annotations
-
 import typing as t
 
 NEWEST_KAFKA = "4.4.0"

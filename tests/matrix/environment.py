@@ -1,7 +1,5 @@
 """A clean environment for a column: a virtual environment, and in it what a user installs, in the column's versions."""
 
-from __future__ import annotations
-
 import functools
 import json
 import os

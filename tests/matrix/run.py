@@ -4,8 +4,6 @@ Each column (columns.py) gets an environment below .cache/matrix, the package an
 clusters, and does what a user does (story.py). What has run is written to tested.json, and the table in README.md from it.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import shutil

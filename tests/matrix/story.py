@@ -3,8 +3,6 @@
 The clusters' records come and are read by this checkout's own clients, so that only the collection depends on the column.
 """
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """What has run, in tested.json, and README's table of it."""
 
-from __future__ import annotations
-
 import json
 import re
 import typing as t

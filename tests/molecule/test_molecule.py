@@ -1,7 +1,5 @@
 """The users' stories, played by molecule on real brokers."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

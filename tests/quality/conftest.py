@@ -1,7 +1,5 @@
 """The files that the tools judge."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """docs/works-with.md says of each request what the code knows of it, and no request is needed in two ways."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

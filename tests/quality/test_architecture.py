@@ -1,7 +1,5 @@
 """docs/architecture.md is about the code that is there: its files, functions, packages and layers, and no others."""
 
-from __future__ import annotations
-
 import ast
 import functools
 import re

@@ -1,7 +1,5 @@
 """The collection as its users get it: the package, its documentation, its changelog."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

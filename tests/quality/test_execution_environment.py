@@ -1,7 +1,5 @@
 """ansible-builder finds the Python packages and Java, and accepts the execution environment that users build."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Formatting, types, import rules, licenses, YAML and Ansible's conventions."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 PLUGINS = "ansible_collections.streamshift.kafka.plugins"

@@ -1,7 +1,5 @@
 """Messages name options by option_name(), so that a role's user reads the names of variables: those that the role has."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import re

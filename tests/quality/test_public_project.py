@@ -1,7 +1,5 @@
 """What forges, editors and hooks read says the same as the Makefile, the tools and the package."""
 
-from __future__ import annotations
-
 import configparser
 import re
 import shlex

@@ -1,7 +1,5 @@
 """The roles declare each variable as the modules declare the option, and say what each choice does."""
 
-from __future__ import annotations
-
 import re
 import typing as t
 

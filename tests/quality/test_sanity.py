@@ -1,7 +1,5 @@
 """ansible-test sanity, without containers."""
 
-from __future__ import annotations
-
 import fcntl
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """The documentation site as ``make docs`` builds it: complete, without dead links, and without a network."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

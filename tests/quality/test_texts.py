@@ -1,7 +1,5 @@
 """What files say: who owns them, what is private, and that the names and commands in the documentation exist."""
 
-from __future__ import annotations
-
 import re
 import tokenize
 from pathlib import Path

@@ -3,8 +3,6 @@
 Each record's timestamp tells its number in its partition at the source, which is its offset there.
 """
 
-from __future__ import annotations
-
 import contextlib
 import random
 import threading

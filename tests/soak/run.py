@@ -4,8 +4,6 @@ A line for each round, and in the end a table: what each group has got at both c
 is 1 where a record was left out, or repeated beyond what the plan says, or where a round failed.
 """
 
-from __future__ import annotations
-
 import argparse
 import collections
 import contextlib

@@ -1,7 +1,5 @@
 """Assessments of real clusters: the modules that make them, what they have found, and a schema registry."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import socket

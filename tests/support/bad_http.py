@@ -1,7 +1,5 @@
 """An HTTP server that misbehaves in every way that the tests know, on sockets, because a library would not."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import threading

@@ -1,7 +1,5 @@
 """A real browser for pages that people open as files."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The clusters that the tests share, with the addresses and credentials that a test needs."""
 
-from __future__ import annotations
-
 import typing as t
 
 from testbed.sandbox import Cluster

@@ -1,7 +1,5 @@
 """A real worker of Kafka Connect with its REST interface, and MirrorMaker 2's connector in it."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import signal

@@ -1,7 +1,5 @@
 """Applications around a group: members of every kind, writers, and what a group would be given to consume."""
 
-from __future__ import annotations
-
 import contextlib
 import time
 import typing as t

@@ -1,7 +1,5 @@
 """Copies of a backlog that something happens to, and what must be true when they have ended."""
 
-from __future__ import annotations
-
 import bisect
 import time
 import typing as t

@@ -4,8 +4,6 @@ F9 is in test_control_records.py, because it is about costs. F10, that an answer
 has no test: `make attack`, which asks with other groups and without them, found no example of it.
 """
 
-from __future__ import annotations
-
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import LogFacts

@@ -1,7 +1,5 @@
 """Processes that are forked of one that has loaded the collection's modules: to import them is the slow part of a start."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

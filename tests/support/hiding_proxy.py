@@ -4,8 +4,6 @@ The broker must advertise the proxy's address. A client that asks for what is hi
 Format: https://kafka.apache.org/protocol#The_Messages_ApiVersions
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import socket

@@ -1,7 +1,5 @@
 """``pytest -p tests.support.kafka_version --kafka-version 3.9.1`` runs the tests that need brokers of this version."""
 
-from __future__ import annotations
-
 import typing as t
 
 import pytest

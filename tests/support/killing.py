@@ -4,8 +4,6 @@ As a program: ``python -m tests.support.killing MODULE FUNCTION < options.json``
 FUNCTION.
 """
 
-from __future__ import annotations
-
 import collections
 import contextlib
 import functools

@@ -1,7 +1,5 @@
 """Topics of every kind: each function makes one, fills it, and tells where groups stand. And how to compare copies of them."""
 
-from __future__ import annotations
-
 import bisect
 import contextlib
 import time

@@ -1,7 +1,5 @@
 """Two clusters that are lists in memory: the verification reads them in Kafka's place, and counts as it always does."""
 
-from __future__ import annotations
-
 import collections
 import dataclasses
 import time

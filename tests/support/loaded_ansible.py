@@ -6,8 +6,6 @@ together are a third of the processor time of a playbook.
 As a program it reads a line of JSON for each call and answers with the exit code: see run_ansible_playbook().
 """
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import json

@@ -7,8 +7,6 @@ What it runs is the checkout's code, and not the archive's. The demo and a Progr
 do tests that look at a module's process.
 """
 
-from __future__ import annotations
-
 import gc
 import importlib
 import json

@@ -1,7 +1,5 @@
 """Logs of a kind that takes some trouble to make."""
 
-from __future__ import annotations
-
 import time
 
 from testbed.clients import Message, Servers, create_topic, produce, read

@@ -1,7 +1,5 @@
 """Java programs that the tests run and the sandbox does not, fetched by Maven for the first time."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tempfile

@@ -1,7 +1,5 @@
 """Brokers of two clusters whose partitions are lists in memory, for what reads logs through `cluster_logs`."""
 
-from __future__ import annotations
-
 import types
 import typing as t
 

@@ -1,7 +1,5 @@
 """Groups of a cluster in memory, for what commits, rolls back and removes them."""
 
-from __future__ import annotations
-
 import types
 import typing as t
 

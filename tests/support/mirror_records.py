@@ -3,8 +3,6 @@
 And such as it could have written.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import struct

@@ -1,7 +1,5 @@
 """Topics that one real MirrorMaker 2 has copied with many settings: a flow for each, with names that nobody else uses."""
 
-from __future__ import annotations
-
 import time
 import typing as t
 import uuid

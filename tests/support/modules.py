@@ -3,8 +3,6 @@
 As a program: ``python -m tests.support.modules NAME < options.json`` prints the result.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import io

@@ -3,8 +3,6 @@
 More than it really calls, never less: a method counts for every class that the module can import and that has one of its name.
 """
 
-from __future__ import annotations
-
 import ast
 import collections
 import functools

@@ -1,7 +1,5 @@
 """Topics whose records have a number of their own each as their value: by these an offset is judged, and by nothing else."""
 
-from __future__ import annotations
-
 import typing as t
 
 from testbed.clients import Message, Servers, commit, create_topic, produce, read

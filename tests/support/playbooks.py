@@ -4,8 +4,6 @@ A Controller runs what ansible-playbook runs, in a process that has Ansible load
 what they import; the demo starts the programs.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """kafka_topic_promotion between two clusters, taken as a careful user takes it."""
 
-from __future__ import annotations
-
 import typing as t
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A topic and its copy with whatever may be in logs, and with internal topics of a MirrorMaker 2 that has never run."""
 
-from __future__ import annotations
-
 import typing as t
 import uuid
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A replication tool of records between two clusters, with the habits that real ones have."""
 
-from __future__ import annotations
-
 import typing as t
 import zlib
 from random import Random

@@ -1,7 +1,5 @@
 """A stand-in for Confluent Replicator, which is no free software, and what MirrorMaker 2 is left with."""
 
-from __future__ import annotations
-
 import json
 import zlib
 

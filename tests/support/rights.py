@@ -1,7 +1,5 @@
 """ACLs of a secured cluster, of its user migrator if nobody else is named."""
 
-from __future__ import annotations
-
 import contextlib
 import time
 import typing as t

@@ -4,8 +4,6 @@ Its standard input: JSON with job (one of JOBS), options (of Spark), connection,
 prints "open" when its session is there, and in the end a line of JSON: rows and distinct of a scan, or failed.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

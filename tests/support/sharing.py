@@ -3,8 +3,6 @@
 As a program (BASE PID) it waits for the end of a pytest process and then does what that could not do any more.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import os

@@ -4,8 +4,6 @@ Each situation raises AssertionError where anything of it is not. They need no S
 `chance` it happens at any moment of the copy, without one always at the same.
 """
 
-from __future__ import annotations
-
 import functools
 import os
 import random

@@ -1,7 +1,5 @@
 """Real Spark clusters on this machine, out of the classes that come with pyspark."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import os

@@ -1,7 +1,5 @@
 """Spark's own Kafka connector."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.support.maven import fetched

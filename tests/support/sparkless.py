@@ -1,7 +1,5 @@
 """kafka_backlog_copy with threads instead of Spark's tasks: what it does on the brokers is the same, and it begins at once."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import typing as t

@@ -1,7 +1,5 @@
 """Kafka's own kafka-consumer-groups, from its jars."""
 
-from __future__ import annotations
-
 import subprocess
 
 from testbed.clients import Servers

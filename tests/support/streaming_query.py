@@ -4,8 +4,6 @@ As a program, it reads a line of JSON for each query: servers, topic, checkpoint
 the number of the batch in which the sink fails. It runs the query until nothing is left to read, and prints a line of JSON.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """A group that goes to another cluster and back, with everything around it: producers, a replication tool, live consumers."""
 
-from __future__ import annotations
-
 import collections
 import itertools
 import json

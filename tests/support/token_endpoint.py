@@ -1,7 +1,5 @@
 """An OAuth token endpoint, and Amazon's STS, of the tests' own; and tokens that the sandbox's brokers take."""
 
-from __future__ import annotations
-
 import base64
 import email
 import http

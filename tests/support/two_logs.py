@@ -1,7 +1,5 @@
 """One partition on both clusters, what is answered for a group on it, and what becomes of a wrong answer."""
 
-from __future__ import annotations
-
 import json
 import time
 import typing as t

@@ -1,7 +1,5 @@
 """Waiting for what comes about a moment later."""
 
-from __future__ import annotations
-
 import time
 import typing as t
 

@@ -1,7 +1,5 @@
 """A real YARN cluster on this machine: a resource manager and node managers, out of Hadoop's jars."""
 
-from __future__ import annotations
-
 import contextlib
 import sys
 import typing as t

@@ -1,7 +1,5 @@
 """Settings of all unit tests."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import settings
 

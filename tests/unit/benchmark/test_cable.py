@@ -1,7 +1,5 @@
 """The cable of the benchmarks is as long as it says, and loses packets without losing or turning round a byte."""
 
-from __future__ import annotations
-
 import socket
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The demo's table is only worth something if its counting is right."""
 
-from __future__ import annotations
-
 import pytest
 
 from demo import proof

@@ -1,7 +1,5 @@
 """docs/assessing.md says of each kind of risk what the code says, and an assessment is what its schema says."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

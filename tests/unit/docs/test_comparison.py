@@ -1,7 +1,5 @@
 """docs/comparison.md repeats figures that docs/speed.md states, and the commands that measure them."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What a controller asks and sets, in docs/running-from-a-controller.md, is what the roles take."""
 
-from __future__ import annotations
-
 import json
 import re
 import typing as t

@@ -1,7 +1,5 @@
 """What the collection writes is what the JSON Schemas and docs/files.md say."""
 
-from __future__ import annotations
-
 import collections.abc
 import dataclasses
 import enum

@@ -1,7 +1,5 @@
 """Each login in docs/logging-in.md is one that both clients take."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The messages that the documentation quotes, in tables with a column "message", are messages that the code prints."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

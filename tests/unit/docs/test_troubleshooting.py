@@ -1,7 +1,5 @@
 """docs/troubleshooting.md has an entry, with cause and remedy, for each reason, and each kind of problem, failure and note."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

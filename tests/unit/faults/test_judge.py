@@ -1,7 +1,5 @@
 """The fault suite sees harm where there is some: else its zeros would say nothing."""
 
-from __future__ import annotations
-
 import pytest
 
 from testbed.clients import Stored

@@ -1,7 +1,5 @@
 """The proxies of the fault suite do to connections what they say."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import threading

@@ -1,7 +1,5 @@
 """Which faults a run of the suite draws, and until when."""
 
-from __future__ import annotations
-
 import random
 import time
 

@@ -1,7 +1,5 @@
 """`make matrix` says in one line what has not run, and goes on; README's row of such a column stays."""
 
-from __future__ import annotations
-
 import json
 import signal
 

@@ -1,7 +1,5 @@
 """Which runs keep their files, and what becomes of a run whose files cannot be kept."""
 
-from __future__ import annotations
-
 import json
 import sys
 

@@ -1,7 +1,5 @@
 """A play that ignores errors goes on after each task that fails; what it commits is verified all the same."""
 
-from __future__ import annotations
-
 import json
 
 from tests.support.playbooks import Controller, done

@@ -1,7 +1,5 @@
 """What the role kafka_sandbox refuses before it starts anything, and how it reads the last words of a broker."""
 
-from __future__ import annotations
-
 import signal
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """What holds a directory for a run tells the modules so, and releases it however the run ends."""
 
-from __future__ import annotations
-
 import typing as t
 
 import pytest

@@ -4,8 +4,6 @@ The code says which options the messages of a module name, so that no remedy has
 never comes to.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

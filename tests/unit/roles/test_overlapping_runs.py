@@ -1,7 +1,5 @@
 """Two runs never overlap: a run whose directory another one holds fails, or leaves, and writes nothing there."""
 
-from __future__ import annotations
-
 import json
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """What playbooks and roles refuse before they ask any cluster for anything."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

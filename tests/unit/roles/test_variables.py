@@ -1,7 +1,5 @@
 """Each variable of a role is used, and each phase has its steps."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Topics are created once, whatever becomes of the answers of a broker that is busy."""
 
-from __future__ import annotations
-
 import types
 
 import kafka.errors

@@ -1,7 +1,5 @@
 """The lease is that of the process of ansible-playbook, the parent of the one in which an action runs."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

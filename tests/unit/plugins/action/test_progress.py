@@ -1,7 +1,5 @@
 """The modules whose progress is shown are called as all others: by their full name, with defaults of their action group."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

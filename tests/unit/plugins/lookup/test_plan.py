@@ -1,7 +1,5 @@
 """lookup('streamshift.kafka.plan', path, query='...'): the documented queries, and what it refuses."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """query('streamshift.kafka.waves', 'waves/*.yml'): the files of variables that runs take with -e @FILE."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

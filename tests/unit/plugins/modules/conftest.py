@@ -1,7 +1,5 @@
 """Run a module's main() in this process, and give back what it said."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

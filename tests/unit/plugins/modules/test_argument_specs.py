@@ -1,7 +1,5 @@
 """What modules accept is what their documentation says, and no secret is shown."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import re

@@ -1,7 +1,5 @@
 """kafka_backlog_copy copies, or clears a copy: files are written by a real run only, and the copy file goes last."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.copy_backlog import CopyOutcome

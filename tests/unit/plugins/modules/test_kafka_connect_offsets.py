@@ -1,7 +1,5 @@
 """kafka_connect_offsets picks the store that the options name, hands over, and saves the receipt that comes back."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect.handover import HandoverOutcome

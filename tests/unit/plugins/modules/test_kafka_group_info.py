@@ -1,7 +1,5 @@
 """kafka_group_info returns groups as they were read; without a selection it asks for all of them."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.list_groups import GroupOverviews

@@ -1,7 +1,5 @@
 """kafka_group_offsets writes what was read, once; in check mode it writes nothing and says the same."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.take_snapshot import TakenSnapshot

@@ -1,7 +1,5 @@
 """kafka_group_readiness returns how far groups are, and replaces the status and the metrics, of a failed round too."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """kafka_group_removal hands plan, receipt and the file of removed groups to the use case, and saves that file."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.group_removal import (

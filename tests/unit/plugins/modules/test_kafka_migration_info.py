@@ -1,7 +1,5 @@
 """kafka_migration_info names all problems together, those of files among them, and changes nothing."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.preflight import Preflight

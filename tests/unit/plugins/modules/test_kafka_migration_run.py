@@ -1,7 +1,5 @@
 """A run holds its directory from its first task to its last; another one is refused, or leaves, until the first has ended."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The files of an assessment are whole or not there, and a dry run makes none."""
 
-from __future__ import annotations
-
 import os
 import resource
 

@@ -1,7 +1,5 @@
 """A support bundle has the files of a migration, and no name and no secret."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import os

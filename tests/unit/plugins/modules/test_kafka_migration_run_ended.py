@@ -1,7 +1,5 @@
 """The end of a run keeps whole folders, the last ones, touches nothing that is not its own, and releases the directory."""
 
-from __future__ import annotations
-
 import contextlib
 import datetime
 import json

@@ -1,7 +1,5 @@
 """kafka_migration_run writes two files beside those of the migration, and is never changed."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 

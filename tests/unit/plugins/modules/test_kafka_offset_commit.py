@@ -1,7 +1,5 @@
 """kafka_offset_commit hands plan, receipt and report to the use case, and saves the receipt that comes back."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """kafka_offset_translate asks for what its options say, and writes a plan only where that is another one."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

@@ -1,7 +1,5 @@
 """kafka_offset_verify fails for what is wrong, or reports it; it writes reports and nothing else."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification.claimed_offsets import Claims

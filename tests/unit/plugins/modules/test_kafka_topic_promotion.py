@@ -1,7 +1,5 @@
 """kafka_topic_promotion decides or reads a plan, carries it out, and leaves files alone that say nothing new."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.topic_decisions import Planned

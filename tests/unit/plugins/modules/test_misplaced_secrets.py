@@ -1,7 +1,5 @@
 """A secret in the wrong place is refused and not shown: not at -vvvv, not in a stored result, not in the system's log."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Without its libraries a module says so in one line."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

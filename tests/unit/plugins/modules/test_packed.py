@@ -1,7 +1,5 @@
 """Each module starts from the archive that Ansible packs, in the plain interpreter; other tests have its code loaded."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What the tests of modules hand to them: two clusters that nobody asks, and small files as the use cases make them."""
 
-from __future__ import annotations
-
 import json
 import typing as t
 from pathlib import Path

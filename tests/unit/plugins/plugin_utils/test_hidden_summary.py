@@ -1,7 +1,5 @@
 """What a module has to say is shown on standard error only where the callback hides the task that shows it."""
 
-from __future__ import annotations
-
 import pytest
 from ansible import constants as C  # noqa: N812
 from ansible.plugins.loader import callback_loader

@@ -1,7 +1,5 @@
 """In the tasks of a role, the messages of modules name its variables; in any other task, the options of the module."""
 
-from __future__ import annotations
-
 import gc
 import json
 import sys

@@ -1,7 +1,5 @@
 """What a module says of its progress is seen while it works, in playbooks that play as users play theirs."""
 
-from __future__ import annotations
-
 import json
 import os
 import select

@@ -1,7 +1,5 @@
 """Where windows are cut, held against its definition, which looks at every pair of records."""
 
-from __future__ import annotations
-
 import collections
 
 from hypothesis import given

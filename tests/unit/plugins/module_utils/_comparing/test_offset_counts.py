@@ -1,7 +1,5 @@
 """What is counted around a group's offsets is what the definition says, however contents and partitions are dealt out."""
 
-from __future__ import annotations
-
 import collections
 import itertools
 import typing as t

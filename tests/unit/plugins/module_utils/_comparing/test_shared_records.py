@@ -1,7 +1,5 @@
 """What a claim is told depends on its own extents, whatever was read for others."""
 
-from __future__ import annotations
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

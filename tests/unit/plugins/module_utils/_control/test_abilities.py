@@ -1,7 +1,5 @@
 """What brokers do not offer: which error names it, and what is asked for instead."""
 
-from __future__ import annotations
-
 import types
 
 import pytest

@@ -1,7 +1,5 @@
 """The order of changes to ACLs: a run that is killed halfway allows nobody what somebody has denied."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import acl_requests

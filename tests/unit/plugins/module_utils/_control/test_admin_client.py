@@ -1,7 +1,5 @@
 """Errors of the client say why, and what to do."""
 
-from __future__ import annotations
-
 import io
 import ssl
 

@@ -1,7 +1,5 @@
 """What is sent in one request, and what is said of its answer."""
 
-from __future__ import annotations
-
 import contextlib
 import types
 

@@ -1,7 +1,5 @@
 """A change is waited for on every broker, which real ones are too quick to show."""
 
-from __future__ import annotations
-
 import types
 
 import pytest

@@ -1,7 +1,5 @@
 """Answers of a worker that rebalances are not final, and what may have been done is looked at before it is asked for again."""
 
-from __future__ import annotations
-
 import json
 import urllib.parse
 

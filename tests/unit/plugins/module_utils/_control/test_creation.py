@@ -1,7 +1,5 @@
 """Which topics a call has made is what brokers have confirmed, whatever breaks in between."""
 
-from __future__ import annotations
-
 import types
 import uuid
 

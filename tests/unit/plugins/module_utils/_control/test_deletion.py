@@ -1,7 +1,5 @@
 """A topic is deleted by its id, so that one that was made anew under its name meanwhile is not."""
 
-from __future__ import annotations
-
 import types
 import uuid
 

@@ -1,7 +1,5 @@
 """A quota on changes of topics makes them slow, not impossible: what was taken is not asked again, and what is left waits."""
 
-from __future__ import annotations
-
 import types
 import uuid
 

@@ -1,7 +1,5 @@
 """Where a group keeps its offsets is computed as Kafka does; what Java's String.hashCode() gives is written here."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.open_transactions import offsets_partition

@@ -1,7 +1,5 @@
 """kafka-python gets user names as the mechanism sends them."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.security import security_options

@@ -1,7 +1,5 @@
 """How large topics are, from what brokers say of their partitions."""
 
-from __future__ import annotations
-
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import storage
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.storage import Replicas, TopicLayout
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from

@@ -3,8 +3,6 @@
 Brokers hear of them one after the other.
 """
 
-from __future__ import annotations
-
 import types
 
 import pytest

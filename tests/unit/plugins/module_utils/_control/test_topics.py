@@ -1,7 +1,5 @@
 """A topic that may not be seen is not one that does not exist."""
 
-from __future__ import annotations
-
 import types
 import uuid
 

@@ -3,8 +3,6 @@
 And no secret goes elsewhere.
 """
 
-from __future__ import annotations
-
 import base64
 import time
 from concurrent.futures import ThreadPoolExecutor

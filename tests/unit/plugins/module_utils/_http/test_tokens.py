@@ -1,7 +1,5 @@
 """Tokens come from where the user says, are asked for once, and are told apart from what is none."""
 
-from __future__ import annotations
-
 import base64
 import sys
 import time

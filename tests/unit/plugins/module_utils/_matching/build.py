@@ -1,7 +1,5 @@
 """Logs written as a line of text, for tests that a reader can check by eye."""
 
-from __future__ import annotations
-
 import re
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import LogFacts

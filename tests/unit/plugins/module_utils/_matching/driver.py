@@ -1,7 +1,5 @@
 """Asks decide() until it decides, and serves what it needs from logs that are complete in memory."""
 
-from __future__ import annotations
-
 import bisect
 import dataclasses
 import typing as t

@@ -1,7 +1,5 @@
 """Unconsumed records that the destination lacks although later ones are there: said with the offset."""
 
-from __future__ import annotations
-
 import typing as t
 
 import pytest

@@ -1,7 +1,5 @@
 """No way to an answer breaks a promise in a few worlds of each class; `make attack` asks the same of very many."""
 
-from __future__ import annotations
-
 import functools
 
 import pytest

@@ -1,7 +1,5 @@
 """Nothing is called exact, and no offset lossless, without the facts that show it."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.certificates import (

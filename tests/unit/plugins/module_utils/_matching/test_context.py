@@ -1,7 +1,5 @@
 """The source around a committed offset, and the side that it gives to a record."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.context import (

@@ -1,7 +1,5 @@
 """A time look-up sees transaction markers: one that is younger than the records around it ends look-ups far too early."""
 
-from __future__ import annotations
-
 import dataclasses
 import typing as t
 

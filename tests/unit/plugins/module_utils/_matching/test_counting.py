@@ -1,7 +1,5 @@
 """Counting contents: the definition of what is promised."""
 
-from __future__ import annotations
-
 import collections
 
 import pytest

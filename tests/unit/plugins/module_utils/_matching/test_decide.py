@@ -1,7 +1,5 @@
 """The rule, situation by situation; test_properties.py holds it against random logs."""
 
-from __future__ import annotations
-
 import typing as t
 
 import pytest

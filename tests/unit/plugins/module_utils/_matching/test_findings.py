@@ -1,7 +1,5 @@
 """The rule is right where an earlier version of it was not, in short logs, which it counts, and in long ones."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

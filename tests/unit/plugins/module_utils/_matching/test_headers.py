@@ -1,7 +1,5 @@
 """A replication tool that adds headers, and groups that go back: the source's records have them, and new ones do not."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.attack import rule

@@ -1,7 +1,5 @@
 """What shows that a lagging replication tool has come as far as the group: only the copy of an unconsumed record does."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.attack import rule

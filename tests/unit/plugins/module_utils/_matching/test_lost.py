@@ -1,7 +1,5 @@
 """Retention at the source, recurring contents, and a replication tool that lags: MirrorMaker 2 as everybody runs it."""
 
-from __future__ import annotations
-
 import random
 import typing as t
 

@@ -1,7 +1,5 @@
 """The rule for repartitioned and merged topics: situation by situation, and against random topics whose truth is known."""
 
-from __future__ import annotations
-
 import typing as t
 
 import pytest

@@ -1,7 +1,5 @@
 """Where a group stands between the last consumed copy and the first unconsumed one."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (

@@ -1,7 +1,5 @@
 """What an answer costs, and that it does not depend on where a client commits; test_attack.py holds what is promised."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

@@ -1,7 +1,5 @@
 """Where a reset sets a group in one log, against a model that counts offsets one by one."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """A noted difference of offsets settles long logs without timestamps, and is not believed where it does not hold."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import random

@@ -1,7 +1,5 @@
 """Copies of one content, some of which have kept their times."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.content import tallies

@@ -1,7 +1,5 @@
 """What the attack on the rule stands on: its notation, its truth and its worlds."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

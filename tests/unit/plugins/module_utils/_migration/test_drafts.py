@@ -1,7 +1,5 @@
 """From a snapshot to entries of a plan."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

@@ -1,7 +1,5 @@
 """What is said of a group follows from what was read, and nothing is said of what nobody knows."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds

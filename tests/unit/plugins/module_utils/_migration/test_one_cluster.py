@@ -1,7 +1,5 @@
 """Two names of one cluster pass only where nothing is migrated onto itself."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft

@@ -1,7 +1,5 @@
 """The gate of a cut-over: groups are quiet when nobody is in them, and their commits stand still."""
 
-from __future__ import annotations
-
 import types
 import typing as t
 

@@ -1,7 +1,5 @@
 """What differs between the settings of two clusters is named where it costs records or certainty, and nowhere else."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import TopicConfigs

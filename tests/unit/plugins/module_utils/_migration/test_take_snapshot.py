@@ -1,7 +1,5 @@
 """Which groups patterns find while coordinators move, which no real cluster does at a given moment."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

@@ -1,7 +1,5 @@
 """A misspelt entry of a map is told; one that fits a group of another wave is not."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import unknown_rules as use_case

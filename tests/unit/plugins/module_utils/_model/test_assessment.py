@@ -1,7 +1,5 @@
 """The parts of an assessment become one: a cause is one risk, and lists in spreadsheets can be told apart."""
 
-from __future__ import annotations
-
 import csv
 import io
 

@@ -1,7 +1,5 @@
 """What is done at the same time is waited for, and what fails is told."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest

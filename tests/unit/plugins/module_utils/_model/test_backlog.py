@@ -1,7 +1,5 @@
 """Copy files, and where groups belong once all is copied."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

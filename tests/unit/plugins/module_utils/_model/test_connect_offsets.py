@@ -1,7 +1,5 @@
 """Keys and values byte for byte as Connect has written them; of damaged ones nothing is guessed."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """What cannot be meant is refused before anything is opened, and no secret is told."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from, refuse_store

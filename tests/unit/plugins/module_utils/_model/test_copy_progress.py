@@ -1,7 +1,5 @@
 """What the commits of a copy hold comes back, and always fits."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

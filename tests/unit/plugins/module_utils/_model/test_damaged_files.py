@@ -1,7 +1,5 @@
 """Files are hostile input: whatever becomes of one, it is read as something that Kafka can hold, or refused with the place."""
 
-from __future__ import annotations
-
 import copy
 import json
 import random

@@ -1,7 +1,5 @@
 """The common shape of the files."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Errors tell what failed, where, why and what to do, in one line."""
 
-from __future__ import annotations
-
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
 
 

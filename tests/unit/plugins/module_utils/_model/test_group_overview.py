@@ -1,7 +1,5 @@
 """The list of groups from which an operator chooses."""
 
-from __future__ import annotations
-
 import csv
 import dataclasses
 import io

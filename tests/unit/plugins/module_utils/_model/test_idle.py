@@ -1,7 +1,5 @@
 """Who is in a group."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

@@ -1,7 +1,5 @@
 """Names of other tools, as their charts and images give them, and names of users that only look alike."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.known_names import (

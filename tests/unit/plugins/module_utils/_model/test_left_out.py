@@ -1,7 +1,5 @@
 """What was asked for and is not done."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.left_out import left_out, partitions_text

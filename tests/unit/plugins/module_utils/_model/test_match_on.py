@@ -1,7 +1,5 @@
 """What the option match_on means for fingerprints, for timestamps, and for what a plan says."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import FINGERPRINTED, Matching, MatchOn

@@ -1,7 +1,5 @@
 """What has become of a group, from the files of its migration and from what both clusters say now."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading

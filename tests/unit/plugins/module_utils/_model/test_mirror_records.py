@@ -1,7 +1,5 @@
 """Whatever is in an internal topic is read as what it is, or refused."""
 
-from __future__ import annotations
-
 import struct
 
 import pytest

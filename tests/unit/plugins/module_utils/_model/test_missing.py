@@ -1,7 +1,5 @@
 """What stands for the names of a library that is not installed."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.missing import stand_ins

@@ -1,7 +1,5 @@
 """A topic is made like the source's, as far as the destination's brokers can."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import (

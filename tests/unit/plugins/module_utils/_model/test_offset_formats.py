@@ -1,7 +1,5 @@
 """Offsets in the forms of Spark's Structured Streaming and of Flink SQL."""
 
-from __future__ import annotations
-
 import json
 import string
 

@@ -1,7 +1,5 @@
 """Clients that stay connected: who gets which, and what becomes of those that failed or were idle for long."""
 
-from __future__ import annotations
-
 import typing as t
 
 import pytest

@@ -1,7 +1,5 @@
 """Messages name the variable that the user sets, and never a topic or group that is called like an option."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import conflicts

@@ -1,7 +1,5 @@
 """Plan files."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import random

@@ -1,7 +1,5 @@
 """The worst finding comes first, each has its kind, and what an option tolerates is said and no problem."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claims import Claim, Windows, window

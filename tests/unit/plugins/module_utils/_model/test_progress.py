@@ -1,7 +1,5 @@
 """Lines of progress are few, and read well."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

@@ -1,7 +1,5 @@
 """How far groups are from their cut-over, on the screen, in the status file and as metrics."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

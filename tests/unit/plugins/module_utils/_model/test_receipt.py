@@ -1,7 +1,5 @@
 """Receipt files, and what a receipt tells a second run."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

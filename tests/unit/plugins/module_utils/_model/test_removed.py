@@ -1,7 +1,5 @@
 """The file that makes removed groups again."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

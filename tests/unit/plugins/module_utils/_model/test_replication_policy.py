@@ -1,7 +1,5 @@
 """Names are those that a real MirrorMaker 2 has given."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import (

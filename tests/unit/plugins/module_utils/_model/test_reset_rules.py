@@ -1,7 +1,5 @@
 """Rules of a reset: what can be meant is read, and what could be meant in two ways is refused."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput

@@ -1,7 +1,5 @@
 """Which groups and topics are meant."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput

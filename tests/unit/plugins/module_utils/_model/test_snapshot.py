@@ -1,7 +1,5 @@
 """Snapshot files, as JSON and as the stock tool's CSV."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import string

@@ -1,7 +1,5 @@
 """Where Spark runs is refused early when it cannot be meant, and tells no secret."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput

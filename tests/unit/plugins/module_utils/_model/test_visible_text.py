@@ -1,7 +1,5 @@
 """Nothing that a cluster tells acts on a terminal, or hides."""
 
-from __future__ import annotations
-
 import csv
 import io
 

@@ -1,7 +1,5 @@
 """Waves: which groups they select, and which are in none, in several, or gone."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput

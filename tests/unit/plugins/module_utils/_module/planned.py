@@ -1,7 +1,5 @@
 """A plan with entries of most kinds, for what people see of one."""
 
-from __future__ import annotations
-
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict

@@ -1,7 +1,5 @@
 """Files are whole or not there, private, and one run's alone."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

@@ -1,7 +1,5 @@
 """A module needs its libraries, and says its errors in one line."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import sys
 import types

@@ -1,7 +1,5 @@
 """From a module's parameters to a connection, a selection and a mapping."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput

@@ -1,7 +1,5 @@
 """What a run has come to, by the results of its modules."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.run_record import Failure, Step

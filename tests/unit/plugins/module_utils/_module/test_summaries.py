@@ -1,7 +1,5 @@
 """What a run comes to fits on one screen, whatever its size."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

@@ -1,7 +1,5 @@
 """librdkafka is told what a connection says."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

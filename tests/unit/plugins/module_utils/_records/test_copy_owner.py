@@ -1,7 +1,5 @@
 """Why a run was fenced: by another run, which is named, or because its own transaction took too long."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from

@@ -1,7 +1,5 @@
 """Two records have the same fingerprint when they are the same, and only then."""
 
-from __future__ import annotations
-
 import struct
 
 import pytest

@@ -1,7 +1,5 @@
 """Records can be read where neither Ansible nor the other client is installed, as on a Spark executor."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

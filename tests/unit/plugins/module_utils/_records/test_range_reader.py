@@ -1,7 +1,5 @@
 """Spans are read together and answered apart."""
 
-from __future__ import annotations
-
 import collections
 import itertools
 import types

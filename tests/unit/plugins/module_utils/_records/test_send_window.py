@@ -1,7 +1,5 @@
 """What waits for answers is answered within a transaction's minute at any speed, and a fast cluster is not held up."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.send_window import LEAST, MOST, SendWindow

@@ -1,7 +1,5 @@
 """A transactional producer can be set up with whatever options a cluster may have."""
 
-from __future__ import annotations
-
 import pytest
 from confluent_kafka import Producer
 

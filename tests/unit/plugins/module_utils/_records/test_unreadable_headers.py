@@ -1,7 +1,5 @@
 """A header whose name is not UTF-8, which some clients can write and confluent-kafka cannot read."""
 
-from __future__ import annotations
-
 import types
 
 import pytest

@@ -1,7 +1,5 @@
 """Every message of a range comes once and in order, whatever comes between, and silence ends in an error that says where."""
 
-from __future__ import annotations
-
 import types
 
 import pytest

@@ -1,7 +1,5 @@
 """What Spark does when it counts, without Spark: the workers' functions, called one after the other."""
 
-from __future__ import annotations
-
 import json
 import typing as t
 

@@ -1,7 +1,5 @@
 """One Spark session for all tests of this folder that want one: starting it costs seconds. A process has one at a time."""
 
-from __future__ import annotations
-
 import typing as t
 
 import pytest

@@ -1,7 +1,5 @@
 """Ranges are dealt out to tasks: nothing is lost, nothing is read twice, and no task has much more than another."""
 
-from __future__ import annotations
-
 import itertools
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """An archive of classes is used where it is the user's own, made where there is none, and never needed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Counting on Spark gives the answers of its definition, for many groups and pairs at once."""
 
-from __future__ import annotations
-
 import collections
 import random
 import typing as t

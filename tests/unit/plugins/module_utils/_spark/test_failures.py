@@ -1,7 +1,5 @@
 """Errors come out of Spark as they went in, and its own in one line that names the cause."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (

@@ -1,7 +1,5 @@
 """A Java that is new enough is found, or it is told in one line what there is instead."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

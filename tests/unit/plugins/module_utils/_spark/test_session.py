@@ -1,7 +1,5 @@
 """What a session promises to those who work with it. Its beginning and end: tests/integration/test_spark_sessions.py."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace

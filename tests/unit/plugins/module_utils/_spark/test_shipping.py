@@ -1,7 +1,5 @@
 """Workers get this collection's code as one archive, and a connection that needs none of this machine's files."""
 
-from __future__ import annotations
-
 import pickle
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A module prints its result alone, whatever becomes of Java."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

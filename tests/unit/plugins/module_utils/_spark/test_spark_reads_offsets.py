@@ -1,7 +1,5 @@
 """A file of a checkpoint is read as Spark itself reads it, in both of its versions."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

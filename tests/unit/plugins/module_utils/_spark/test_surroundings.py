@@ -1,7 +1,5 @@
 """What a session changes around itself is put back, and what a killed one has left is removed."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import signal

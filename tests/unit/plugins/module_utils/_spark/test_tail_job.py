@@ -1,7 +1,5 @@
 """What follows an offset is counted from the ends of both logs, and only what is certainly unconsumed counts as such."""
 
-from __future__ import annotations
-
 import collections
 
 import pytest

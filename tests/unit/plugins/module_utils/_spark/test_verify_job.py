@@ -1,7 +1,5 @@
 """However the contents are dealt out to Spark's workers, they count what one process counts."""
 
-from __future__ import annotations
-
 import collections
 import typing as t
 

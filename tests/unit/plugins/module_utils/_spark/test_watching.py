@@ -1,7 +1,5 @@
 """While Spark works on something long, it is said how far it is."""
 
-from __future__ import annotations
-
 import threading
 import time
 

@@ -1,7 +1,5 @@
 """Topics are made so that records can be written; what somebody else has made meanwhile is not taken for the copy's."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import TopicConfigs

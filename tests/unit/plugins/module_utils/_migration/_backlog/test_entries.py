@@ -1,7 +1,5 @@
 """What a backlog's copy means for every group, and disks that are too small."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import storage

@@ -1,7 +1,5 @@
 """What a removal looks at before it deletes or restores anything, and in which order."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

@@ -1,7 +1,5 @@
 """Settings that are suspended come back once, to whom they belong, and never under records that are still needed."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

@@ -1,7 +1,5 @@
 """What is asked of the brokers before a copy is claimed, and whether a run of it is under way or dead."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

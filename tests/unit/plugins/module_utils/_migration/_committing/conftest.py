@@ -1,7 +1,5 @@
 """No brokers, so that no client describes groups to anybody: each group with members has the same one."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import quiet

@@ -1,7 +1,5 @@
 """Commits and rollbacks on a cluster in memory: the order of steps, kills between them, and what is refused."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import re

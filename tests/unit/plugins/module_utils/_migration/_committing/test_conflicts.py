@@ -1,7 +1,5 @@
 """What a commit does with an entry, policy by policy and situation by situation."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import conflicts, entry_decision

@@ -1,7 +1,5 @@
 """A plan is applied only to the snapshot that it was made from, and only as a whole unless asked otherwise."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

@@ -1,7 +1,5 @@
 """Old groups of a rename are removed and come back, on a cluster in memory: the order of steps, kills, refusals."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import typing as t

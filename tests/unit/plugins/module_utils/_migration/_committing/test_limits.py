@@ -1,7 +1,5 @@
 """What the brokers would not take is refused by its entry. That they count like this: tests/integration/test_control.py."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import limits

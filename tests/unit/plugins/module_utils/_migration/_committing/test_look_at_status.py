@@ -1,7 +1,5 @@
 """What directories know of one group is put together, and the status says until when each group can go back."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.abilities import Ability

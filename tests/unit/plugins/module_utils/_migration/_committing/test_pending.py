@@ -1,7 +1,5 @@
 """What would be written is what a commit writes or refuses to write, and nothing else."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

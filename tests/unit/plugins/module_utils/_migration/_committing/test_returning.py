@@ -1,7 +1,5 @@
 """The names of a return are those of the receipt, the other way round."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.returning import return_names

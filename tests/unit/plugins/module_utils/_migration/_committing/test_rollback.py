@@ -1,7 +1,5 @@
 """Which entries of a receipt go back, and what a rollback does with them, policy by policy and situation by situation."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds

@@ -1,7 +1,5 @@
 """What is seen at the source around a commit: members, moved offsets, what they mean, and what each policy does."""
 
-from __future__ import annotations
-
 import typing as t
 
 import pytest

@@ -1,7 +1,5 @@
 """Topics that producers still write at the source are named, with who writes them, or stop a commit before it writes."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds

@@ -1,7 +1,5 @@
 """What is stored for the new connector, when it is refused, and that it can be repeated and taken back."""
 
-from __future__ import annotations
-
 import dataclasses
 import typing as t
 

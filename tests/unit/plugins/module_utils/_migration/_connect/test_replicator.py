@@ -1,7 +1,5 @@
 """What Replicator has stored is taken as it is, or refused with the very record named."""
 
-from __future__ import annotations
-
 import json
 import typing as t
 

@@ -1,7 +1,5 @@
 """A connector asked by REST is checked before anything is stored for it: Connect itself would take everything."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.connect_rest import ConnectRest

@@ -1,7 +1,5 @@
 """Whoever waits for the replication tool reads which partition it has still to reach, and by how much."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import blocked

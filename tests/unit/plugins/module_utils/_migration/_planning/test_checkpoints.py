@@ -1,7 +1,5 @@
 """Without the source, MirrorMaker 2's checkpoints say where groups go on, whatever names its replication policy gives."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds

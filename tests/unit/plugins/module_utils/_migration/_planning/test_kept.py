@@ -1,7 +1,5 @@
 """Which entries of the plan before may be kept, before any record is read again."""
 
-from __future__ import annotations
-
 import dataclasses
 from types import SimpleNamespace
 

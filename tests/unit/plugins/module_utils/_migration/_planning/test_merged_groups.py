@@ -1,7 +1,5 @@
 """Groups that become one: the commit that counts, and what the plan says of the others."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.merged_groups import (

@@ -1,7 +1,5 @@
 """A plan ends, whatever brokers answer: logs move between two requests, and some answers contradict what was learned before."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import random as rnd

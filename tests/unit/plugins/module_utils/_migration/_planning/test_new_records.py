@@ -1,7 +1,5 @@
 """A return counts what only the cluster that is left has, and blocks it, or leaves it there."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

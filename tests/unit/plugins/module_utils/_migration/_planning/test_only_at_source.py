@@ -1,7 +1,5 @@
 """One sweep over a partition counts for every group what counting for it alone does."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

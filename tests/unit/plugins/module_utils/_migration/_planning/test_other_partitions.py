@@ -1,7 +1,5 @@
 """A topic whose records were copied to other partitions is blocked, though the numbers of partitions are equal."""
 
-from __future__ import annotations
-
 import itertools
 import types
 import typing as t

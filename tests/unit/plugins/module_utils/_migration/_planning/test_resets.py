@@ -1,7 +1,5 @@
 """Resets of groups: which partitions they are about, what a second run finds, and what is refused. No cluster."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds

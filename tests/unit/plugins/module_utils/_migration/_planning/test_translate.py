@@ -1,7 +1,5 @@
 """A plan stays as it is while nothing has happened, and copies that keep offsets are compared before they are believed."""
 
-from __future__ import annotations
-
 import dataclasses
 import types
 import typing as t

@@ -1,7 +1,5 @@
 """When what Spark counts after an offset makes it exact; what Spark counts is given here."""
 
-from __future__ import annotations
-
 import contextlib
 import typing as t
 

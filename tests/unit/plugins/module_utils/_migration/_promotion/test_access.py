@@ -1,7 +1,5 @@
 """Which ACLs the destination gets, before and after the cut-over."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.access import acl_changes

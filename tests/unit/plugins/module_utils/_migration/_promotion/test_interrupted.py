@@ -1,7 +1,5 @@
 """A promotion that is killed after any write is completed by the next run, and the receipt knows what stood there first."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 

@@ -1,7 +1,5 @@
 """Which ACLs lock clients out that they do not name."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.lockout import (

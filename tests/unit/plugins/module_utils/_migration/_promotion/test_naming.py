@@ -1,7 +1,5 @@
 """Which topics are promoted, and names that cannot be meant."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.naming import (

@@ -1,7 +1,5 @@
 """What both clusters have, while somebody changes it."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import TopicConfigs

@@ -1,7 +1,5 @@
 """What becomes of each topic."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import TopicConfigs

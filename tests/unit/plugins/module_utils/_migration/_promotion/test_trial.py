@@ -1,7 +1,5 @@
 """What brokers would refuse is named all together, before anything is written."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import TopicConfigs

@@ -1,7 +1,5 @@
 """A verification by anchors looks for the first unconsumed record of the source, not for the first one that has a copy."""
 
-from __future__ import annotations
-
 import dataclasses
 import typing as t
 

@@ -1,7 +1,5 @@
 """What is to be proved of a plan: what was committed, compared by what the plan has matched."""
 
-from __future__ import annotations
-
 import dataclasses
 import typing as t
 

@@ -1,7 +1,5 @@
 """Exactly the offsets are objected to that skip an unconsumed record, or repeat more than the plan says."""
 
-from __future__ import annotations
-
 import collections
 import random
 from unittest import mock

@@ -1,7 +1,5 @@
 """A verification looks at what the plan does not say to be verified, and notes in it what it has found right."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

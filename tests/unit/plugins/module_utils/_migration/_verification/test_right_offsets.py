@@ -1,7 +1,5 @@
 """A verification objects to no right offset, and passes none that skips, because it compares records as the rule does."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind

@@ -1,7 +1,5 @@
 """A migration that the reports of the tests are about, as the texts of its files."""
 
-from __future__ import annotations
-
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, report, snapshot

@@ -1,7 +1,5 @@
 """The page of an assessment leads from what to decide to what is seen, and no name becomes anything else than a name."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """A report says what the files say, refuses files of two migrations, and lets no name act as code."""
 
-from __future__ import annotations
-
 import dataclasses
 import html.parser
 import json
