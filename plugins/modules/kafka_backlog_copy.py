@@ -411,10 +411,8 @@ def main() -> None:
         **options.spec_of(CopyOptions),
         "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
         "remove_topics": {"type": "bool", "default": False},
-        "snapshot": {"type": "path"},
+        **options.optional("path", "snapshot", "plan", "receipt"),
         "copy": {"type": "path", "required": True},
-        "plan": {"type": "path"},
-        "receipt": {"type": "path"},
     }
     Module(spec, required_if=[("state", "present", ("source", "snapshot", "plan"))]).run(backlog_copy)
 

@@ -338,13 +338,10 @@ def _watched(params: dict[str, t.Any], made: plan.Plan, since: dict[str, str], n
 def main() -> None:
     spec = {
         **options.cluster_spec("source", "destination"),
-        "plan": {"type": "path"},
+        **options.optional("path", "plan", "report", "status", "metrics"),
         "directories": {"type": "list", "elements": "path"},
         "waves": options.waves_spec(),
         "idle_wait": {"type": "float", "default": 2},
-        "report": {"type": "path"},
-        "status": {"type": "path"},
-        "metrics": {"type": "path"},
         "migration": {"type": "str"},
         "phase": {"type": "str", "default": "sync"},
         "started": {"type": "float"},

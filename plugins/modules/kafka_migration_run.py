@@ -475,7 +475,6 @@ def migration_run(module: Module) -> dict[str, t.Any]:
 
 
 def main() -> None:
-    text: dict[str, t.Any] = {"type": "str"}
     spec = {
         **options.cluster_spec("source_cluster", "destination_cluster", required=False),
         "directory": {"type": "path", "required": True},
@@ -487,37 +486,26 @@ def main() -> None:
         "create": {"type": "bool", "default": True},
         "on_locked": options.choices(OnLocked, default="fail"),
         "parts": {"type": "list", "elements": "path", "default": []},
-        "plan": {"type": "path"},
+        **options.optional("path", "plan", "archive", "key_file", "scratch", "status", "metrics"),
         "not_visible": {"type": "list", "elements": "str", "default": []},
         "aside": {"type": "list", "elements": "str"},
         "holder": {
             "type": "dict",
             "options": {
                 "host": {"type": "str", "required": True},
-                "namespace": text,
+                "namespace": {"type": "str"},
                 "process": {"type": "int", "required": True},
                 "ticks": {"type": "int"},
                 "started": {"type": "float"},
             },
         },
-        "archive": {"type": "path"},
-        "key_file": {"type": "path"},
-        "collection": text,
-        "scratch": {"type": "path"},
+        **options.optional("str", "collection", "role", "phase", "source", "destination", "ran_by", "migration"),
         "results": {"type": "dict", "default": {}},
         "report": {"type": "bool", "default": True},
         "files": {"type": "list", "elements": "str", "choices": list(NAMES), "default": list(NAMES)},
         "on_mismatch": options.choices(OnMismatch, default="fail"),
-        "role": text,
         "returns": {"type": "bool", "default": False},
-        "phase": text,
-        "source": text,
-        "destination": text,
         "selection": {"type": "dict", "default": {}},
-        "ran_by": text,
-        "status": {"type": "path"},
-        "metrics": {"type": "path"},
-        "migration": text,
         "started": {"type": "float"},
         "keep": {"type": "int", "default": 20},
         "release": {"type": "bool", "default": True},

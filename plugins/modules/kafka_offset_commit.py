@@ -444,12 +444,10 @@ def main() -> None:
         **options.spec_of(CommitOptions),
         **options.cluster_spec("source", required=False),
         "state": {"type": "str", "choices": ["committed", "rolled_back"], "default": "committed"},
-        "plan": {"type": "path"},
+        **options.optional("path", "plan", "snapshot", "report"),
         "plan_digest": {"type": "str"},
-        "snapshot": {"type": "path"},
         "receipt": {"type": "path", "required": True},
         "everything": {"type": "bool", "default": False},
-        "report": {"type": "path"},
         "on_absent": options.choices(OnAbsent, default="fail"),
         "on_active_group": options.choices(OnActiveGroup.FAIL, OnActiveGroup.SKIP_GROUP, default="fail"),
     }

@@ -394,7 +394,7 @@ def main() -> None:
             "choices": ["promoted", "planned", "applied", "rolled_back", "fenced", "lifted"],
             "default": "promoted",
         },
-        "snapshot": {"type": "path"},
+        **options.optional("path", "snapshot", "plan"),
         "topic_map": options.rules_spec(),
         **options.policy_spec(),
         "replication_factor": {"type": "str", "default": "source"},
@@ -406,7 +406,6 @@ def main() -> None:
         "read_principals": {"type": "list", "elements": "str", "default": []},
         "on_still_written": options.choices(OnStillWritten, default="fail"),
         "idle_wait": {"type": "float", "default": 5},
-        "plan": {"type": "path"},
         "receipt": {"type": "path", "required": True},
     }
     Module(
