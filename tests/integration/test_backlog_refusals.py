@@ -3,13 +3,13 @@
 import contextlib
 import json
 import os
-import threading
 
 import pytest
 from kafka.admin import KafkaAdminClient
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import topic_configs
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from testbed.background import Background
 from testbed.clients import (
     Message,
     change_topic,
@@ -144,19 +144,12 @@ class TestSource:
         assert "partition 0: offset 12 is committed, and the log is stable up to 10 only" in message
 
     def test_somebody_writes(self, refused, source, orders):
-        over = threading.Event()
-
-        def write():
+        def write(over):
             while not over.is_set():
                 produce(source, orders, [Message(b"more", partition=1)])
 
-        writer = threading.Thread(target=write)
-        writer.start()
-        try:
+        with Background(write):
             message = refused(idle_wait=2)
-        finally:
-            over.set()
-            writer.join()
         assert f"topic {orders}, partition 1: the log grows" in message and "Stop the producers" in message
 
 
