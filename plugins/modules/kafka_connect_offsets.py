@@ -33,8 +33,7 @@ options:
     choices: [present, rolled_back]
     default: present
   replicator:
-    description:
-      - The Replicator whose position is handed over. It must be stopped.
+    description: The Replicator whose position is handed over. It must be stopped.
     type: dict
     default: {}
     suboptions:
@@ -78,14 +77,12 @@ options:
         elements: str
         default: []
   replication_policy:
-    description:
-      - How MirrorMaker 2 names clusters and topics, as in its own configuration. The module needs
-        O(replication_policy.source_alias), and no key that is about internal topics.
+    description: How MirrorMaker 2 names clusters and topics, as in its own configuration. The module needs
+      O(replication_policy.source_alias), and no key that is about internal topics.
     required: true
   connector:
-    description:
-      - Name of the MirrorMaker 2 connector that takes over. For a dedicated MirrorMaker 2 cluster, keep the default
-        V(MirrorSourceConnector).
+    description: Name of the MirrorMaker 2 connector that takes over. For a dedicated MirrorMaker 2 cluster, keep the
+      default V(MirrorSourceConnector).
     type: str
     default: MirrorSourceConnector
   method:
@@ -104,9 +101,8 @@ options:
       - The module creates the topic if it is missing.
     type: str
   worker_group:
-    description:
-      - With O(method=topic), the group of the workers that use this topic. It must have no members. The default is the
-        group of a dedicated MirrorMaker 2 cluster.
+    description: With O(method=topic), the group of the workers that use this topic. It must have no members. The
+      default is the group of a dedicated MirrorMaker 2 cluster.
     type: str
   rest: {description: "With O(method=rest), how to reach the worker's REST API.", type: dict}
   on_misplaced:
@@ -322,8 +318,7 @@ def main() -> None:
         "replication_policy": {**options.policy_spec()["replication_policy"], "required": True},
         "connector": {"type": "str", "default": "MirrorSourceConnector"},
         "method": {"type": "str", "choices": ["topic", "rest"], "default": "topic"},
-        "offsets_topic": {"type": "str"},
-        "worker_group": {"type": "str"},
+        **options.optional("str", "offsets_topic", "worker_group"),
         "rest": {"type": "dict", "options": options.http_service_spec()},
         "on_misplaced": options.choices(OnMisplaced, default="fail"),
         "on_rewind": options.choices(OnRewind, default="fail"),

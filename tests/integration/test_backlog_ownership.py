@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Each record once, also when two runs copy the same, a suspended one wakes up, progress is lost, or topics are made anew."""
-
-from __future__ import annotations
 
 import dataclasses
 import json

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The role and its playbooks, played as users play them."""
-
-from __future__ import annotations
 
 import hashlib
 import json

@@ -1,11 +1,7 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """kafka_offset_verify verifies exact migrations by their contents, and says of wrong ones what would be skipped or repeated.
 
 Where Spark may come to another result, tests run twice: counted in the process, as small logs are, and in one Spark session.
 """
-
-from __future__ import annotations
 
 import contextlib
 import hashlib

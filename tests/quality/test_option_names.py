@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Messages name options by option_name(), so that a role's user reads the names of variables: those that the role has."""
-
-from __future__ import annotations
 
 import ast
 import importlib

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Two clusters that are lists in memory: the verification reads them in Kafka's place, and counts as it always does."""
-
-from __future__ import annotations
 
 import collections
 import dataclasses

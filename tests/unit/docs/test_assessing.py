@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """docs/assessing.md says of each kind of risk what the code says, and an assessment is what its schema says."""
-
-from __future__ import annotations
 
 import dataclasses
 import json

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """kafka_backlog_copy copies, or clears a copy: files are written by a real run only, and the copy file goes last."""
-
-from __future__ import annotations
 
 import pytest
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """kafka_connect_offsets picks the store that the options name, hands over, and saves the receipt that comes back."""
-
-from __future__ import annotations
 
 import pytest
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """kafka_group_readiness returns how far groups are, and replaces the status and the metrics, of a failed round too."""
-
-from __future__ import annotations
 
 import json
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """kafka_migration_info names all problems together, those of files among them, and changes nothing."""
-
-from __future__ import annotations
 
 import pytest
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """kafka_topic_promotion decides or reads a plan, carries it out, and leaves files alone that say nothing new."""
-
-from __future__ import annotations
 
 import pytest
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What is counted around a group's offsets is what the definition says, however contents and partitions are dealt out."""
-
-from __future__ import annotations
 
 import collections
 import itertools

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What brokers do not offer: which error names it, and what is asked for instead."""
-
-from __future__ import annotations
 
 import types
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Tokens come from where the user says, are asked for once, and are told apart from what is none."""
-
-from __future__ import annotations
 
 import base64
 import sys

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The worst finding comes first, each has its kind, and what an option tolerates is said and no problem."""
-
-from __future__ import annotations
 
 import pytest
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Which groups and topics are meant."""
-
-from __future__ import annotations
 
 import pytest
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Files are whole or not there, private, and one run's alone."""
-
-from __future__ import annotations
 
 import hashlib
 import os

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What people see."""
-
-from __future__ import annotations
 
 import dataclasses
 

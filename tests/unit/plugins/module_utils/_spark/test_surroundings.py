@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What a session changes around itself is put back, and what a killed one has left is removed."""
-
-from __future__ import annotations
 
 import fcntl
 import os

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A plan is applied only to the snapshot that it was made from, and only as a whole unless asked otherwise."""
-
-from __future__ import annotations
 
 import dataclasses
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What is seen at the source around a commit: members, moved offsets, what they mean, and what each policy does."""
-
-from __future__ import annotations
 
 import dataclasses
 import typing as t

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What is stored for the new connector, when it is refused, and that it can be repeated and taken back."""
-
-from __future__ import annotations
 
 import dataclasses
 import typing as t

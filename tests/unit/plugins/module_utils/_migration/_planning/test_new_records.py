@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A return counts what only the cluster that is left has, and blocks it, or leaves it there."""
-
-from __future__ import annotations
 
 import dataclasses
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Entries of repartitioned and merged topics: which groups are read for together, and what becomes of what was read."""
-
-from __future__ import annotations
 
 import contextlib
 import dataclasses
@@ -85,12 +81,12 @@ class Spark:
         self.read: list[list[int]] = []
         self.answers: list[GroupCount] = [told()]
 
-    def session(self) -> Spark:
+    def session(self) -> t.Self:
         self.sessions += 1
         return self
 
     @contextlib.contextmanager
-    def counting(self, _spark: Spark, its: t.Any, source: Side, destination: Side, *_more: t.Any) -> t.Iterator[t.Any]:
+    def counting(self, _spark: t.Any, its: t.Any, source: Side, destination: Side, *_more: t.Any) -> t.Iterator[t.Any]:
         def count(below: t.Sequence[tuple[int, ...]]) -> list[GroupCount]:
             self.read += [
                 [destination.logs[at].facts.end for at in its.targets],

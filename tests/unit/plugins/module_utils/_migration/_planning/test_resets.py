@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Resets of groups: which partitions they are about, what a second run finds, and what is refused. No cluster."""
-
-from __future__ import annotations
 
 import pytest
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What is to be proved of a plan: what was committed, compared by what the plan has matched."""
-
-from __future__ import annotations
 
 import dataclasses
 import typing as t

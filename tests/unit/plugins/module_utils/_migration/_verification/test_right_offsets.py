@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A verification objects to no right offset, and passes none that skips, because it compares records as the rule does."""
-
-from __future__ import annotations
 
 import pytest
 
