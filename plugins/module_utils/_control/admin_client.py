@@ -39,7 +39,8 @@ logging.getLogger("kafka").addHandler(logging.NullHandler())
 logging.getLogger("kafka").propagate = False
 
 T = t.TypeVar("T")
-_CLIENTS: OpenClients[Connection, KafkaAdminClient] = OpenClients(lambda client: client.close())
+# To connect another one takes more round trips than most operations, and one takes the requests of several threads.
+_CLIENTS: OpenClients[Connection, KafkaAdminClient] = OpenClients(lambda client: client.close(), shared=True)
 
 
 class HeldBack(Exception):

@@ -31,9 +31,9 @@ NEAR = 256  # records between two spans of a partition that are read along: a ju
 FETCH_SIZES = (24 << 10, 256 << 10, 4 << 20)
 LONG = 2000  # records of a span, from which on even short records fill many of the smallest fetches: a round trip each
 SILENCE = 1.5  # seconds
-# A client asks for every partition that it is assigned again and again, and holds what came for each: so 512 at a time,
-# or fewer where much may come of each.
-FETCHED_AT_A_TIME = 12 << 20  # bytes
+# A client asks for every partition that it is assigned again and again, and holds what came for each: so some 1,400 at a
+# time, or fewer where much may come of each. With fewer, a distant cluster takes more round trips.
+FETCHED_AT_A_TIME = 32 << 20  # bytes
 _SETTINGS = {
     "fetch.wait.max.ms": 10,
     "fetch.min.bytes": 1,

@@ -14,6 +14,7 @@ from ..._comparing.claims import Windows, aligned, pair_runs
 from ..._comparing.shared_records import SharedRecords
 from ..._comparing.sums import Counts, ToolProgress
 from ..._matching.evidence import Span, united
+from ..._model.background import at_once
 from ..._model.connection import Connection
 from ..._model.match_on import MatchOn
 from ..._model.records import Record as Seen
@@ -72,10 +73,14 @@ class InProcess:
         stable = _spans((each.partition, each.start, each.end) for each in sources)
         held = _spans((each.partition, each.end, each.open_end or each.end) for each in sources)
         copies = _spans((each.partition, each.start, each.end) for unit in units for each in unit.pair.destinations)
-        originals = _read(source, stable, parts, committed=True)
-        for partition, records in _read(source, held, parts, committed=False).items():
-            originals[partition] = originals.get(partition, []) + records
-        self._logs = originals, _read(destination, copies, parts, committed=True)
+
+        def originals() -> _Records:
+            found = _read(source, stable, parts, committed=True)
+            for partition, records in _read(source, held, parts, committed=False).items():
+                found[partition] = found.get(partition, []) + records
+            return found
+
+        self._logs = at_once(originals, lambda: _read(destination, copies, parts, committed=True))
 
     def count(self) -> dict[int, ClaimCounts]:
         """See UnitReader."""
@@ -101,6 +106,7 @@ def _counted(shared: SharedRecords, unit: PartitionUnit) -> t.Iterator[tuple[int
 
 
 _Spans = dict[TopicPartition, list[Span]]
+_Records = dict[TopicPartition, list[Seen]]
 
 
 def _spans(spans: t.Iterable[tuple[TopicPartition, int, int]]) -> _Spans:
@@ -111,9 +117,7 @@ def _spans(spans: t.Iterable[tuple[TopicPartition, int, int]]) -> _Spans:
     return dict(found)
 
 
-def _read(
-    connection: Connection, spans: _Spans, parts: tuple[str, ...], *, committed: bool
-) -> dict[TopicPartition, list[Seen]]:
+def _read(connection: Connection, spans: _Spans, parts: tuple[str, ...], *, committed: bool) -> _Records:
     pieces = [Piece(0, partition, *span) for partition, its in spans.items() for span in its]
     found: dict[TopicPartition, list[Seen]] = collections.defaultdict(list)
     for rows in scan(connection, pieces, parts=parts, committed=committed):
