@@ -9,6 +9,8 @@ private names below; tests on real brokers cover each. It never forgets a group'
 from __future__ import annotations
 
 import collections
+import dataclasses
+import itertools
 import logging
 import math
 import time
@@ -179,6 +181,31 @@ def exchange(client: KafkaAdminClient, requests: t.Sequence[tuple[t.Any, int | N
         return [await answer for answer in sent]
 
     return t.cast("list[t.Any]", manager.run(run))
+
+
+@dataclasses.dataclass(slots=True)
+class BrokerQuestion(t.Generic[T]):
+    """Requests with the brokers that are asked, as for exchange(), and what their answers come to, which may raise."""
+
+    requests: t.Sequence[tuple[t.Any, int | None]]
+    read: t.Callable[[t.Sequence[t.Any]], T]
+    answers: t.Sequence[t.Any] = ()
+
+    def answer(self) -> T:
+        return self.read(self.answers)
+
+
+def ask_together(client: KafkaAdminClient, *questions: BrokerQuestion[t.Any]) -> None:
+    """Ask all of them in the time of one round trip. A broker answers them in this order, as if they were asked one by one."""
+    answers = iter(exchange(client, [request for each in questions for request in each.requests]))
+    for each in questions:
+        each.answers = list(itertools.islice(answers, len(each.requests)))
+
+
+def answer_to(client: KafkaAdminClient, question: BrokerQuestion[T]) -> T:
+    """The answer to a single one."""
+    ask_together(client, question)
+    return question.answer()
 
 
 def attempt(
