@@ -9,8 +9,7 @@ private names below; tests on real brokers cover each. It never forgets a group'
 from __future__ import annotations
 
 import collections
-import dataclasses
-import itertools
+import io
 import logging
 import math
 import time
@@ -86,12 +85,28 @@ class _Manager(KafkaConnectionManager):
 
         async def refresh_noting_failure(node_id: t.Any = None) -> t.Any:
             try:
-                return await refresh(node_id)  # type: ignore[no-untyped-call]
+                await refresh(node_id)  # type: ignore[no-untyped-call]
             except errors.KafkaError as exc:
                 self._failed(exc)
                 raise
+            if self.cluster.is_bootstrap(node_id):
+                self._keep_first(node_id)
 
         self.cluster.refresh_metadata = refresh_noting_failure  # type: ignore[method-assign]
+
+    def _keep_first(self, server_id: str) -> None:
+        """Let the connection to a bootstrap server be that to the broker of this address.
+
+        The library would close it and open another one, which takes two round trips, and with TLS and a login more.
+        """
+        server, first = self.cluster.broker_metadata(server_id), self._conns[server_id]
+        for broker in self.cluster.brokers():
+            if (broker.host, broker.port) == (server.host, server.port) and broker.node_id not in self._conns:
+                first.node_id = broker.node_id
+                first.close_future.add_both(lambda _: self._conns.pop(first.node_id, None))
+                first.close_future.add_errback(lambda _: self.cluster.request_update())
+                self._conns |= {server_id: io.BytesIO(), first.node_id: first}  # it closes what it finds there
+                break
 
     def get_connection(self, node_id: t.Any, *args: t.Any, **options: t.Any) -> t.Any:
         if not self.bootstrapped:  # the library gives all the time that is left to each server
@@ -181,31 +196,6 @@ def exchange(client: KafkaAdminClient, requests: t.Sequence[tuple[t.Any, int | N
         return [await answer for answer in sent]
 
     return t.cast("list[t.Any]", manager.run(run))
-
-
-@dataclasses.dataclass(slots=True)
-class BrokerQuestion(t.Generic[T]):
-    """Requests with the brokers that are asked, as for exchange(), and what their answers come to, which may raise."""
-
-    requests: t.Sequence[tuple[t.Any, int | None]]
-    read: t.Callable[[t.Sequence[t.Any]], T]
-    answers: t.Sequence[t.Any] = ()
-
-    def answer(self) -> T:
-        return self.read(self.answers)
-
-
-def ask_together(client: KafkaAdminClient, *questions: BrokerQuestion[t.Any]) -> None:
-    """Ask all of them in the time of one round trip. A broker answers them in this order, as if they were asked one by one."""
-    answers = iter(exchange(client, [request for each in questions for request in each.requests]))
-    for each in questions:
-        each.answers = list(itertools.islice(answers, len(each.requests)))
-
-
-def answer_to(client: KafkaAdminClient, question: BrokerQuestion[T]) -> T:
-    """The answer to a single one."""
-    ask_together(client, question)
-    return question.answer()
 
 
 def attempt(

@@ -10,7 +10,8 @@ from .._model.connection import Connection
 from .._model.errors import NotAuthorized
 from .._model.progress import first_of
 from .abilities import Ability, can
-from .admin_client import BrokerQuestion, answer_to, is_retriable
+from .admin_client import is_retriable
+from .broker_questions import BrokerQuestion, answer_to
 from .kafka_library import FindCoordinatorRequest, KafkaAdminClient, errors
 
 GROUPS_PER_REQUEST = 200

@@ -15,7 +15,8 @@ from .._model.errors import GroupBusy
 from .._model.group_state import UNKNOWN_STATE, Commits, CommittedOffset, GroupListing, GroupReading, open_text
 from .._model.records import TopicPartition
 from .abilities import Ability, can, missing_part
-from .admin_client import DEADLINE_SECONDS, BrokerQuestion, answer_to, ask_together, attempt
+from .admin_client import DEADLINE_SECONDS, attempt
+from .broker_questions import BrokerQuestion, answer_to, ask_together
 from .coordinators import by_node, chunks, coordinators, coordinators_of, known_coordinators, raise_for_groups
 from .kafka_library import (
     ConsumerProtocolSubscription,

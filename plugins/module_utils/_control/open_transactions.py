@@ -13,7 +13,8 @@ import typing as t
 
 from .._model.records import TopicPartition
 from .abilities import Ability, can
-from .admin_client import BrokerQuestion, exchange
+from .admin_client import exchange
+from .broker_questions import BrokerQuestion
 from .kafka_library import (
     DescribeTransactionsRequest,
     KafkaAdminClient,
