@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import typing as t
 
+from .._model.background import at_once
 from .._model.connection import Connection
 from .._model.errors import BrokerError
 from .._model.notes import Note
@@ -58,8 +59,11 @@ def missing_acls(
     transactions = _needs((transactional_ids, "WRITE"))
 
     def read(client: KafkaAdminClient) -> list[str]:
-        allowed = {("GROUP", name): each for name, each in _allowed_on_groups(client, sorted(groups)).items()}
-        allowed |= {("TOPIC", name): each for name, each in _allowed_on_topics(client, sorted(topics)).items()}
+        on_groups, on_topics = at_once(
+            lambda: _allowed_on_groups(client, sorted(groups)), lambda: _allowed_on_topics(client, sorted(topics))
+        )
+        allowed = {("GROUP", name): each for name, each in on_groups.items()}
+        allowed |= {("TOPIC", name): each for name, each in on_topics.items()}
         allowed |= {
             ("TRANSACTIONAL_ID", name): each for name, each in _allowed_in_transactions(client, transactions).items()
         }

@@ -15,6 +15,7 @@ from ..._comparing.offset_counts import Contents
 from ..._comparing.shared_records import SharedRecords
 from ..._comparing.sums import Counts, ToolProgress, with_aborted
 from ..._matching.evidence import Span, united
+from ..._model.background import at_once
 from ..._model.connection import Connection
 from ..._model.match_on import MatchOn
 from ..._model.records import Record as Seen
@@ -72,10 +73,14 @@ class InProcess:
         sources = [extent for unit in units for extent in unit.pair.sources]
         stable = _spans((each.partition, each.start, each.end) for each in sources)
         held = _spans((each.partition, each.end, each.open_end or each.end) for each in sources)
-        originals = _read(source, stable, parts, committed=True)
-        for partition, records in _read(source, held, parts, committed=False).items():
-            originals[partition] = originals.get(partition, []) + records
-        self._logs = originals, _copies(destination, units, parts)
+
+        def originals() -> _Logs:
+            found = _read(source, stable, parts, committed=True)
+            for partition, records in _read(source, held, parts, committed=False).items():
+                found[partition] = found.get(partition, []) + records
+            return found
+
+        self._logs = at_once(originals, lambda: _copies(destination, units, parts))
 
     def count(self) -> dict[int, ClaimCounts]:
         """See UnitReader."""
@@ -101,7 +106,7 @@ def with_aborted_copies(
     """
     sources = [extent for unit in units for extent in unit.pair.sources]
     spans = _spans((each.partition, each.start, each.open_end or each.end) for each in sources)
-    logs = _read(source, spans, parts, committed=False), _copies(destination, units, parts)
+    logs = at_once(lambda: _read(source, spans, parts, committed=False), lambda: _copies(destination, units, parts))
     result: dict[int, ClaimCounts] = {}
     for unit, contents in _contents(units, logs):
         for claim in unit.windows:
