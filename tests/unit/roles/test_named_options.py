@@ -51,6 +51,8 @@ NEVER_SHOWN = {
     "it removes no old groups": """
         _control.permissions.removal_obstacles _migration._committing.group_removal._check_new_groups_go
         _migration._committing.removable.check_covered _migration._committing.removable.kept_groups""",
+    "the message leaves out what the role lacks": """
+        _module.files._named_after""",
     "it starts no Spark": """
         _migration.preflight.lacking_for_verification _model.spark._checked_conf _model.spark.spark_options_from
         _spark.failures.cause_of _spark.java._places _spark.java.find_java _spark.session._embedded
