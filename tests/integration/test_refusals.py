@@ -184,7 +184,7 @@ class TestSelection:
         before = migration.state(topic)
         message = migration.commit(via=refuses)
         reason = {"topic": "topic_missing", "partition": "partition_count_differs"}[missing]
-        assert f" of the plan is blocked, first {topic} {topic}-0 ({reason}" in message
+        assert f"entries of the plan are blocked, first {topic} {topic}-0 ({reason}" in message
         assert migration.state(topic) == before
 
 
