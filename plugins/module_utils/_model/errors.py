@@ -26,6 +26,7 @@ class MigrationError(Exception):
     """
 
     kind = FailureKind.INVALID_OPTION
+    usual_remedy: str | None = None
 
     def __init__(
         self,
@@ -46,7 +47,7 @@ class MigrationError(Exception):
         self.topic = topic
         self.partition = partition
         self.why = why
-        self.remedy = remedy
+        self.remedy = remedy or self.usual_remedy
         self.result: dict[str, t.Any] = {}  # what a module returns besides
         super().__init__(self._text())
 
@@ -101,6 +102,7 @@ class NotAuthorized(MigrationError):
     """An ACL is missing; the text names it."""
 
     kind = FailureKind.ACL_MISSING
+    usual_remedy = "grant it to the user of this cluster"
 
 
 class NotFound(MigrationError):
