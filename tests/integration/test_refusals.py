@@ -115,7 +115,8 @@ class TestRights:
         migration.destination = migrator
         problems = problems_of(topic, topic, migration.source, migration.destination)
         assert problems == [
-            f"destination cluster {migrator['bootstrap_servers'][0]}: missing ACL {missing}. Grant it to the user of this cluster."
+            f"destination cluster {migrator['bootstrap_servers'][0]}: missing ACL {missing}. "
+            "Grant it to the user of this cluster."
         ]
         migration.snapshot(topic)
         if right == "GROUP READ":

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-
 """The one exception family of the collection: what failed, where, why, and what to do about it."""
 
 from __future__ import annotations
