@@ -114,10 +114,8 @@ class TestRights:
         migration = Migration(tmp_path / "migration", source, secured)
         migration.destination = migrator
         problems = problems_of(topic, topic, migration.source, migration.destination)
-        assert problems == [
-            f"destination cluster {migrator['bootstrap_servers'][0]}: missing ACL {missing}. "
-            "Grant it to the user of this cluster."
-        ]
+        at = f"destination cluster {migrator['bootstrap_servers'][0]}"
+        assert problems == [f"{at}: missing ACL {missing}. Grant it to the user of this cluster."]
         migration.snapshot(topic)
         if right == "GROUP READ":
             migration.translate()
