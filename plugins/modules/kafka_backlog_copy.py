@@ -336,6 +336,8 @@ from ..module_utils._module.progress_file import progress_spec, reporter
 def backlog_copy(module: Module) -> dict[str, t.Any]:
     options.check_not_negative(module.params, "idle_wait")
     options.check_positive(module.params, "max_bytes_per_second")
+    if module.params["state"] == "present":
+        options.check_unused(module.params, "only state absent removes something", "remove_topics")
     result = _absent(module) if module.params["state"] == "absent" else _present(module)
     return {**result, "copy": module.params["copy"], "plan": module.params["plan"]}
 

@@ -26,8 +26,9 @@ options:
     description:
       - Which positions the connector has afterwards.
       - V(present) stores Replicator's positions.
-      - V(rolled_back) restores the positions that were stored before, according to O(receipt). Records that Replicator
-        has copied may then be recopied.
+      - V(rolled_back) restores the positions that were stored before, according to O(receipt), of the topics in it that are
+        selected. Without O(topics), O(topic_patterns) and O(exclude_topic_patterns), these are all topics in the receipt.
+        Records that Replicator has copied may then be recopied.
     type: str
     choices: [present, rolled_back]
     default: present
@@ -218,7 +219,7 @@ def connect_offsets(module: Module) -> dict[str, t.Any]:
     with files.locked(path):
         receipt = use_case.receipt_of(store, destination, files.parsed(path, file.from_json))
         if rolling_back:
-            outcome = use_case.take_back(store, receipt, writer)
+            outcome = use_case.take_back(store, receipt, options.selection(params), writer)
         else:
             task = use_case.Handover(
                 source,

@@ -296,7 +296,8 @@ def look(module: Module) -> dict[str, t.Any]:
             source, destination, found.drafts, mapping, problems, found.cluster_ids, found.settings
         )
         write_part(params["assessment"], part)
-    opposite = use_case.opposite(_beside(params["receipt"]), found.cluster_ids, found.groups)
+    named = {*found.groups, *params["groups"]}  # of groups that do not exist at the source, nothing is found
+    opposite = use_case.opposite(_beside(params["receipt"]), found.cluster_ids, named)
     result = {
         "cluster_ids": found.cluster_ids,
         "problems": [{**problem.place(), "message": str(problem), "remedy": problem.remedy} for problem in problems],
@@ -305,7 +306,8 @@ def look(module: Module) -> dict[str, t.Any]:
         "return_names": names and names._asdict(),
     }
     if problems and params["on_problem"] == OnProblem.FAIL:
-        module.fail_json(msg="\n".join(map(str, problems)), failure=problems[0].place(), **result)
+        message = "\n".join([*(note.text for note in opposite), *map(str, problems)])
+        module.fail_json(msg=message, failure=problems[0].place(), **result)
     return {"changed": False, **result}
 
 

@@ -108,7 +108,7 @@ def test_a_compacted_log_answers_with_what_is_left(cluster, connection, topic):
 
 
 def test_many_ranges_of_many_partitions_and_topics_come_in_one_go(cluster, connection, topic, monkeypatch):
-    monkeypatch.setattr(scanning, "_WIDTH", 8)  # partitions that wait for their turn, too
+    monkeypatch.setattr(scanning, "_SMALL_WIDTH", 8)  # partitions that wait for their turn, too
     choose = random.Random(1)
     pieces = []
     for name in (topic, f"{topic}-more"):

@@ -210,6 +210,19 @@ def test_transactions_headers_and_own_timestamps(source, destination, both, veri
 
 
 @in_process
+def test_copies_of_aborted_records_are_called_that(source, destination, both, verify, topic):
+    both()
+    produce_in_transactions(source, topic, [(numbered(20), True), (numbered(7, 500), False), (numbered(20, 20), True)])
+    copy(source, destination, topic, committed=False)
+    commit(source, topic, {(topic, 0): 10})
+    commit(destination, topic, {(topic, 0): 10})
+    said = verify(topic)
+    assert not said.get("failed"), said["msg"]
+    assert said["note_kinds"] == ["aborted"], said["notes"]
+    assert f"{topic} {topic}-0: 7 copies of aborted records follow the offset 10," in said["notes"][0]
+
+
+@in_process
 def test_what_cannot_be_compared_is_named(source, destination, both, verify, topic):
     both()
     create_topic(source, f"{topic}-only", 1, retention_ms=-1)

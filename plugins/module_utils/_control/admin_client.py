@@ -9,6 +9,7 @@ private names below; tests on real brokers cover each. It never forgets a group'
 from __future__ import annotations
 
 import collections
+import io
 import logging
 import math
 import time
@@ -39,7 +40,8 @@ logging.getLogger("kafka").addHandler(logging.NullHandler())
 logging.getLogger("kafka").propagate = False
 
 T = t.TypeVar("T")
-_CLIENTS: OpenClients[Connection, KafkaAdminClient] = OpenClients(lambda client: client.close())
+# To connect another one takes more round trips than most operations, and one takes the requests of several threads.
+_CLIENTS: OpenClients[Connection, KafkaAdminClient] = OpenClients(lambda client: client.close(), shared=True)
 
 
 class HeldBack(Exception):
@@ -83,12 +85,28 @@ class _Manager(KafkaConnectionManager):
 
         async def refresh_noting_failure(node_id: t.Any = None) -> t.Any:
             try:
-                return await refresh(node_id)  # type: ignore[no-untyped-call]
+                await refresh(node_id)  # type: ignore[no-untyped-call]
             except errors.KafkaError as exc:
                 self._failed(exc)
                 raise
+            if self.cluster.is_bootstrap(node_id):
+                self._keep_first(node_id)
 
         self.cluster.refresh_metadata = refresh_noting_failure  # type: ignore[method-assign]
+
+    def _keep_first(self, server_id: str) -> None:
+        """Let the connection to a bootstrap server be that to the broker of this address.
+
+        The library would close it and open another one, which takes two round trips, and with TLS and a login more.
+        """
+        server, first = self.cluster.broker_metadata(server_id), self._conns[server_id]
+        for broker in self.cluster.brokers():
+            if (broker.host, broker.port) == (server.host, server.port) and broker.node_id not in self._conns:
+                first.node_id = broker.node_id
+                first.close_future.add_both(lambda _: self._conns.pop(first.node_id, None))
+                first.close_future.add_errback(lambda _: self.cluster.request_update())
+                self._conns |= {server_id: io.BytesIO(), first.node_id: first}  # it closes what it finds there
+                break
 
     def get_connection(self, node_id: t.Any, *args: t.Any, **options: t.Any) -> t.Any:
         if not self.bootstrapped:  # the library gives all the time that is left to each server

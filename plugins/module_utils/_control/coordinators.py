@@ -10,7 +10,8 @@ from .._model.connection import Connection
 from .._model.errors import NotAuthorized
 from .._model.progress import first_of
 from .abilities import Ability, can
-from .admin_client import exchange, is_retriable
+from .admin_client import is_retriable
+from .broker_questions import BrokerQuestion, answer_to
 from .kafka_library import FindCoordinatorRequest, KafkaAdminClient, errors
 
 GROUPS_PER_REQUEST = 200
@@ -22,7 +23,13 @@ def coordinators(
     client: KafkaAdminClient, connection: Connection, groups: t.Sequence[str], skip_denied: bool = False
 ) -> dict[str, int]:
     """The broker of each group. Raises NotAuthorized naming the groups that are denied, or leaves them out."""
-    found = find_coordinators(client, groups)
+    return known_coordinators(connection, find_coordinators(client, groups), skip_denied)
+
+
+def known_coordinators(
+    connection: Connection, found: t.Mapping[str, tuple[int, int]], skip_denied: bool = False
+) -> dict[str, int]:
+    """The same of what find_coordinators() has found."""
     if skip_denied:
         denied = errors.GroupAuthorizationFailedError
         found = {group: its for group, its in found.items() if errors.for_code(its[1]) is not denied}
@@ -32,16 +39,27 @@ def coordinators(
 
 def find_coordinators(client: KafkaAdminClient, groups: t.Sequence[str]) -> dict[str, tuple[int, int]]:
     """(broker, error code) for each group; unlike the library's call it neither caches nor asks one by one."""
+    return answer_to(client, coordinators_of(client, groups))
+
+
+def coordinators_of(client: KafkaAdminClient, groups: t.Sequence[str]) -> BrokerQuestion[dict[str, tuple[int, int]]]:
+    """The question that find_coordinators() asks."""
     if can(client, Ability.MANY_COORDINATORS):
-        asked = [
+        requests = [
             FindCoordinatorRequest(coordinator_keys=list(chunk), key_type=GROUP_KEY, min_version=4)
             for chunk in chunks(groups)
         ]
-        answers = exchange(client, [(each, None) for each in asked])
-        return {row.key: (row.node_id, row.error_code) for answer in answers for row in answer.coordinators}
-    asked = [FindCoordinatorRequest(key=group, key_type=GROUP_KEY, max_version=3) for group in groups]
-    answers = exchange(client, [(each, None) for each in asked])
-    return {group: (row.node_id, row.error_code) for group, row in zip(groups, answers, strict=True)}
+        return BrokerQuestion(
+            [(each, None) for each in requests],
+            lambda answers: {
+                row.key: (row.node_id, row.error_code) for answer in answers for row in answer.coordinators
+            },
+        )
+    requests = [FindCoordinatorRequest(key=group, key_type=GROUP_KEY, max_version=3) for group in groups]
+    return BrokerQuestion(
+        [(each, None) for each in requests],
+        lambda answers: {group: (row.node_id, row.error_code) for group, row in zip(groups, answers, strict=True)},
+    )
 
 
 def raise_for_groups(connection: Connection, codes: t.Mapping[str, int]) -> None:

@@ -15,8 +15,9 @@ from .._model.errors import GroupBusy
 from .._model.group_state import UNKNOWN_STATE, Commits, CommittedOffset, GroupListing, GroupReading, open_text
 from .._model.records import TopicPartition
 from .abilities import Ability, can, missing_part
-from .admin_client import DEADLINE_SECONDS, attempt, exchange
-from .coordinators import by_node, chunks, coordinators, raise_for_groups
+from .admin_client import DEADLINE_SECONDS, attempt
+from .broker_questions import BrokerQuestion, answer_to, ask_together
+from .coordinators import by_node, chunks, coordinators, coordinators_of, known_coordinators, raise_for_groups
 from .kafka_library import (
     ConsumerProtocolSubscription,
     DescribeGroupsRequest,
@@ -40,7 +41,7 @@ def list_groups(connection: Connection, surely: bool = True) -> list[GroupListin
     are united, and the later one is believed about states.
     """
     begun = time.monotonic()
-    found = attempt(connection, _listed)
+    found = attempt(connection, lambda client: answer_to(client, _listing(client)))
     if surely:
         found |= {each.group: each for each in list_groups_again(connection, begun)}
     return [found[group] for group in sorted(found)]
@@ -78,17 +79,22 @@ def read_groups(
         left = [group for group in wanted if group not in readings]
         if not left:
             return
-        listed = _listed(client) if can(client, Ability.GROUP_LIST) else None
-        where = coordinators(client, connection, left, skip_denied)
+        listing = _listing(client) if can(client, Ability.GROUP_LIST) else None
+        finding = coordinators_of(client, left)
+        ask_together(client, *([listing] if listing else []), finding)
+        listed = listing.answer() if listing else None
+        where = known_coordinators(connection, finding.answer(), skip_denied)
         left = [group for group in left if group in where]
-        offsets, unstable = _committed(client, connection, where, stable)
         need = missing_part(client, Ability.STABLE_OFFSETS)
         not_told = need and need.note(str(connection))
         # Only a list shows what a KIP-848, share or streams group is; only a description that a group is not there.
         doubtful = [group for group in left if not (listed and group in listed and listed[group].state)]
-        described = _described(client, {group: where[group] for group in doubtful})
+        committed = _commits_of(client, connection, where, stable)
+        describing = _descriptions(client, {group: where[group] for group in doubtful})
+        beginning = first_commits(client, {group: where[group] for group in left if beside.get(group)}, beside)
+        ask_together(client, committed, describing, beginning)
+        (offsets, unstable), described, first = committed.answer(), describing.answer(), beginning.answer()
         settled: dict[str, GroupReading] = {}
-        first = first_commits(client, {group: where[group] for group in left if beside.get(group)}, beside)
         passing: errors.KafkaError | None = None
         for group in left:
             shown = described[group].group_state if group in described else UNKNOWN_STATE
@@ -142,7 +148,7 @@ def _with_open(
     waiting = {group: where[group] for group in settled if unstable[group]}
     if not waiting:
         return settled
-    before, _unstable = _committed(client, connection, waiting, stable=False)
+    before, _unstable = answer_to(client, _commits_of(client, connection, waiting, stable=False))
     told = named_transactions(client, waiting)
     return settled | {
         group: dataclasses.replace(
@@ -162,7 +168,7 @@ def subscriptions(connection: Connection, groups: t.Collection[str]) -> dict[str
     """
 
     def read(client: KafkaAdminClient) -> dict[str, t.Any]:
-        return _described(client, coordinators(client, connection, sorted(set(groups))))
+        return answer_to(client, _descriptions(client, coordinators(client, connection, sorted(set(groups)))))
 
     found = attempt(connection, read) if groups else {}
     end = time.monotonic() + _REBALANCE_SECONDS
@@ -184,37 +190,56 @@ def _subscribed(row: t.Any) -> frozenset[str] | None:
     return frozenset(topics)
 
 
-def _listed(client: KafkaAdminClient) -> dict[str, GroupListing]:
-    """All groups that the brokers list.
+def _listing(client: KafkaAdminClient) -> BrokerQuestion[dict[str, GroupListing]]:
+    """Which groups do the brokers list?
 
     The client must be new, as those of attempt() are: it knows its brokers from its first metadata, and asks for no others.
     """
+
+    def read(answers: t.Sequence[t.Any]) -> dict[str, GroupListing]:
+        found = {}
+        for answer in answers:
+            error = errors.for_code(answer.error_code)
+            if error is not errors.NoError:
+                raise error()
+            for row in answer.groups:
+                state, kind = getattr(row, "group_state", None), getattr(row, "group_type", None)
+                found[row.group_id] = GroupListing(
+                    row.group_id, state or "", (kind or "unknown").lower(), row.protocol_type
+                )
+        return found
+
     nodes = [broker.node_id for broker in client._manager.cluster.brokers()]
-    found = {}
-    for answer in exchange(client, [(ListGroupsRequest(), node) for node in nodes]):
-        error = errors.for_code(answer.error_code)
-        if error is not errors.NoError:
-            raise error()
-        for row in answer.groups:
-            state, kind = getattr(row, "group_state", None), getattr(row, "group_type", None)
-            found[row.group_id] = GroupListing(
-                row.group_id, state or "", (kind or "unknown").lower(), row.protocol_type
-            )
-    return found
+    return BrokerQuestion([(ListGroupsRequest(), node) for node in nodes], read)
 
 
-def _committed(
+_Committed = tuple[dict[str, Commits], dict[str, frozenset[TopicPartition]]]
+
+
+def _commits_of(
     client: KafkaAdminClient, connection: Connection, where: t.Mapping[str, int], stable: bool
-) -> tuple[dict[str, Commits], dict[str, frozenset[TopicPartition]]]:
-    """What each group has committed, and the partitions for which a transaction that does so is open.
+) -> BrokerQuestion[_Committed]:
+    """What has each group committed, and for which partitions is a transaction open that does so?
 
     Requests of our own, since the library's public call knows neither require_stable nor errors of one group.
     """
-    if can(client, Ability.MANY_GROUPS):
-        asked = [
+    many = can(client, Ability.MANY_GROUPS)
+
+    def read(answers: t.Sequence[t.Any]) -> _Committed:
+        if many:
+            found = [(row.group_id, row) for answer in answers for row in answer.groups]
+        else:
+            found = list(zip(where, answers, strict=True))
+        raise_for_groups(connection, {group: row.error_code for group, row in found})
+        both = {group: _commits(group, row) for group, row in found}
+        return {group: each[0] for group, each in both.items()}, {group: each[1] for group, each in both.items()}
+
+    if many:
+        group_of = OffsetFetchRequest.OffsetFetchRequestGroup
+        requests = [
             (
                 OffsetFetchRequest(
-                    groups=[OffsetFetchRequest.OffsetFetchRequestGroup(group_id=each, topics=None) for each in chunk],
+                    groups=[group_of(group_id=each, topics=None) for each in chunk],
                     require_stable=stable,
                     min_version=8,
                     max_version=8,
@@ -224,19 +249,15 @@ def _committed(
             for node, groups in by_node(where).items()
             for chunk in chunks(groups)
         ]
-        found = [(row.group_id, row) for answer in exchange(client, asked) for row in answer.groups]
     else:
-        asked = [
+        requests = [
             (
                 OffsetFetchRequest(group_id=group, topics=None, require_stable=stable, min_version=2, max_version=7),
                 node,
             )
             for group, node in where.items()
         ]
-        found = list(zip(where, exchange(client, asked), strict=True))
-    raise_for_groups(connection, {group: row.error_code for group, row in found})
-    both = {group: _commits(group, row) for group, row in found}
-    return {group: each[0] for group, each in both.items()}, {group: each[1] for group, each in both.items()}
+    return BrokerQuestion(requests, read)
 
 
 def _commits(group: str, row: t.Any) -> tuple[Commits, frozenset[TopicPartition]]:
@@ -257,14 +278,16 @@ def _commits(group: str, row: t.Any) -> tuple[Commits, frozenset[TopicPartition]
     return commits, frozenset(unstable)
 
 
-def _described(client: KafkaAdminClient, where: t.Mapping[str, int]) -> dict[str, t.Any]:
-    """What coordinators tell of groups; nothing where they do not offer that."""
-    if not can(client, Ability.MEMBERS):
-        return {}
-    asked = [(DescribeGroupsRequest(groups=list(groups)), node) for node, groups in by_node(where).items()]
-    found = {row.group_id: row for answer in exchange(client, asked) for row in answer.groups}
-    for row in found.values():
-        error = errors.for_code(row.error_code)
-        if error not in (errors.NoError, errors.GroupIdNotFoundError):
-            raise error(row.group_id)
-    return found
+def _descriptions(client: KafkaAdminClient, where: t.Mapping[str, int]) -> BrokerQuestion[dict[str, t.Any]]:
+    """What do coordinators tell of groups? Nothing where they do not offer that."""
+
+    def read(answers: t.Sequence[t.Any]) -> dict[str, t.Any]:
+        found = {row.group_id: row for answer in answers for row in answer.groups}
+        for row in found.values():
+            error = errors.for_code(row.error_code)
+            if error not in (errors.NoError, errors.GroupIdNotFoundError):
+                raise error(row.group_id)
+        return found
+
+    nodes = by_node(where) if can(client, Ability.MEMBERS) else {}
+    return BrokerQuestion([(DescribeGroupsRequest(groups=list(groups)), node) for node, groups in nodes.items()], read)

@@ -14,6 +14,7 @@ import typing as t
 from .._model.records import TopicPartition
 from .abilities import Ability, can
 from .admin_client import exchange
+from .broker_questions import BrokerQuestion
 from .kafka_library import (
     DescribeTransactionsRequest,
     KafkaAdminClient,
@@ -45,27 +46,30 @@ def named_transactions(client: KafkaAdminClient, groups: t.Collection[str]) -> d
 
 def first_commits(
     client: KafkaAdminClient, where: t.Mapping[str, int], beside: t.Mapping[str, t.Collection[TopicPartition]]
-) -> dict[str, frozenset[TopicPartition]]:
-    """Those of these partitions for which a transaction that commits offsets is open, of each group that has any.
+) -> BrokerQuestion[dict[str, frozenset[TopicPartition]]]:
+    """For which of these partitions is a transaction open that commits offsets, of each group that has any?
 
     Asked for everything, a coordinator leaves out partitions for which nothing was committed before. None where brokers do not
     tell.
     """
     if not can(client, Ability.STABLE_OFFSETS):
-        return {}
-    answers = exchange(client, [(_named_fetch(client, group, beside[group]), node) for group, node in where.items()])
-    found = {}
-    for group, answer in zip(where, answers, strict=True):
-        rows = answer.groups[0].topics if answer.groups else answer.topics
-        unstable = {
-            TopicPartition(topic.name, each.partition_index)
-            for topic in rows
-            for each in topic.partitions
-            if each.error_code == errors.UnstableOffsetCommitError.errno
-        }
-        if unstable:
-            found[group] = frozenset(unstable)
-    return found
+        return BrokerQuestion([], lambda _answers: {})
+
+    def read(answers: t.Sequence[t.Any]) -> dict[str, frozenset[TopicPartition]]:
+        found = {}
+        for group, answer in zip(where, answers, strict=True):
+            rows = answer.groups[0].topics if answer.groups else answer.topics
+            unstable = {
+                TopicPartition(topic.name, each.partition_index)
+                for topic in rows
+                for each in topic.partitions
+                if each.error_code == errors.UnstableOffsetCommitError.errno
+            }
+            if unstable:
+                found[group] = frozenset(unstable)
+        return found
+
+    return BrokerQuestion([(_named_fetch(client, group, beside[group]), node) for group, node in where.items()], read)
 
 
 def _named_fetch(client: KafkaAdminClient, group: str, partitions: t.Iterable[TopicPartition]) -> OffsetFetchRequest:

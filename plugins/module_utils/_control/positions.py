@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import typing as t
+import weakref
+from time import monotonic
 
 from .._model.connection import Connection
 from .._model.errors import NotFound
@@ -20,6 +22,18 @@ LATEST, EARLIEST = -1, -2
 UNCOMMITTED, COMMITTED = 0, 1
 
 Query = tuple[TopicPartition, int, int]  # partition, timestamp, isolation level
+
+# For so many seconds, what a broker has told of leaders is as good as what it would tell now: a controller takes as long to
+# notice that a leader is gone (broker.session.timeout.ms is 9 s by default). A leader that has changed refuses to answer.
+_FRESH_SECONDS = 5.0
+
+
+class _Leaders(t.NamedTuple):
+    since: float
+    by_partition: dict[TopicPartition, int]
+
+
+_KNOWN: weakref.WeakKeyDictionary[KafkaAdminClient, _Leaders] = weakref.WeakKeyDictionary()
 
 
 class Bounds(t.NamedTuple):
@@ -69,17 +83,13 @@ def served_bounds(
 ) -> dict[TopicPartition, Bounds]:
     """The bounds of those of these partitions that leaders serve now. described: the answer of request_metadata()."""
     kinds = ((EARLIEST, UNCOMMITTED), (LATEST, COMMITTED), (LATEST, UNCOMMITTED))
-    leaders = {
-        each: partition.leader_id
-        for topic in described.topics
-        for partition in topic.partitions
-        if (each := TopicPartition(topic.name, partition.partition_index)) in wanted and partition.leader_id >= 0
-    }
+    told = _leaders_of(client, described)
+    leaders = {each: leader for each, leader in told.items() if each in wanted and leader >= 0}
     rounds = _rounds([(each, time, level) for time, level in kinds for each in sorted(leaders)], leaders)
     answers = exchange(client, [(_request(level, batch), leader) for leader, level, batch in rounds])
     found: dict[Query, int] = {}
-    for (_leader, level, batch), told in zip(rounds, answers, strict=True):
-        for topic in told.topics:
+    for (_leader, level, batch), answer in zip(rounds, answers, strict=True):
+        for topic in answer.topics:
             for each in topic.partitions:
                 where = TopicPartition(topic.name, each.partition_index)
                 if not each.error_code:
@@ -122,7 +132,8 @@ def _look_up(
     topics = sorted({where.topic for where, _time, _level in queries})
 
     def read(client: KafkaAdminClient) -> dict[Query, int]:
-        leaders = partition_leaders(client, connection, topics, {where for where, _time, _level in queries})
+        wanted = {where for where, _time, _level in queries}
+        leaders = _known_leaders(client, wanted) or partition_leaders(client, connection, topics, wanted)
         rounds = _rounds(queries, leaders)
         answers = exchange(client, [(_request(level, batch), leader) for leader, level, batch in rounds])
         found: dict[Query, int] = {}
@@ -176,11 +187,7 @@ def partition_leaders(
     """The broker that leads each partition of these topics. Raises as partition_bounds() does where one of wanted has none."""
     answer = request_metadata(client, topics)
     raise_for_topics(connection, {topic.name: topic.error_code for topic in answer.topics}, "DESCRIBE")
-    leaders = {
-        TopicPartition(topic.name, each.partition_index): each.leader_id
-        for topic in answer.topics
-        for each in topic.partitions
-    }
+    leaders = _leaders_of(client, answer)
     missing = sorted(set(wanted) - set(leaders))
     if missing:
         raise NotFound(
@@ -191,6 +198,25 @@ def partition_leaders(
     if any(leaders[each] < 0 for each in wanted):
         raise errors.LeaderNotAvailableError(f"{next(each for each in wanted if leaders[each] < 0)}")
     return leaders
+
+
+def _leaders_of(client: KafkaAdminClient, described: t.Any) -> dict[TopicPartition, int]:
+    """What an answer of request_metadata() tells of leaders, for _known_leaders(), too. -1: there is none now."""
+    leaders = {
+        TopicPartition(topic.name, each.partition_index): each.leader_id
+        for topic in described.topics
+        for each in topic.partitions
+    }
+    _KNOWN[client] = _Leaders(monotonic(), leaders)
+    return leaders
+
+
+def _known_leaders(client: KafkaAdminClient, wanted: t.Collection[TopicPartition]) -> dict[TopicPartition, int] | None:
+    """What this client was told of leaders a moment ago, if that is all that is wanted."""
+    known = _KNOWN.get(client)
+    if known is None or monotonic() > known.since + _FRESH_SECONDS:
+        return None
+    return known.by_partition if all(known.by_partition.get(each, -1) >= 0 for each in wanted) else None
 
 
 def _rounds(

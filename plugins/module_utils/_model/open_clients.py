@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import threading
 import time
 import typing as t
@@ -15,58 +16,79 @@ _Key = t.TypeVar("_Key")
 _Client = t.TypeVar("_Client")
 
 
-class _Kept(t.NamedTuple, t.Generic[_Key, _Client]):
+@dataclasses.dataclass(eq=False, slots=True)
+class _Open(t.Generic[_Key, _Client]):
+    """since: when its last use ended."""
+
     key: _Key
     client: _Client
-    since: float
+    users: int = 1
+    since: float = 0.0
 
 
 class OpenClients(t.Generic[_Key, _Client]):
     """Clients of one kind. Those that nobody uses are kept for the next use while a block of keeping() runs, else closed."""
 
-    def __init__(self, close: t.Callable[[_Client], None]) -> None:
-        """close: must not raise."""
+    def __init__(self, close: t.Callable[[_Client], None], *, shared: bool = False) -> None:
+        """close: must not raise. shared: one client serves any number of threads at the same time."""
         self._close = close
-        self._kept: list[_Kept[_Key, _Client]] = []
+        self._shared = shared
+        self._open: list[_Open[_Key, _Client]] = []
         self._lock = threading.Lock()
         _KINDS.append(self)
 
     @contextlib.contextmanager
     def lent(self, key: _Key, connect: t.Callable[[_Key], _Client]) -> t.Iterator[tuple[_Client, bool]]:
-        """A client that nobody else uses meanwhile, and whether it was used before. One whose use fails is closed.
+        """A client, and whether it was used before. One whose use fails is closed as soon as nobody uses it.
 
         key: says all that a client depends on. connect: makes one of a key.
         """
-        kept = self._taken(key)
-        client = kept.client if kept else connect(key)
+        known = self._taken(key)
+        its = known or self._added(_Open(key, connect(key)))
         try:
-            yield client, kept is not None
+            yield its.client, known is not None
         except BaseException:
-            self._close(client)
             self.close(key)  # the others are probably as stale
             raise
-        if _KEEPING.is_set():
-            with self._lock:
-                self._kept.append(_Kept(key, client, time.monotonic()))
-        else:
-            self._close(client)
+        finally:
+            self._left(its)
 
     def close(self, key: _Key | None = None) -> None:
-        """Close those that nobody uses, of this key or of all keys."""
+        """Close those of this key, or of all keys: at once if nobody uses them, else as soon as nobody does."""
         with self._lock:
-            gone = [kept for kept in self._kept if key in (None, kept.key)]
-            self._kept = [kept for kept in self._kept if key not in (None, kept.key)]
-        for kept in gone:
-            self._close(kept.client)
+            gone = [its for its in self._open if key in (None, its.key)]
+            self._open = [its for its in self._open if its not in gone]
+        for its in gone:
+            if not its.users:
+                self._close(its.client)
 
-    def _taken(self, key: _Key) -> _Kept[_Key, _Client] | None:
-        while True:
-            with self._lock:
-                number = next((number for number, kept in enumerate(self._kept) if kept.key == key), None)
-                kept = None if number is None else self._kept.pop(number)
-            if kept is None or time.monotonic() - kept.since <= IDLE_SECONDS:
-                return kept
-            self._close(kept.client)
+    def _added(self, its: _Open[_Key, _Client]) -> _Open[_Key, _Client]:
+        with self._lock:
+            self._open.append(its)
+        return its
+
+    def _taken(self, key: _Key) -> _Open[_Key, _Client] | None:
+        with self._lock:
+            usable = [its for its in self._open if its.key == key and (self._shared or not its.users)]
+            late = time.monotonic() - IDLE_SECONDS
+            stale = [its for its in usable if not its.users and its.since < late]
+            found = next((its for its in usable if its not in stale), None)
+            if found is not None:
+                found.users += 1
+            self._open = [its for its in self._open if its not in stale]
+        for its in stale:
+            self._close(its.client)
+        return found
+
+    def _left(self, its: _Open[_Key, _Client]) -> None:
+        with self._lock:
+            its.users -= 1
+            its.since = time.monotonic()
+            is_over = not its.users and not (_KEEPING.is_set() and its in self._open)
+            if is_over:
+                self._open = [other for other in self._open if other is not its]
+        if is_over:
+            self._close(its.client)
 
 
 _KINDS: list[OpenClients[t.Any, t.Any]] = []

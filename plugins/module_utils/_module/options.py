@@ -190,6 +190,18 @@ def check_not_negative(params: Spec, *names: str) -> None:
             raise InvalidInput(f"{option_name(name)} is {params[name]}", remedy="give 0 or more")
 
 
+def check_unused(params: Spec, why: str, *names: str) -> None:
+    """Raise InvalidInput that names the first of these options that is given, although this state does not ask for it.
+
+    For what somebody may rely on, such as a limit to what the task does. why: what the task does instead.
+    """
+    given = next((name for name in names if params[name]), None)
+    if given is not None:
+        raise InvalidInput(
+            f"{option_name(given)} has no meaning with state {params['state']}", why=why, remedy="leave it out"
+        )
+
+
 def match_on(params: Spec) -> MatchOn:
     """The parts that two records must have in common. Raises InvalidInput for an empty list, which is not all parts."""
     if params["match_on"] == []:

@@ -15,7 +15,9 @@ from .._model.open_clients import OpenClients
 from .confluent_library import Consumer, KafkaError, KafkaException
 
 CONNECT_SECONDS = 15.0
-FIRST_WAIT_SECONDS = 0.5
+FIRST_WAIT_SECONDS = (
+    2.0  # an answer over round trips of 150 ms takes half a second, and with TLS and a login a whole one
+)
 
 _FINAL_CODES = frozenset({
     KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaError.SASL_AUTHENTICATION_FAILED,

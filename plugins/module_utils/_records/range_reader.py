@@ -30,10 +30,10 @@ NEAR = 256  # records between two spans of a partition that are read along: a ju
 # producers make them by default); larger ones for what is left when most partitions keep silent.
 FETCH_SIZES = (24 << 10, 256 << 10, 4 << 20)
 LONG = 2000  # records of a span, from which on even short records fill many of the smallest fetches: a round trip each
-SILENCE = 1.5  # seconds
-# A client asks for every partition that it is assigned again and again, and holds what came for each: so 512 at a time,
-# or fewer where much may come of each.
-FETCHED_AT_A_TIME = 12 << 20  # bytes
+SILENCE = 1.5  # seconds of waiting: how long it takes to take in what has come says nothing
+# A client asks for every partition that it is assigned again and again, and holds what came for each: so some 1,400 at a
+# time, or fewer where much may come of each. With fewer, a distant cluster takes more round trips.
+FETCHED_AT_A_TIME = 32 << 20  # bytes
 _SETTINGS = {
     "fetch.wait.max.ms": 10,
     "fetch.min.bytes": 1,
@@ -143,19 +143,19 @@ def _drain(reader: _RangeReader, patient: bool, end: float) -> None:
     Where none at all answers they would not: a broker that is busy is waited for.
     """
     fresh = time.monotonic()
-    since: float | None = None  # when the first message came: before that, larger fetches would not help
+    since: float | None = None  # of reader.waited, when the first message came: before, larger fetches would not help
     heard: set[_Place] = set()
     reader.go_on({})
     while reader.left:
         got = reader.step()
         now = time.monotonic()
         if got:
-            fresh, since = now, since or now
+            fresh, since = now, reader.waited if since is None else since
             heard |= got
-        if since and now - since > SILENCE:
+        if since is not None and reader.waited - since > SILENCE:
             if not patient and 0 < len(heard) < reader.assigned / 2:
                 return
-            since, heard = now, set()
+            since, heard = reader.waited, set()
         if now - fresh > reader.connection.request_timeout:
             raise reader.stalled(now - fresh)
         if now > end:
@@ -173,6 +173,7 @@ class _RangeReader:
     parts: t.Collection[str]
     complaints: list[KafkaError]
     assigned: int = 0
+    waited: float = 0.0  # seconds, for brokers
     waiting: collections.deque[_Place] = dataclasses.field(init=False)
 
     def __post_init__(self) -> None:
@@ -183,7 +184,9 @@ class _RangeReader:
         heard: set[_Place] = set()
         ended: dict[_Place, _RangeTask] = {}
         # The first message is waited for, and what has come with it is there already.
+        begun = time.monotonic()
         messages: list[t.Any] = self.consumer.consume(1, 0.05)  # typed, every field of a message may be None
+        self.waited += time.monotonic() - begun
         messages += self.consumer.consume(2000, 0)
         left = self.left
         for message in messages:

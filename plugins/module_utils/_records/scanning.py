@@ -28,8 +28,13 @@ from .fingerprint import fingerprint, plain_fingerprint
 # its range ends soon.
 _WIDTH = 512
 _FETCH_SIZE = 1 << 20  # bytes of a partition in one response; a larger batch comes nevertheless, alone
-_SMALL_FETCH_SIZE = 32 << 10  # where ranges are so short that the rest would be thrown away
 _SHORT = 1000  # records
+# Where ranges are so short, more than this of a fetch would be thrown away.
+_SMALL_FETCH_SIZE = 32 << 10
+_SMALL_WIDTH = 1024
+# With little of that left to take, the next fetch asks for the partitions that have been assigned meanwhile. An earlier one
+# would ask again for those whose ranges have come, and others would wait for its answer.
+_SMALL_QUEUE = 1000  # messages
 _TAKEN = 2000  # messages at a time; more leave the processor's caches
 _SETTINGS = {
     "fetch.wait.max.ms": 50,
@@ -102,15 +107,19 @@ def scan(
             tasks.setdefault(piece.partition, _ScanTask(piece, piece.start)).later.append(piece)
     if not tasks:
         return
+    is_short = longest < _SHORT
     settings = {
         **_SETTINGS,
-        "fetch.message.max.bytes": _SMALL_FETCH_SIZE if longest < _SHORT else _FETCH_SIZE,
+        "fetch.message.max.bytes": _SMALL_FETCH_SIZE if is_short else _FETCH_SIZE,
         "isolation.level": "read_committed" if committed else "read_uncommitted",
     }
+    if is_short:
+        settings["queued.min.messages"] = _SMALL_QUEUE
     with open_consumer(connection, settings) as opened:
         refusals.check_existence(connection, tasks, opened.partitions)
         every_part = set(parts) == set(FINGERPRINTED)
-        yield from _RangeScan(connection, opened, tasks, FINGERPRINTED if every_part else parts).rows()
+        width = _SMALL_WIDTH if is_short else _WIDTH
+        yield from _RangeScan(connection, opened, tasks, FINGERPRINTED if every_part else parts, width).rows()
 
 
 @dataclasses.dataclass(slots=True)
@@ -139,6 +148,7 @@ class _RangeScan:
     opened: Opened
     tasks: dict[TopicPartition, _ScanTask]
     parts: t.Collection[str]
+    width: int  # partitions that are assigned at a time
 
     def rows(self) -> t.Iterator[Rows]:
         consume = self.opened.consumer.consume
@@ -214,7 +224,7 @@ class _RangeScan:
                 begin.append(task)
             else:
                 del self.tasks[task.piece.partition]
-        while waiting and len(self.tasks) - len(waiting) < _WIDTH:
+        while waiting and len(self.tasks) - len(waiting) < self.width:
             task = self.tasks[waiting.popleft()]
             task.next_piece()
             begin.append(task)

@@ -101,5 +101,10 @@ def test_a_copy_that_is_given_up_takes_its_files_with_it(copy, tmp_path):
     assert not (tmp_path / "copy.json").exists() and not (tmp_path / "p.json").exists()
 
 
+def test_topics_are_not_removed_with_a_copy_that_goes_on(copy):
+    assert "remove_topics has no meaning with state present" in copy(remove_topics=True)["msg"]
+    assert not hasattr(copy, "asked")
+
+
 def test_where_no_copy_is_nothing_is_removed(copy):
     assert not copy(state="absent")["changed"] and not hasattr(copy, "asked")

@@ -45,6 +45,20 @@ def test_two_at_the_same_time_get_two(clients: OpenClients[str, Client]) -> None
         assert first is not second
 
 
+def test_a_client_that_is_shared_is_closed_when_its_last_user_has_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(open_clients, "_KINDS", [])
+    clients: OpenClients[str, Client] = OpenClients(lambda client: setattr(client, "closed", True), shared=True)
+    with keeping():
+        with clients.lent("source", Client) as (first, _):
+            with pytest.raises(ConnectionError), clients.lent("source", Client) as (second, used):
+                assert used
+                assert first is second
+                raise ConnectionError
+            assert not first.closed  # its answers may still come
+            assert use(clients) is not first  # but nobody begins anything with it
+        assert first.closed
+
+
 def test_after_a_failure_everything_of_this_cluster_is_connected_anew(clients: OpenClients[str, Client]) -> None:
     with keeping():
         other = use(clients, "destination")

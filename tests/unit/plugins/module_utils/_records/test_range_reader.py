@@ -61,17 +61,21 @@ class TestPatience:
 
     @pytest.fixture
     def drain(self, monkeypatch):
-        """``drain(*steps)``, each (seconds, how many partitions answer) or END; -> how many partitions are left."""
+        """``drain(*steps)``, each (seconds, how many partitions answer) or END; -> how many partitions are left.
+
+        working: these seconds are not waited for a broker.
+        """
         now = [0.0]
         monkeypatch.setattr(range_reader, "time", types.SimpleNamespace(monotonic=lambda: now[0]))
 
-        def play(*steps, patient=False, deadline=300.0):
+        def play(*steps, patient=False, deadline=300.0, working=False):
             script = iter(steps)
 
             class Scripted(range_reader._RangeReader):
                 def step(self):
                     seconds, answering = next(script) or (0, 0)
                     now[0] += seconds
+                    self.waited += 0 if working else seconds
                     if not seconds:
                         self.left.clear()
                     return set(PARTITIONS[:answering])
@@ -94,6 +98,9 @@ class TestPatience:
 
     def test_many_that_answer_slowly_are_waited_for(self, drain):
         assert drain((0.1, 3), (1.0, 30), (1.0, 60), END) == 0
+
+    def test_the_time_for_what_has_come_is_not_taken_for_silence(self, drain):
+        assert drain((0.1, 3), (1.0, 3), (1.0, 3), END, working=True) == 0
 
     def test_a_busy_broker_is_waited_for(self, drain):
         assert drain((0.1, 60), *[(1.0, 0)] * 20, END) == 0

@@ -294,7 +294,7 @@ def test_what_a_broker_refuses_is_named_and_the_rest_is_known_to_the_receipt(clu
     cluster.refused = {P1: "OFFSET_METADATA_TOO_LARGE"}
     with pytest.raises(BrokerError) as refused:
         commit(PLAN, None, CLOUD, REWIND, cluster.save)
-    assert "group billing, topic orders, partition 1: 1 of 3 commits were refused: OFFSET_METADATA_TOO_LARGE" in str(
+    assert "group billing, topic orders, partition 1: 1 of 3 commits was refused: OFFSET_METADATA_TOO_LARGE" in str(
         refused.value
     )
     cluster.refused = {}
@@ -513,12 +513,12 @@ def test_a_group_in_use_is_no_matter_where_nothing_is_to_be_written(migrated):
         (
             dataclasses.replace(PLAN, entries=(*PLAN.entries, entry("x", P0, None, None, reason=Reason.BEYOND_END))),
             REWIND,
-            "1 of 4 entries of the plan are blocked",
+            "1 of 4 entries of the plan is blocked",
         ),
         (
             dataclasses.replace(PLAN, entries=(entry("shipping", P0, 7, None, evidence=Evidence()),)),
             REWIND,
-            "1 of 1 entries of the plan are called exact, and nothing says how that is known.*Plan again",
+            "1 of 1 entry of the plan is called exact, and nothing says how that is known.*Plan again",
         ),
     ],
 )

@@ -86,6 +86,13 @@ def test_a_source_that_has_moved_is_told_by_group_partition_and_both_offsets(now
     assert told in str(refused.value)
 
 
+def test_an_edited_source_offset_is_told_as_that():
+    edited = plan_of(SNAPSHOT, {**OFFSETS, ("billing", "orders", 1): 12})
+    with pytest.raises(Refused, match="somebody has edited the offsets of the source in the plan") as refused:
+        check_covers(edited, SNAPSHOT, "fail")
+    assert "group billing: orders-1 from 7 to 12 in the plan" in str(refused.value)
+
+
 def test_equal_offsets_with_other_metadata_are_another_snapshot():
     with pytest.raises(Refused, match="every offset is the same, but metadata, leader epochs"):
         check_covers(PLAN, snapshot_of(OFFSETS, "other"), "fail")

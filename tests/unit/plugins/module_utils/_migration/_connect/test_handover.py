@@ -83,7 +83,7 @@ class Run:
         return hand_over(task, self.store, self.receipt, None if check else self.save)
 
     def take_back(self) -> handover.HandoverOutcome:
-        return take_back(self.store, self.receipt, self.save)
+        return take_back(self.store, self.receipt, Selection(), self.save)
 
 
 @pytest.fixture
