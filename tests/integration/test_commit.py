@@ -75,14 +75,6 @@ def test_a_busy_group_is_left_out_as_asked(source, destination, orders, migratio
     assert clients.committed(destination, busy) == {(orders, 0): (22, ""), (orders, 1): (22, "")}
 
 
-def test_records_that_were_deleted_since_the_plan_was_made(destination, orders, migration):
-    clients.delete_records(destination, orders, {0: 10})
-    before = migration.state(orders)
-    message = migration.commit(via=refuses)
-    assert f"group {orders}, topic {orders}, partition 0: offset 7 is not between the log's start 10" in message
-    assert migration.state(orders) == before
-
-
 def test_killed_at_any_moment_a_run_goes_on_where_it_was(source, destination, topic, tmp_path):
     """Commits and rollbacks are killed, again and again, and end as if they had not been."""
     clients.create_topic(destination, topic, partitions=40)
