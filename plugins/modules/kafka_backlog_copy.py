@@ -22,18 +22,15 @@ description:
     otherwise delete, compact or re-timestamp copied records.
 author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
-  [streamshift.kafka._attributes, streamshift.kafka._cluster.source_destination, streamshift.kafka._mapping.topics,
-   streamshift.kafka._mapping.groups, streamshift.kafka._spark, streamshift.kafka._progress, streamshift.kafka._entries]
+  [streamshift.kafka._attributes, streamshift.kafka._attributes.files, streamshift.kafka._cluster.source_destination,
+   streamshift.kafka._mapping.topics, streamshift.kafka._mapping.groups, streamshift.kafka._spark,
+   streamshift.kafka._progress, streamshift.kafka._entries]
 attributes:
   check_mode:
     support: partial
     details:
       - Check mode returns every range that would be copied and the topics that would be created or changed. The
         destination's offsets are null, because they are known only after the records are copied.
-  diff_mode:
-    support: full
-  idempotent:
-    support: full
 options:
   source:
     description:

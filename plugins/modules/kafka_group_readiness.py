@@ -21,7 +21,8 @@ description:
   - Reads no records and writes nothing to the clusters.
 author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
-  [streamshift.kafka._attributes, streamshift.kafka._cluster.source_destination, streamshift.kafka._waves]
+  [streamshift.kafka._attributes, streamshift.kafka._attributes.files, streamshift.kafka._cluster.source_destination,
+  streamshift.kafka._waves]
 options:
   plan:
     description:
@@ -74,14 +75,8 @@ options:
     type: float
     default: 0
 attributes:
-  check_mode:
-    support: full
-    details:
-      - Check mode returns exactly what the real run returns, and writes nothing.
-  diff_mode:
-    support: none
+  diff_mode: {support: none}
   idempotent:
-    support: full
     details:
       - Never returns C(changed), although each call replaces the status file and the metrics file.
 seealso: [{module: streamshift.kafka.kafka_offset_translate}]

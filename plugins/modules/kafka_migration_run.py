@@ -37,7 +37,7 @@ description:
   - The roles of this collection do all of this themselves.
 author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
-  [streamshift.kafka._attributes, streamshift.kafka._cluster.source_cluster,
+  [streamshift.kafka._attributes, streamshift.kafka._attributes.files, streamshift.kafka._cluster.source_cluster,
    streamshift.kafka._cluster.destination_cluster]
 options:
   directory:
@@ -218,14 +218,11 @@ attributes:
       - In the tasks of the collection's roles, it lets messages name the variables of the role.
       - It adds C(seconds) to the result, how long the module took.
   check_mode:
-    support: full
     details:
       - Check mode returns what the real run returns, but for the time in the name of the folder. It makes and removes
         temporary directories, and writes nothing else.
-  diff_mode:
-    support: none
+  diff_mode: {support: none}
   idempotent:
-    support: full
     details:
       - Returns C(changed) only if it has created the directory, and always with O(state=bundled), which makes a new archive
         each time. Nothing depends on a report or on the history.

@@ -7,12 +7,12 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-import threading
 import typing as t
 
 from ansible import constants as C  # noqa: N812
 from ansible.utils.display import Display
 
+from ..module_utils._model.background import every
 from ..module_utils._model.visible_text import visible
 from ._option_names import OptionNamesActionModule
 
@@ -46,26 +46,19 @@ def _who(task_vars: dict[str, t.Any]) -> str:
 @contextlib.contextmanager
 def _shown(path: str, prefix: str) -> t.Iterator[None]:
     """Display the lines of a file as they come, until the block ends."""
-    # The user's own file, though the module may become somebody else: who cannot write it says nothing.
-    with open(path, "xb") as file:
-        over = threading.Event()
-        thread = threading.Thread(target=_follow, args=(file.name, prefix, over), daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            over.set()
-            thread.join()
-
-
-def _follow(path: str, prefix: str, over: threading.Event) -> None:
     rest = b""
-    with open(path, "rb") as file:
-        while True:
-            is_last = over.wait(_LOOK_EVERY)
+    # The user's own file, though the module may become somebody else: who cannot write it says nothing.
+    with open(path, "xb"), open(path, "rb") as file:
+
+        def show() -> None:
+            nonlocal rest
             *lines, rest = (rest + file.read()).split(b"\n")
             for line in lines:
                 # Standard output may be a callback's JSON.
                 display.display(prefix + line.decode(errors="replace"), stderr=True)
-            if is_last:
-                return
+
+        try:
+            with every(_LOOK_EVERY, show):
+                yield
+        finally:
+            show()

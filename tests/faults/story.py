@@ -11,19 +11,7 @@ from kafka.admin import KafkaAdminClient
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import partition_bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from testbed.clients import (
-    commit,
-    committed,
-    create_topic,
-    delete_groups,
-    delete_topic,
-    list_groups,
-    log_bounds,
-    produce,
-    produce_in_transactions,
-    read,
-    topic_settings,
-)
+from testbed import clients
 from tests.faults import judge
 from tests.faults.bed import Bed
 from tests.faults.judge import Harm, Wanted, numbered
@@ -52,15 +40,17 @@ class Source(t.NamedTuple):
 def filled(bed: Bed) -> Source:
     """A topic with plain records, and a partition whose records came in transactions, one in three of them aborted."""
     topic = "orders"
-    create_topic(bed.source, topic, PARTITIONS, **SETTINGS)
+    clients.create_topic(bed.source, topic, PARTITIONS, **SETTINGS)
     for partition in range(PARTITIONS - 1):
-        produce(bed.source, topic, numbered(partition, RECORDS))
+        clients.produce(bed.source, topic, numbered(partition, RECORDS))
     its = list(numbered(PARTITIONS - 1, RECORDS))
     pieces = [its[at : at + 100] for at in range(0, RECORDS, 100)]
     gone = [each._replace(value=b"aborted") for each in its[:50]]
-    produce_in_transactions(bed.source, topic, [each for piece in pieces for each in ((piece, True), (gone, False))])
+    clients.produce_in_transactions(
+        bed.source, topic, [each for piece in pieces for each in ((piece, True), (gone, False))]
+    )
     return Source(
-        topic, {at: read(bed.source, topic, [at]) for at in range(PARTITIONS)}, owned_topic(bed.source, "owned")
+        topic, {at: clients.read(bed.source, topic, [at]) for at in range(PARTITIONS)}, owned_topic(bed.source, "owned")
     )
 
 
@@ -120,13 +110,15 @@ class Story:
         self._remove()
 
     def _prepare(self) -> None:
-        self.others = set(list_groups(self.bed.destination))
+        self.others = set(clients.list_groups(self.bed.destination))
         for group, commits in zip(self.groups, self.commits, strict=True):
-            commit(self.bed.source, group, {(self.source.topic, at): offset for at, offset in commits.items()})
+            clients.commit(self.bed.source, group, {(self.source.topic, at): offset for at, offset in commits.items()})
         if self.is_made_before:
-            create_topic(self.bed.destination, self.to, PARTITIONS, **SETTINGS)
+            clients.create_topic(self.bed.destination, self.to, PARTITIONS, **SETTINGS)
             self.before[0] = dict.fromkeys(range(PARTITIONS), 0)
-            commit(self.bed.destination, self.groups[0], dict.fromkeys(((self.to, at) for at in range(PARTITIONS)), 0))
+            clients.commit(
+                self.bed.destination, self.groups[0], dict.fromkeys(((self.to, at) for at in range(PARTITIONS)), 0)
+            )
 
     def _situation(self, number: int) -> None:
         """One of those that are ordered, the next one each time, at a moment that the seed draws."""
@@ -149,8 +141,8 @@ class Story:
             self.tally.violated([fault], "other", traceback.format_exc(limit=-8), self.under.story, "copy")
         else:
             self.tally.came([fault], "mended by re-run")
-        delete_topic(self.bed.destination, to)
-        delete_groups(self.bed.destination, self._progress_groups())
+        clients.delete_topic(self.bed.destination, to)
+        clients.delete_groups(self.bed.destination, self._progress_groups())
 
     def _snapshot(self) -> Step:
         return Step("snapshot", lambda via: self.migration.snapshot(*self.groups, via=via), done=self._same("snapshot"))
@@ -214,10 +206,10 @@ class Story:
         """When every group is past the backlog."""
 
         def given_back(result: Result) -> Harm:
-            its = topic_settings(self.bed.destination, self.to)
+            its = clients.topic_settings(self.bed.destination, self.to)
             # The topic was created with what its replicas can meet at a destination of three brokers.
             its.pop("min.insync.replicas", None)
-            if result["suspended"] or its != topic_settings(self.bed.source, self.source.topic):
+            if result["suspended"] or its != clients.topic_settings(self.bed.source, self.source.topic):
                 return Harm(other=1, example=f"settings are not back: {its}")
             return Harm()
 
@@ -269,13 +261,15 @@ class Story:
     def _consume(self) -> None:
         """As the groups do at the destination: each gets what it has not consumed, and is at the end then."""
         for group, commits in zip(self.groups, self.commits, strict=True):
-            stands = judge.of_topic(committed(self.bed.destination, group), self.to)
-            got = read(self.bed.destination, self.to, start=stands)
+            stands = judge.of_topic(clients.committed(self.bed.destination, group), self.to)
+            got = clients.read(self.bed.destination, self.to, start=stands)
             its = {at: [each for each in wanted if each.offset >= commits[at]] for at, wanted in self.wanted.items()}
             if [each[2:] for each in got] != [each[2:] for at in sorted(its) for each in its[at]]:
                 self.tally.violated([], "lost", f"{group} does not get its records", self.under.story, "commit")
-            ends = {(self.to, at): end for at, (_start, end) in log_bounds(self.bed.destination, self.to).items()}
-            commit(self.bed.destination, group, ends)
+            ends = {
+                (self.to, at): end for at, (_start, end) in clients.log_bounds(self.bed.destination, self.to).items()
+            }
+            clients.commit(self.bed.destination, group, ends)
 
     def _look_for_leftovers(self) -> None:
         self.under.left()
@@ -283,7 +277,7 @@ class Story:
             self.tally.violated([], "leftovers", f"groups {names}", self.under.story, "settings back")
 
     def _progress_groups(self) -> list[str]:
-        names = set(list_groups(self.bed.destination)) - self.others
+        names = set(clients.list_groups(self.bed.destination)) - self.others
         return sorted(name for name in names if name.startswith("streamshift-"))
 
     def _is_there(self) -> bool:
@@ -292,5 +286,5 @@ class Story:
 
     def _remove(self) -> None:
         for side in (self.bed.source, self.bed.destination):
-            delete_groups(side, self.groups)
-        delete_topic(self.bed.destination, self.to)
+            clients.delete_groups(side, self.groups)
+        clients.delete_topic(self.bed.destination, self.to)

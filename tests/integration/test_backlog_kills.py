@@ -11,15 +11,7 @@ import uuid
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import all_groups
-from testbed.clients import (
-    commit,
-    create_topic,
-    list_groups,
-    log_bounds,
-    partitions_of,
-    produce,
-    produce_in_transactions,
-)
+from testbed import clients
 from testbed.sandbox import start
 from tests.support.copies import Copy, messages
 from tests.support.killing import dies_copying, gone, python_workers
@@ -38,13 +30,13 @@ QUICK = {"spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSer
 def orders(source):
     """A topic with two plain partitions, and two that were written in transactions, one in three of them aborted."""
     topic = f"killed-{os.getpid()}"
-    create_topic(source, topic, 4, retention_ms=-1)
+    clients.create_topic(source, topic, 4, retention_ms=-1)
     for partition in (0, 1):
-        produce(source, topic, messages(partition, RECORDS))
+        clients.produce(source, topic, messages(partition, RECORDS))
     for partition in (2, 3):
         its = list(messages(partition, RECORDS))
         pieces = [its[at : at + 500] for at in range(0, RECORDS, 500)]
-        produce_in_transactions(
+        clients.produce_in_transactions(
             source, topic, [each for piece in pieces for each in ((piece, True), (piece[:100], False))]
         )
     return topic
@@ -67,7 +59,7 @@ def test_who_runs_it_is_killed(destination, copy, topic, mark):
     copy.backlog(via=dies_copying("copy_steps.CopyRun.make_topics"))
     assert copy.copy_file.exists()
     copy.backlog(via=dies_copying("copy_steps.open_session"))
-    assert partitions_of(destination, topic) == [0, 1, 2, 3]
+    assert clients.partitions_of(destination, topic) == [0, 1, 2, 3]
 
     first = copy.begun(seconds=30)
     copy.comes_to(1, first)
@@ -88,18 +80,18 @@ def test_progress_is_removed_when_groups_are_past_the_backlog(destination, copy,
     with sparkless():
         copy.backlog()
     (progress,) = all_groups(copy.known())
-    assert progress in list_groups(destination)
+    assert progress in clients.list_groups(destination)
     copy.commit()
     for group in copy.groups:
-        commit(
+        clients.commit(
             destination,
             group,
-            {(topic, partition): end for partition, (_start, end) in log_bounds(destination, topic).items()},
+            {(topic, partition): end for partition, (_start, end) in clients.log_bounds(destination, topic).items()},
         )
     copy.backlog(via=dies_copying("copy_backlog.remove_progress"))
     assert all(each.restored for each in copy.known().topics)
     assert copy.backlog()["changed"] is False
-    assert progress not in list_groups(destination)
+    assert progress not in clients.list_groups(destination)
 
 
 def test_workers_are_killed(copy, mark):

@@ -12,17 +12,7 @@ from kafka.admin import KafkaAdminClient, NewPartitions
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import all_groups
-from testbed.clients import (
-    Message,
-    create_topic,
-    delete_groups,
-    list_groups,
-    log_bounds,
-    produce,
-    produce_in_transactions,
-    read,
-    topic_settings,
-)
+from testbed import clients
 from tests.support import copies
 from tests.support.consumers import member
 from tests.support.copies import messages
@@ -45,9 +35,9 @@ BEFORE = {
 @pytest.fixture
 def orders(source, topic):
     topic = f"{topic}-source"
-    create_topic(source, topic, 2, retention_ms=-1)
+    clients.create_topic(source, topic, 2, retention_ms=-1)
     for partition in range(2):
-        produce(source, topic, messages(partition, RECORDS))
+        clients.produce(source, topic, messages(partition, RECORDS))
     return topic
 
 
@@ -69,12 +59,12 @@ class Copy(copies.Copy):
 
     def progress(self):
         """The progress groups that are there."""
-        return [group for group in list_groups(self.servers) if group in self.names]
+        return [group for group in clients.list_groups(self.servers) if group in self.names]
 
     def state(self):
         """What a removal that is refused must not change."""
-        records = read(self.servers, self.to, [0, 1])
-        return self.files(), self.progress(), topic_settings(self.servers, self.to), len(records)
+        records = clients.read(self.servers, self.to, [0, 1])
+        return self.files(), self.progress(), clients.topic_settings(self.servers, self.to), len(records)
 
 
 @pytest.fixture
@@ -86,7 +76,7 @@ def copy(source, destination, orders, topic, tmp_path):
 @pytest.fixture
 def to_theirs(source, destination, orders, topic, tmp_path):
     """The same to a topic that was there, with settings by which copied records would be lost."""
-    create_topic(destination, topic, 2, **{name.replace(".", "_"): value for name, value in BEFORE.items()})
+    clients.create_topic(destination, topic, 2, **{name.replace(".", "_"): value for name, value in BEFORE.items()})
     return killed(Copy(tmp_path / "migration", source, destination, orders, topic, COMMITS))
 
 
@@ -95,7 +85,7 @@ def killed(copy):
     copy.comes_to(300, running)
     assert kill(running)
     copy.names = all_groups(copy.known())
-    assert copy.progress() and topic_settings(copy.servers, copy.to).items() >= SUSPENDED.items()
+    assert copy.progress() and clients.topic_settings(copy.servers, copy.to).items() >= SUSPENDED.items()
     return copy
 
 
@@ -109,15 +99,15 @@ class TestRestored:
         copy.backlog()
         with contextlib.closing(KafkaAdminClient(bootstrap_servers=source.bootstrap_servers)) as client:
             client.create_partitions({orders: NewPartitions(total_count=4)})
-        delete_groups(source, copy.groups)
+        clients.delete_groups(source, copy.groups)
         copy.snapshot_file.unlink()
-        during, files = topic_settings(copy.servers, copy.to), copy.files()
+        during, files = clients.topic_settings(copy.servers, copy.to), copy.files()
         asked = {"restore_retention": True, "source": GONE, "topic_map": []}
         predicted = copy.backlog(check=True, diff=True, **asked)
-        assert (topic_settings(copy.servers, copy.to), copy.files()) == (during, files)
+        assert (clients.topic_settings(copy.servers, copy.to), copy.files()) == (during, files)
         done = copy.backlog(diff=True, **asked)
         assert done == predicted and done["changed"] is True and done["suspended"] == []
-        assert own(topic_settings(copy.servers, copy.to)) == BEFORE
+        assert own(clients.topic_settings(copy.servers, copy.to)) == BEFORE
         assert len(done["entries"]) == 4 and all(each["offset"] is not None for each in done["entries"])
         assert copy.plan_file.read_bytes() == files["plan.json"]
         assert copy.backlog(**asked)["changed"] is False
@@ -142,7 +132,7 @@ class TestRestored:
             result = copy.backlog(restore_retention=True, source=GONE)
         (warning,) = result["warnings"]
         assert "the log ends at 1, and records were copied up to" in warning and "worth nothing" in warning
-        assert result["entries"] == [] and own(topic_settings(copy.servers, copy.to)) == BEFORE
+        assert result["entries"] == [] and own(clients.topic_settings(copy.servers, copy.to)) == BEFORE
 
 
 class TestGivenUp:
@@ -154,9 +144,9 @@ class TestGivenUp:
         done = copy.remove(diff=True)
         assert done == predicted and done["changed"] is True
         assert (done["removed_groups"], done["restored_topics"], done["removed_topics"]) == (copy.names, [copy.to], [])
-        assert copy.progress() == [] and own(topic_settings(copy.servers, copy.to)) == BEFORE
+        assert copy.progress() == [] and own(clients.topic_settings(copy.servers, copy.to)) == BEFORE
         assert not copy.copy_file.exists() and not copy.plan_file.exists()
-        assert max(end for _start, end in log_bounds(copy.servers, copy.to).values()) > 0
+        assert max(end for _start, end in clients.log_bounds(copy.servers, copy.to).values()) > 0
         again = copy.remove()
         assert again["changed"] is False and again["summary"] == ["There is nothing to remove."]
 
@@ -167,7 +157,7 @@ class TestGivenUp:
         done = copy.remove(remove_topics=True, diff=True)
         assert done == predicted and done["removed_topics"] == [copy.to] and done["restored_topics"] == []
         with pytest.raises(Exception, match=copy.to):
-            log_bounds(copy.servers, copy.to)
+            clients.log_bounds(copy.servers, copy.to)
         assert copy.progress() == [] and not copy.copy_file.exists()
         assert copy.remove(remove_topics=True)["changed"] is False
         copy.check(copy.backlog()["entries"])  # it may begin anew
@@ -186,7 +176,9 @@ class TestGivenUp:
 
     def test_not_what_others_have_written(self, copy):
         copy.backlog()  # all of it
-        produce_in_transactions(copy.servers, copy.to, [([Message(b"of somebody else", partition=1)], True)])
+        clients.produce_in_transactions(
+            copy.servers, copy.to, [([clients.Message(b"of somebody else", partition=1)], True)]
+        )
         before = copy.state()
         for check in (True, False):
             message = copy.remove(refuses, check, remove_topics=True)
@@ -221,7 +213,7 @@ class TestGivenUp:
         monkeypatch.setattr(socket, "gethostname", lambda: "another")
         copy.remove(copy=str(elsewhere / "copy.json"), plan=str(elsewhere / "plan.json"), idle_wait=0)
         assert outcome(running)["failed"]
-        assert [group for group in list_groups(destination) if group.startswith(copy.known().name)] == []
+        assert [group for group in clients.list_groups(destination) if group.startswith(copy.known().name)] == []
 
 
 @pytest.mark.usefixtures("rights_on_copies")

@@ -26,17 +26,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_prog
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.jobs import Job
+from testbed import clients
 from testbed.background import Background
-from testbed.clients import (
-    Message,
-    Stored,
-    change_topic,
-    committed,
-    create_topic,
-    produce,
-    produce_in_transactions,
-    read,
-)
 from tests.support.killing import Attempt, Step
 
 KILLS = 30
@@ -48,7 +39,7 @@ def message(random, number, partition, old):
     """Keys and values with every kind of nothing, and times out of order."""
     key = None if number % 7 == 0 else b"" if number % 103 == 0 else b"k%d" % number
     value = None if number % 17 == 0 else b"" if number % 101 == 0 else b"v%d" % number + b"x" * random.randrange(150)
-    return Message(value, key, HEADERS[number % 3], old + random.randrange(-(10**7), 10**7), partition)
+    return clients.Message(value, key, HEADERS[number % 3], old + random.randrange(-(10**7), 10**7), partition)
 
 
 def transactions(random, records, partition, old):
@@ -69,15 +60,15 @@ def compacted_log(cluster, topic, messages):
         "max_compaction_lag_ms": 100,
         "segment_ms": 500,
     }
-    create_topic(cluster, topic, cleanup_policy="compact", **often)
+    clients.create_topic(cluster, topic, cleanup_policy="compact", **often)
     keys = (b"once %d" % at if at % 3 == 0 else b"again %d" % (at % 7) for at in range(len(messages)))
-    produce(cluster, topic, [each._replace(key=key) for each, key in zip(messages, keys, strict=True)])
+    clients.produce(cluster, topic, [each._replace(key=key) for each, key in zip(messages, keys, strict=True)])
     end = time.monotonic() + 60
-    while len(read(cluster, topic)) > len(messages) // 2:
+    while len(clients.read(cluster, topic)) > len(messages) // 2:
         assert time.monotonic() < end, "the log was not compacted"
         time.sleep(0.5)
-        produce(cluster, topic, [Message(b"more", b"again 0")])  # else the segment stays open
-    change_topic(cluster, topic, cleanup_policy="delete", retention_ms=-1)  # what is left now stays
+        clients.produce(cluster, topic, [clients.Message(b"more", b"again 0")])  # else the segment stays open
+    clients.change_topic(cluster, topic, cleanup_policy="delete", retention_ms=-1)  # what is left now stays
 
 
 def number_of(each: BacklogRange) -> int:
@@ -93,14 +84,14 @@ class Copied:
         self.destination = connection_from(destination.connection, "destination cluster")
         old = int(time.time() * 1000) - 5 * 86_400_000
         self.topics = [topic, f"{topic}-compacted"]
-        create_topic(source, topic, 3, retention_ms=-1)
-        produce(source, topic, [message(self.random, number, 0, old) for number in range(records)])
+        clients.create_topic(source, topic, 3, retention_ms=-1)
+        clients.produce(source, topic, [message(self.random, number, 0, old) for number in range(records)])
         for partition in (1, 2):
-            produce_in_transactions(source, topic, transactions(self.random, records, partition, old))
+            clients.produce_in_transactions(source, topic, transactions(self.random, records, partition, old))
         compacted_log(source, self.topics[1], [message(self.random, number, 0, old) for number in range(600)])
-        create_topic(destination, topic, 3, retention_ms=-1)
-        create_topic(destination, self.topics[1], 1, retention_ms=-1)
-        self.wanted: dict[TopicPartition, list[Stored]] = {}
+        clients.create_topic(destination, topic, 3, retention_ms=-1)
+        clients.create_topic(destination, self.topics[1], 1, retention_ms=-1)
+        self.wanted: dict[TopicPartition, list[clients.Stored]] = {}
         ranges = [
             self.some_of(where, its, boundaries=250 if where.partition == 1 else 60)
             for where, its in sorted(self.all_of(source).items())
@@ -113,10 +104,10 @@ class Copied:
         ]
         self.bytes = sum(len(each.key or b"") + len(each.value or b"") for its in self.wanted.values() for each in its)
 
-    def all_of(self, cluster) -> dict[TopicPartition, list[Stored]]:
-        found: dict[TopicPartition, list[Stored]] = {}
+    def all_of(self, cluster) -> dict[TopicPartition, list[clients.Stored]]:
+        found: dict[TopicPartition, list[clients.Stored]] = {}
         for topic in self.topics:
-            for each in read(cluster, topic):
+            for each in clients.read(cluster, topic):
                 found.setdefault(TopicPartition(topic, each.partition), []).append(each)
         return found
 
@@ -140,7 +131,7 @@ class Copied:
         """Where each boundary came to lie, as the progress groups tell."""
         commits = []
         for group in self.groups:
-            found = committed(self.servers, group).get(tuple(each.destination))
+            found = clients.committed(self.servers, group).get(tuple(each.destination))
             commits.append(CommittedOffset(*found) if found else None)
         done = dataclasses.replace(each, done=read_progress(each.start, commits).done())
         return {boundary: done.place(boundary) for boundary in each.boundaries}
@@ -148,7 +139,7 @@ class Copied:
     def check(self):
         """Everything is there once and in order, every boundary exact, nothing is left to do, and nobody held back."""
         for where in self.wanted:
-            produce(self.servers, where.topic, [Message(FOREIGN, b"last", partition=where.partition)])
+            clients.produce(self.servers, where.topic, [clients.Message(FOREIGN, b"last", partition=where.partition)])
         found = self.all_of(self.servers)
         for each in self.ranges:
             its, wanted = found[each.destination], self.wanted[each.source]

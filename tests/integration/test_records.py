@@ -13,13 +13,13 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
     ConnectionFailed,
     NotFound,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import NO_TIMESTAMP, TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import fingerprint
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.range_reader import read_ranges
-from testbed.clients import Message, create_topic, delete_records, log_bounds, produce, produce_in_transactions
+from testbed.clients import Message, create_topic, delete_records, log_bounds, produce
 from testbed.clients import read as read_all
 from tests.support.consumers import open_transaction
-from tests.support.logs import compacted_log
+from tests.support.logs import VARIED, compacted_log, log_with_gaps
 from tests.support.numbered import numbered_topic
 
 
@@ -29,15 +29,10 @@ def offsets(answers, where):
 
 def test_everything_that_matching_needs_is_kept(cluster, connection, topic):
     create_topic(cluster, topic, retention_ms=-1)
-    messages = [
-        Message(b"value", b"key", (("a", b"1"), ("a", None), ("b", b"")), 1_700_000_000_000),
-        Message(None, None, (), 1),
-        Message(b"", b"", (), NO_TIMESTAMP),
-    ]
-    produce(cluster, topic, messages)
+    produce(cluster, topic, VARIED)
     where = TopicPartition(topic, 0)
     (answer,) = read_ranges(connection, {where: [(0, 3)]})[where]
-    for offset, (message, record) in enumerate(zip(messages, answer.records, strict=True)):
+    for offset, (message, record) in enumerate(zip(VARIED, answer.records, strict=True)):
         digest, bare = fingerprint(message.key, message.value, message.headers)
         assert record == (offset, message.timestamp, digest, bare, False)
     (keys,) = read_ranges(connection, {where: [(0, 1)]}, parts=("key",))[where]
@@ -53,10 +48,7 @@ def test_the_brokers_own_time_is_known_as_such(cluster, connection, topic):
 
 
 def test_markers_and_aborted_records_leave_gaps_anywhere(cluster, connection, topic):
-    create_topic(cluster, topic)
-    one, two = [Message(b"1"), Message(b"2")], [Message(b"3")]
-    written = produce_in_transactions(cluster, topic, [(one, True), (two, False), (one, True), (two, False)])
-    assert written == [[0, 1], [3], [5, 6], [8]]  # markers at 2, 4, 7 and 9
+    log_with_gaps(cluster, topic)
     where, end = TopicPartition(topic, 0), 10
     spans = [(start, stop) for start in range(end + 1) for stop in range(start, end + 1)]
     visible, stored = {0, 1, 5, 6}, {0, 1, 3, 5, 6, 8}

@@ -74,33 +74,16 @@ def test_a_group_is_renamed_and_comes_back(source, orders, rename):
     assert rename.files()["snapshot.json"].replace(b'"type": "classic"', b"") == before_it  # epochs, too
 
 
-def test_what_cannot_be_meant_is_refused_and_nothing_is_written(source, orders, rename):
-    other, taken = f"{orders}-other", f"{orders}-taken"
-    commit(source, other, {(orders, 0): 9})
+def test_a_new_name_that_is_taken_and_a_group_that_goes_on_are_refused(source, orders, rename):
+    taken = f"{orders}-taken"
     commit(source, taken, {(orders, 0): 1})
-    rename.snapshot(orders, other)
-    before = rename.files()
-    for rules, told in (
-        ([{"pattern": "(.*)", "to": "\\1"}], "nothing would change for group"),
-        (
-            [{"pattern": "(.*)", "to": "new-\\1"}, {"name": "nobody", "to": "y"}],
-            "entry 2 (name nobody) is used for nothing",
-        ),
-        ([{"pattern": ".*", "to": ["x", "x"]}], "has the new name x twice"),
-        (
-            [{"pattern": ".*", "to": "one"}],
-            f"two sources map to one destination: {orders} {orders} and {other} {orders}",
-        ),
-    ):
-        assert told in rename.translate(via=refuses, strategy="identical", group_map=rules)
-    assert rename.files() == before
     rename.prepared(orders, group_map=[{"name": orders, "to": taken}])
     assert "on_advance" in rename.commit(via=refuses, source=rename.source, on_advance="fail")
     rename.commit(source=rename.source)
     with member(source, orders, [orders]):
         assert "has members" in rename.remove(via=refuses)
     assert "partition 0: the group has committed offset 20, and the plan was made for 5" in rename.remove(via=refuses)
-    assert groups(source, orders) == [orders, other, taken]
+    assert groups(source, orders) == [orders, taken]
 
 
 def test_a_renewal_that_is_killed_at_any_moment_ends_as_if_it_had_not_been(source, topic, tmp_path):

@@ -38,9 +38,7 @@ def world(source, destination, topic, tmp_path):
 
 
 def test_whoever_returns_is_not_asked_for_again_what_he_has_consumed(world):
-    world.produce(600)
-    world.copy()
-    world.consume(200)
+    world.begin(600, 200)
     done(world.migrate())
     world.consume(150, at_new=True)
     before = committed(world.old, world.group)
@@ -90,9 +88,7 @@ def test_there_and_back_three_times_with_live_consumers(source, destination, top
 
 def test_a_return_has_rounds_and_a_cut_over_as_the_way_forward(world):
     """While a consumer works at the new cluster, rounds follow it at the old one; the cut-over does what is left."""
-    world.produce(300)
-    world.copy()
-    world.consume(20)
+    world.begin(300, 20)
     done(world.migrate())
     world.consume(100, at_new=True)
     before = committed(world.old, world.group)
@@ -166,9 +162,7 @@ def test_there_and_back_beside_mirror_maker_in_both_directions(source, destinati
 @pytest.mark.parametrize(("old", "consumed"), [(300, 20), (800, 840)], ids=["short logs", "long logs"])
 def test_what_was_produced_at_the_new_cluster_stays_there(world, old, consumed):
     """The last 100 records at the new cluster are its own; the old one has 50 that nobody has copied."""
-    world.produce(old)
-    world.copy()
-    world.consume(20)
+    world.begin(old, 20)
     done(world.migrate())
     world.produce(100, at_new=True)
     world.produce(50)
@@ -190,9 +184,7 @@ def test_what_was_produced_at_the_new_cluster_stays_there(world, old, consumed):
 
 
 def test_what_cannot_be_returned_is_refused_and_a_return_is_rolled_back(world):
-    world.produce(100)
-    world.copy()
-    world.consume(20)
+    world.begin(100, 20)
     assert "receipt" in failed(world.take_back())
     done(world.migrate())
     world.consume(20, at_new=True)
@@ -221,9 +213,7 @@ def test_what_cannot_be_returned_is_refused_and_a_return_is_rolled_back(world):
 
 
 def test_topics_that_are_not_what_they_were_are_refused_whatever_was_said_of_new_records(world):
-    world.produce(100)
-    world.copy()
-    world.consume(20)
+    world.begin(100, 20)
     done(world.migrate())
     world.consume(20, at_new=True)
     delete_topic(world.old, world.old_topic)
@@ -240,9 +230,7 @@ def test_topics_that_are_not_what_they_were_are_refused_whatever_was_said_of_new
 
 
 def test_who_still_writes_is_named_and_may_stop_a_migration(world):
-    world.produce(100)
-    world.copy()
-    world.consume(20)
+    world.begin(100, 20)
     producer = Producer(
         {
             "bootstrap.servers": ",".join(world.old.bootstrap_servers),
@@ -273,9 +261,7 @@ def test_who_still_writes_is_named_and_may_stop_a_migration(world):
 def test_the_status_says_what_has_become_of_a_group(world):
     """From the files and the clusters alone: planned, not started, consuming on either cluster, moved, gone back."""
     directory, state = world.controller.directory, world.status
-    world.produce(100)
-    world.copy()
-    world.consume(20)
+    world.begin(100, 20)
     done(world.migrate(phase="plan"))
     planned = state()
     assert (planned["state"], planned["source_lag"], planned["committed_at"]) == ("planned", 80, None)

@@ -17,7 +17,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
     NotFound,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import (
-    NO_TIMESTAMP,
     Record,
     TopicPartition,
 )
@@ -32,11 +31,10 @@ from testbed.clients import (
     delete_topic,
     log_bounds,
     produce,
-    produce_in_transactions,
 )
 from testbed.clients import read as read_all
 from tests.support.consumers import open_transaction
-from tests.support.logs import compacted_log
+from tests.support.logs import VARIED, compacted_log, log_with_gaps
 from tests.support.numbered import numbered_topic
 
 
@@ -71,14 +69,9 @@ def offsets(records):
 
 def test_everything_that_matching_needs_is_told(cluster, connection, topic):
     create_topic(cluster, topic, retention_ms=-1)
-    messages = [
-        Message(b"value", b"key", (("a", b"1"), ("a", None), ("b", b"")), 1_700_000_000_000),
-        Message(None, None, (), 1),
-        Message(b"", b"", (), NO_TIMESTAMP),
-    ]
-    produce(cluster, topic, messages)
+    produce(cluster, topic, VARIED)
     create_topic(cluster, f"{topic}-stamped", message_timestamp_type="LogAppendTime")
-    produce(cluster, f"{topic}-stamped", messages)
+    produce(cluster, f"{topic}-stamped", VARIED)
     pieces = [Piece(7, TopicPartition(name, 0), 0, 3) for name in (topic, f"{topic}-stamped")]
     for parts in (("key", "value", "headers"), ("key",)):
         found = scanned(connection, pieces, parts=parts)
@@ -87,10 +80,7 @@ def test_everything_that_matching_needs_is_told(cluster, connection, topic):
 
 
 def test_markers_and_aborted_records_leave_gaps_anywhere(cluster, connection, topic):
-    create_topic(cluster, topic)
-    one, two = [Message(b"1"), Message(b"2")], [Message(b"3")]
-    written = produce_in_transactions(cluster, topic, [(one, True), (two, False), (one, True), (two, False)])
-    assert written == [[0, 1], [3], [5, 6], [8]]  # markers at 2, 4, 7 and 9
+    log_with_gaps(cluster, topic)
     pieces = [Piece(0, TopicPartition(topic, 0), start, end) for start in range(11) for end in range(start, 11)]
     for committed, there in ((True, {0, 1, 5, 6}), (False, {0, 1, 3, 5, 6, 8})):
         found = scanned(connection, pieces, committed=committed)  # of one partition: each is read for itself

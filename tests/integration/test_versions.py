@@ -9,17 +9,7 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import connect
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.coordinators import find_coordinators
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
-from testbed.clients import (
-    Message,
-    commit,
-    committed,
-    consume,
-    create_topic,
-    delete_records,
-    list_groups,
-    produce,
-    produce_in_transactions,
-)
+from testbed import clients
 from tests.support.consumers import member, unconsumed
 from tests.support.modules import Migration, refuses
 from tests.support.numbered import numbered_topic
@@ -30,30 +20,30 @@ from tests.support.replication_tool import copied_topic, copy
 def test_from_an_older_version(request, destination, topic, tmp_path, version):
     source = request.getfixturevalue(version)
     for cluster in (source, destination):
-        create_topic(cluster, topic, partitions=3)
-    produce(source, topic, [Message(b"%d" % number) for number in range(20)])
+        clients.create_topic(cluster, topic, partitions=3)
+    clients.produce(source, topic, [clients.Message(b"%d" % number) for number in range(20)])
     transactions = [
-        [Message(b"%d" % number, partition=1) for number in range(10 * at, 10 * at + 10)] for at in range(3)
+        [clients.Message(b"%d" % number, partition=1) for number in range(10 * at, 10 * at + 10)] for at in range(3)
     ]
-    produce_in_transactions(source, topic, zip(transactions, (True, False, True), strict=True))
-    produce(source, topic, [Message(b"%d" % number, partition=2) for number in range(20)])
+    clients.produce_in_transactions(source, topic, zip(transactions, (True, False, True), strict=True))
+    clients.produce(source, topic, [clients.Message(b"%d" % number, partition=2) for number in range(20)])
     copy(source, destination, topic, junk=2)
-    delete_records(source, topic, {2: 10})
+    clients.delete_records(source, topic, {2: 10})
     # caught up; consumed the first transaction and the aborted one; stands where its log starts
-    commit(source, topic, {(topic, 0): (20, "caught up"), (topic, 1): 22, (topic, 2): 10})
+    clients.commit(source, topic, {(topic, 0): (20, "caught up"), (topic, 1): 22, (topic, 2): 10})
     migration = Migration(tmp_path / "migration", source, destination)
     entries = migration.carried_out(topic)
     assert {entry["verdict"] for entry in entries.values()} == {"exact"}
     assert unconsumed(destination, topic, topic) == unconsumed(source, topic, topic)
     migration.carefully(topic, migration.roll_back)
-    assert topic not in list_groups(destination)
+    assert topic not in clients.list_groups(destination)
 
 
 @pytest.mark.parametrize("version", ["kafka39", "old"])
 def test_groups_of_an_older_version(request, destination, topic, tmp_path, version):
     source = request.getfixturevalue(version)
     numbered_topic(source, topic, 10, partitions=1)
-    assert consume(source, topic, [topic], 4) == 4
+    assert clients.consume(source, topic, [topic], 4) == 4
     migration = Migration(tmp_path / "migration", source, destination)
     found = migration.snapshot(topic)
     assert found["groups"] == [
@@ -69,9 +59,9 @@ def test_an_older_version_as_destination(source, old, topic, tmp_path):
     copied_topic(source, old, topic, 10, (4, "kept"), partitions=1, junk=1)
     migration = Migration(tmp_path / "migration", source, old)
     assert migration.carried_out(topic)[topic, 0]["verdict"] == "exact"
-    assert committed(old, topic) == {(topic, 0): (5, "kept")}
+    assert clients.committed(old, topic) == {(topic, 0): (5, "kept")}
     migration.roll_back()
-    assert topic not in list_groups(old)
+    assert topic not in clients.list_groups(old)
     with member(old, topic, [topic]):
         migration.translate()
         assert f"group {topic}: has members" in migration.commit(via=refuses, on_rewind="rewind")
@@ -82,21 +72,21 @@ def test_the_coordinator_dies_between_plan_and_commit(source, own_cluster, topic
     copied_topic(source, destination, topic, 20, partitions=1, junk=1)
     groups = [f"{topic}-{number}" for number in range(6)]  # of several coordinators
     for number, group in enumerate(groups):
-        commit(source, group, {(topic, 0): number + 3})
-    commit(destination, groups[0], {(topic, 0): 1})
+        clients.commit(source, group, {(topic, 0): number + 3})
+    clients.commit(destination, groups[0], {(topic, 0): 1})
     migration = Migration(tmp_path / "migration", source, destination)
     migration.plan(*groups)
 
     broker = coordinator(destination, groups[0])
     os.kill(destination.cluster.pids[f"broker-{broker}"], signal.SIGKILL)
     assert migration.commit()["written"] == len(groups)
-    stand = {number: committed(destination, group) for number, group in enumerate(groups)}
+    stand = {number: clients.committed(destination, group) for number, group in enumerate(groups)}
     assert stand == {number: {(topic, 0): (number + 4, "")} for number in range(len(groups))}
     assert migration.commit()["changed"] is False
     migration.verify()
     migration.roll_back()
-    assert [group for group in list_groups(destination) if group in groups] == groups[:1]
-    assert committed(destination, groups[0]) == {(topic, 0): (1, "")}
+    assert [group for group in clients.list_groups(destination) if group in groups] == groups[:1]
+    assert clients.committed(destination, groups[0]) == {(topic, 0): (1, "")}
 
 
 def coordinator(cluster, group):

@@ -2,7 +2,23 @@
 
 import time
 
-from testbed.clients import Message, Servers, create_topic, produce, read
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import NO_TIMESTAMP
+from testbed.clients import Message, Servers, create_topic, produce, produce_in_transactions, read
+
+# All that a record may hold, and may lack.
+VARIED = [
+    Message(b"value", b"key", (("a", b"1"), ("a", None), ("b", b"")), 1_700_000_000_000),
+    Message(None, None, (), 1),
+    Message(b"", b"", (), NO_TIMESTAMP),
+]
+
+
+def log_with_gaps(cluster: Servers, topic: str) -> None:
+    """A topic with one partition: records at 0, 1, 5 and 6, aborted ones at 3 and 8, markers at 2, 4, 7 and 9."""
+    create_topic(cluster, topic)
+    one, two = [Message(b"1"), Message(b"2")], [Message(b"3")]
+    written = produce_in_transactions(cluster, topic, [(one, True), (two, False), (one, True), (two, False)])
+    assert written == [[0, 1], [3], [5, 6], [8]]
 
 
 def compacted_log(cluster: Servers, topic: str) -> None:

@@ -14,18 +14,7 @@ import time
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import all_groups
-from testbed.clients import (
-    Servers,
-    create_topic,
-    delete_groups,
-    delete_records,
-    delete_topic,
-    list_groups,
-    log_bounds,
-    partitions_of,
-    produce,
-    read,
-)
+from testbed import clients
 from tests.support import copies, sparkless
 from tests.support.copies import messages
 from tests.support.modules import kill, outcome, refuses
@@ -48,11 +37,11 @@ class Copy(copies.Copy):
 CopyIn = t.Callable[[str], Copy]  # the same copy, by the name of its directory
 
 
-def owned_topic(source: Servers, topic: str) -> str:
+def owned_topic(source: clients.Servers, topic: str) -> str:
     """Make and fill the topic that the copies of situations begin with."""
-    create_topic(source, topic, PARTITIONS, retention_ms=-1)
+    clients.create_topic(source, topic, PARTITIONS, retention_ms=-1)
     for partition in range(PARTITIONS):
-        produce(source, topic, messages(partition, RECORDS))
+        clients.produce(source, topic, messages(partition, RECORDS))
     return topic
 
 
@@ -117,7 +106,7 @@ def _of_who_wakes_up(copy_in: CopyIn, chance: random.Random | None, removes_prog
     other = elsewhere(one, "other")
     entries = other.backlog()["entries"]
     if removes_progress:
-        delete_groups(one.servers, all_groups(other.known()))
+        clients.delete_groups(one.servers, all_groups(other.known()))
     os.kill(suspended.pid, signal.SIGCONT)
     message: str = outcome(suspended)["msg"]
     other.check(entries)
@@ -130,7 +119,7 @@ def progress_is_removed(copy_in: CopyIn, chance: random.Random | None = None) ->
     running = copy.begun(seconds=_LONG)
     copy.comes_to(moment(chance), running)
     (progress,) = all_groups(copy.known())
-    delete_groups(copy.servers, [progress])
+    clients.delete_groups(copy.servers, [progress])
     message = outcome(running)["msg"]
     assert f"group {progress}" in message and "the progress of the copy was removed" in message
     copy.check(copy.backlog(on_lost_progress="rebuild")["entries"])
@@ -140,13 +129,13 @@ def progress_is_lost(copy_in: CopyIn, chance: random.Random | None = None) -> No
     """Between two runs: refused, until it is rebuilt."""
     copy = half_done(copy_in("migration"), chance)
     (progress,) = all_groups(copy.known())
-    delete_groups(copy.servers, [progress])
+    clients.delete_groups(copy.servers, [progress])
     for check in (True, False):
         message = copy.backlog(via=refuses, check=check)
         assert f"group {progress}, topic {copy.to}, partition " in message
         assert "the progress of the copy is gone, and the log has grown from 0 to" in message
         assert "on_lost_progress" in message and "topic_map" in message and "begin anew" in message
-    before = {at: len(read(copy.servers, copy.to, [at])) for at in range(PARTITIONS)}
+    before = {at: len(clients.read(copy.servers, copy.to, [at])) for at in range(PARTITIONS)}
     result = copy.backlog(on_lost_progress="rebuild")
     assert sum(before.values()) > 0
     assert {each["partition"]: each["copied"] for each in result["ranges"]} == {
@@ -187,7 +176,7 @@ def copied_records_are_deleted(copy_in: CopyIn, chance: random.Random | None = N
     copy = copy_in("migration")
     copy.backlog()
     partition, start = (chance.randrange(PARTITIONS), chance.randint(1, 1000)) if chance else (1, 100)
-    delete_records(copy.servers, copy.to, {partition: start})
+    clients.delete_records(copy.servers, copy.to, {partition: start})
     for check in (True, False):
         assert _begins_at(copy, partition, start) in copy.backlog(via=refuses, check=check)
     begin_anew(copy)
@@ -199,10 +188,10 @@ def records_are_deleted_while_copied(copy_in: CopyIn, chance: random.Random | No
     copy = copy_in("migration")
     running = copy.begun(seconds=10 if chance else 5)
     copy.comes_to(moment(chance), running)
-    ends = {partition: end for (partition, (_start, end)) in log_bounds(copy.servers, copy.to).items() if end}
+    ends = {partition: end for (partition, (_start, end)) in clients.log_bounds(copy.servers, copy.to).items() if end}
     partition = chance.choice(sorted(ends)) if chance else min(ends)
     start = chance.randint(1, ends[partition]) if chance else 1
-    delete_records(copy.servers, copy.to, {partition: start})
+    clients.delete_records(copy.servers, copy.to, {partition: start})
     message = outcome(running)["msg"]
     assert _begins_at(copy, partition, start) in message, message
     assert not copy.plan_file.exists()
@@ -215,20 +204,20 @@ def _begins_at(copy: Copy, partition: int, start: int) -> str:
     return f"topic {copy.to}, partition {partition}: the log begins at {start}, and records were copied from 0 on"
 
 
-def make_anew(cluster: Servers, topic: str) -> None:
+def make_anew(cluster: clients.Servers, topic: str) -> None:
     """Delete a topic and create it again."""
-    partitions = len(partitions_of(cluster, topic))
-    delete_topic(cluster, topic)
-    create_topic(cluster, topic, partitions, retention_ms=-1)
+    partitions = len(clients.partitions_of(cluster, topic))
+    clients.delete_topic(cluster, topic)
+    clients.create_topic(cluster, topic, partitions, retention_ms=-1)
 
 
 def begin_anew(copy: Copy) -> None:
     """Do what the messages tell to do: give the copy up, delete the topic, and run again."""
     names = all_groups(copy.known())
     copy.backlog(state="absent")
-    assert not {*names} & {*list_groups(copy.servers)}
+    assert not {*names} & {*clients.list_groups(copy.servers)}
     assert not copy.copy_file.exists() and not copy.plan_file.exists()
-    delete_topic(copy.servers, copy.to)
+    clients.delete_topic(copy.servers, copy.to)
 
 
 # By what the fault suite calls them.

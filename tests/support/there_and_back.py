@@ -66,6 +66,12 @@ class World:
     def _side(self, at_new: bool) -> tuple[KafkaCluster, str, str]:
         return (self.new, self.new_group, self.new_topic) if at_new else (self.old, self.group, self.old_topic)
 
+    def begin(self, count: int, consumed: int) -> None:
+        """Write so many records, copy them, and let the group consume some of each partition."""
+        self.produce(count)
+        self.copy()
+        self.consume(consumed)
+
     def produce(self, count: int, *, at_new: bool = False) -> None:
         """Write the next records, all of which differ, to one of the clusters."""
         numbers = range(self.written, self.written + count)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-
 """What is claimed of a group's offsets, and how much of the logs is read to verify it. Pure.
 
 Where a log is read only in part, the other one is counted only as far as its records have their copies, or originals, in that

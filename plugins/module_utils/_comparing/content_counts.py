@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-
 """What the records and copies of one content say of a claim, whichever way they are counted. Pure."""
 
 from __future__ import annotations

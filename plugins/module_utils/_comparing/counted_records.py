@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-
 """The records of both sides that a verification counts, by content. Pure."""
 
 from __future__ import annotations

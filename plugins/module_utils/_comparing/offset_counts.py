@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-
 """Count contents around a group's offsets: what they skip and repeat, by the definition of _matching, without a search. Pure.
 
 Of each content as many copies have to follow the destination's offset as the group has unconsumed records, as far as copies

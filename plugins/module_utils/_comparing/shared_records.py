@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-
 """The records of some partitions, grouped once, of which any extents are counted. Pure.
 
 What a claim is told depends on its extents alone, whatever else was read for other claims. Nearly all contents occur once on

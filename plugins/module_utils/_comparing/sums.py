@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-
 """What is counted for a claim, and how the counts of several contents add up. Pure."""
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-
 """What the counts of a verification mean for the group whose offsets they are about: wrong, or worth a word. Pure."""
 
 from __future__ import annotations

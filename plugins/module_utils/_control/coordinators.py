@@ -74,11 +74,7 @@ def raise_for_groups(connection: Connection, codes: t.Mapping[str, int]) -> None
         elif error not in (errors.NoError, errors.GroupIdNotFoundError):
             raise error(group)
     if denied:
-        raise NotAuthorized(
-            f"needs ACL GROUP DESCRIBE on {first_of(sorted(denied), _NAMED)}",
-            cluster=str(connection),
-            remedy="grant it to the user of this cluster",
-        )
+        raise NotAuthorized(f"needs ACL GROUP DESCRIBE on {first_of(sorted(denied), _NAMED)}", cluster=str(connection))
 
 
 def by_node(where: t.Mapping[str, int]) -> dict[int, list[str]]:

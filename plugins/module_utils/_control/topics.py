@@ -76,9 +76,7 @@ def partition_counts(connection: Connection, names: t.Collection[str]) -> dict[s
     described = describe_topics(connection, sorted(names))
     denied = sorted(name for name, each in described.items() if each.error == "TOPIC_AUTHORIZATION_FAILED")
     if denied:
-        raise NotAuthorized(
-            f"needs ACL TOPIC READ on {', '.join(denied)}", cluster=str(connection), remedy="grant it to the user"
-        )
+        raise NotAuthorized(f"needs ACL TOPIC READ on {', '.join(denied)}", cluster=str(connection))
     return {name: each.partitions for name, each in described.items() if each.error is None}
 
 
@@ -203,11 +201,7 @@ def raise_for_topics(connection: Connection, codes: t.Mapping[str, int], operati
         elif error is not errors.NoError:
             raise error(topic)
     if denied:
-        raise NotAuthorized(
-            f"needs ACL TOPIC {operation} on {', '.join(sorted(denied))}",
-            cluster=str(connection),
-            remedy="grant it to the user of this cluster",
-        )
+        raise NotAuthorized(f"needs ACL TOPIC {operation} on {', '.join(sorted(denied))}", cluster=str(connection))
     if missing:
         raise NotFound(
             f"no such topic: {', '.join(sorted(missing))}", cluster=str(connection), remedy="create it, or leave it out"

@@ -46,11 +46,7 @@ def group_overviews(connection: Connection, selection: Selection) -> GroupOvervi
     readings = control.read_groups(connection, selected.names, stable=False, skip_denied=True)
     denied = sorted(set(selection.groups) - set(readings))
     if denied:
-        raise NotAuthorized(
-            f"needs ACL GROUP DESCRIBE on {', '.join(denied)}",
-            cluster=str(connection),
-            remedy="grant it to the user of this cluster",
-        )
+        raise NotAuthorized(f"needs ACL GROUP DESCRIBE on {', '.join(denied)}", cluster=str(connection))
     logs = _logs(connection, readings)
     streams_topics = selected_groups.streams_topics(connection)
     members = group_members(

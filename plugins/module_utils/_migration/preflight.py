@@ -36,7 +36,6 @@ _TOLD = (Ability.MEMBERS, Ability.GROUP_OPERATIONS, Ability.TOPIC_OPERATIONS)
 _COMPARING = (Ability.CONFIGS,)  # inside one cluster, no records are compared
 _REMOVAL = (Ability.REMOVE_GROUPS, Ability.REMOVE_OFFSETS)
 _NAMED = 3  # groups that a note names
-_GRANT = "grant it to the user"
 
 
 class Preflight(t.NamedTuple):
@@ -301,4 +300,4 @@ def _missing_at_destination(
 
 def _missing(connection: Connection, **needs: t.Collection[str]) -> list[MigrationError]:
     missing = permissions.missing_acls(connection, **needs)
-    return [NotAuthorized(f"missing ACL {each}", cluster=str(connection), remedy=_GRANT) for each in missing]
+    return [NotAuthorized(f"missing ACL {each}", cluster=str(connection)) for each in missing]

@@ -52,11 +52,7 @@ class ChangeObjections:
     def check(self, destination: Connection, remedy: str) -> None:
         """Raise NotAuthorized that names every missing ACL, or Refused that names what the brokers would not take."""
         if self.missing:
-            raise NotAuthorized(
-                f"needs ACL {'; '.join(self.missing)}",
-                cluster=str(destination),
-                remedy="grant it to the user of this cluster",
-            )
+            raise NotAuthorized(f"needs ACL {'; '.join(self.missing)}", cluster=str(destination))
         if self.problems:
             raise Refused(
                 f"the brokers would not take {first_of(self.problems, _NAMED)}",

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-
 """What is done again and again beside the main work, and what is done at the same time."""
 
 from __future__ import annotations

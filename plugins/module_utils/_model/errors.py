@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-
 """The one exception family of the collection: what failed, where, why, and what to do about it."""
 
 from __future__ import annotations
@@ -26,6 +25,7 @@ class MigrationError(Exception):
     """
 
     kind = FailureKind.INVALID_OPTION
+    usual_remedy: str | None = None
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class MigrationError(Exception):
         self.topic = topic
         self.partition = partition
         self.why = why
-        self.remedy = remedy
+        self.remedy = remedy or self.usual_remedy
         self.result: dict[str, t.Any] = {}  # what a module returns besides
         super().__init__(self._text())
 
@@ -101,6 +101,7 @@ class NotAuthorized(MigrationError):
     """An ACL is missing; the text names it."""
 
     kind = FailureKind.ACL_MISSING
+    usual_remedy = "grant it to the user of this cluster"
 
 
 class NotFound(MigrationError):

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-
 """What users may choose where more than one thing can be done: the values of the options of these names.
 
 The modules' documentation says what each value does. The choices of their options are made from these.

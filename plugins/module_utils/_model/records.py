@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-
 """Where records are, and what is kept of one once it was read."""
 
 from __future__ import annotations

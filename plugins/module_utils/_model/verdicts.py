@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-
 """What a plan can say of an entry, and why."""
 
 from __future__ import annotations

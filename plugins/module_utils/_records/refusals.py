@@ -40,11 +40,7 @@ def reading_refusal(connection: Connection, where: TopicPartition, position: int
     """What a partition's error means to a reader whose next offset is `position`."""
     code = error.code()
     if code == KafkaError.TOPIC_AUTHORIZATION_FAILED:
-        return NotAuthorized(
-            f"needs ACL TOPIC READ on {where.topic}",
-            cluster=str(connection),
-            remedy="grant it to the user of this cluster",
-        )
+        return NotAuthorized(f"needs ACL TOPIC READ on {where.topic}", cluster=str(connection))
     if code in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):
         return lost(connection, where, f"offset {position} is not in the log")
     return BrokerError(
@@ -123,7 +119,7 @@ def unwritten(
     its = where._asdict() if where is not None else {}
     denied = _DENIED.get(error.code())
     if denied:
-        return NotAuthorized(f"needs ACL {denied}", cluster=str(connection), remedy="grant it to the user", **its)
+        return NotAuthorized(f"needs ACL {denied}", cluster=str(connection), **its)
     if error.code() in _FENCED:
         return Fenced(
             "another run copies the same records, and has taken over",

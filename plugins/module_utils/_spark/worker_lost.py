@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-
 """What runs on Spark's workers to leave out copies of records that the source has lost: _matching.lost, in columns.
 
 A first pass sees how far copies with their records' own times go; then each task leaves out those that stand for nothing.

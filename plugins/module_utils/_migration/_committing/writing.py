@@ -188,10 +188,7 @@ def check_write_acls(
     )
     if missing:
         raise NotAuthorized(
-            f"needs ACL {', '.join(missing)}",
-            cluster=str(destination),
-            why=f"without it {what} would stop half-way",
-            remedy="grant it to the user of this cluster",
+            f"needs ACL {', '.join(missing)}", cluster=str(destination), why=f"without it {what} would stop half-way"
         )
 
 

@@ -188,37 +188,24 @@ def test_flink_reads_one_value_a_topic():
     }
 
 
+SPECIFIC = "'scan.startup.specific-offsets'"
+
+
 @pytest.mark.parametrize(
     ("text", "line", "why"),
     [
-        ("'topic' = 'o;p',\n'scan.startup.specific-offsets' = 'partition:0,offset:1'", 1, "it names several topics"),
-        ("'topic' = ' o',\n'scan.startup.specific-offsets' = 'partition:0,offset:1'", 1, "' o' cannot be the name of"),
+        (f"'topic' = 'o;p',\n{SPECIFIC} = 'partition:0,offset:1'", 1, "it names several topics"),
+        (f"'topic' = ' o',\n{SPECIFIC} = 'partition:0,offset:1'", 1, "' o' cannot be the name of"),
         ("'topic' = 'orders',\n'scan.startup.mode' = 'specific", 2, "a quote is not closed"),
-        ("'scan.startup.specific-offsets' = 'partition:0,offset:1'", 1, "no 'topic' is named with it"),
-        (
-            "SELECT * FROM o /*+ OPTIONS('scan.startup.specific-offsets'='partition:0,offset:1') */",
-            1,
-            "no 'topic' is named",
-        ),
+        (f"{SPECIFIC} = 'partition:0,offset:1'", 1, "no 'topic' is named with it"),
+        (f"SELECT * FROM o /*+ OPTIONS({SPECIFIC}='partition:0,offset:1') */", 1, "no 'topic' is named"),
         ("'topic' = 'o',\n'scan.startup.mode' = 'specific-offsets'", 2, "'scan.startup.specific-offsets' is missing"),
-        ("'topic' = 'o',\n'scan.startup.specific-offsets' = ';'", 2, "'' is not partition:NUMBER"),
-        (
-            "'topic' = 'o',\n'scan.startup.specific-offsets' = 'partition: 0,offset: 1'",
-            2,
-            "'partition: 0,offset: 1' is not",
-        ),
-        (
-            "'topic' = 'o',\n'scan.startup.specific-offsets' = 'partition:0,offset:-1'",
-            2,
-            "'partition:0,offset:-1' is not",
-        ),
-        ("'topic' = 'o',\n'scan.startup.specific-offsets' = 'offset:1,partition:0'", 2, "is not partition:NUMBER"),
-        ("'topic' = 'o',\n'scan.startup.specific-offsets' = 'partition:0,offset:1;partition:0,offset:2'", 2, "twice"),
-        (
-            "'topic' = 'o',\n'scan.startup.specific-offsets' = 'partition:0,offset:9999999999999999999'",
-            2,
-            "not an offset",
-        ),
+        (f"'topic' = 'o',\n{SPECIFIC} = ';'", 2, "'' is not partition:NUMBER"),
+        (f"'topic' = 'o',\n{SPECIFIC} = 'partition: 0,offset: 1'", 2, "'partition: 0,offset: 1' is not"),
+        (f"'topic' = 'o',\n{SPECIFIC} = 'partition:0,offset:-1'", 2, "'partition:0,offset:-1' is not"),
+        (f"'topic' = 'o',\n{SPECIFIC} = 'offset:1,partition:0'", 2, "is not partition:NUMBER"),
+        (f"'topic' = 'o',\n{SPECIFIC} = 'partition:0,offset:1;partition:0,offset:2'", 2, "twice"),
+        (f"'topic' = 'o',\n{SPECIFIC} = 'partition:0,offset:9999999999999999999'", 2, "not an offset"),
         ("'topic' = 'o',\n'scan.startup.mode' = 'earliest-offset'", 2, "the mode is earliest-offset"),
     ],
 )

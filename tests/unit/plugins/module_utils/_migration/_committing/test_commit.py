@@ -90,6 +90,14 @@ BEFORE = {"billing": {P0: CommittedOffset(90), P1: CommittedOffset(10, "old")}}
 AFTER = {"billing": {P0: CommittedOffset(50), P1: CommittedOffset(50, "new")}, "shipping": {P0: CommittedOffset(40)}}
 
 
+@pytest.fixture
+def migrated(cluster):
+    """The plan is carried out."""
+    commit(PLAN, None, CLOUD, REWIND, cluster.save)
+    cluster.done.clear()
+    return cluster
+
+
 def test_the_receipt_is_on_disk_before_the_first_write_and_complete_after_the_last(cluster):
     commit(PLAN, None, CLOUD, REWIND, cluster.save)
     assert cluster.done == ["file", "billing orders-0", "billing orders-1", "shipping orders-0", "file"]
@@ -136,61 +144,54 @@ def test_what_a_verification_objects_to_is_never_written(cluster):
     assert cluster.groups == {**BEFORE, "shipping": {P0: CommittedOffset(40)}}
 
 
-def test_a_second_run_writes_nothing(cluster):
-    commit(PLAN, None, CLOUD, REWIND, cluster.save)
-    cluster.done.clear()
-    outcome = commit(PLAN, cluster.saved, CLOUD, REWIND, cluster.save)
-    assert cluster.done == []
+def test_a_second_run_writes_nothing(migrated):
+    outcome = commit(PLAN, migrated.saved, CLOUD, REWIND, migrated.save)
+    assert migrated.done == []
     assert outcome.before == outcome.after
     assert outcome.left_out == []
 
 
-def test_what_was_consumed_since_is_left_alone_and_said(cluster):
-    commit(PLAN, None, CLOUD, REWIND, cluster.save)
-    cluster.groups["shipping"][P0] = CommittedOffset(45)
-    cluster.protocols["shipping"] = "consumer"
-    outcome = commit(PLAN, cluster.saved, CLOUD, NOW, cluster.save)
+def test_what_was_consumed_since_is_left_alone_and_said(migrated):
+    migrated.groups["shipping"][P0] = CommittedOffset(45)
+    migrated.protocols["shipping"] = "consumer"
+    outcome = commit(PLAN, migrated.saved, CLOUD, NOW, migrated.save)
     assert outcome.set == {}
     assert outcome.going_on == ["shipping orders-0: migrated earlier, has consumed since: left at 45"]
     assert outcome.left_out == []
 
 
-def test_a_rollback_puts_back_every_commit_and_removes_what_was_not_there(cluster):
-    commit(PLAN, None, CLOUD, REWIND, cluster.save)
-    outcome = roll_back(cluster.saved, None, CLOUD, NOW, cluster.save)
-    assert cluster.groups == BEFORE
+def test_a_rollback_puts_back_every_commit_and_removes_what_was_not_there(migrated):
+    outcome = roll_back(migrated.saved, None, CLOUD, NOW, migrated.save)
+    assert migrated.groups == BEFORE
     assert outcome.after["shipping", P0] is None
-    cluster.done.clear()
-    assert roll_back(cluster.saved, None, CLOUD, NOW, cluster.save).set == {}
-    assert cluster.done == []
+    migrated.done.clear()
+    assert roll_back(migrated.saved, None, CLOUD, NOW, migrated.save).set == {}
+    assert migrated.done == []
 
 
-def test_a_rollback_saves_its_receipt_before_its_first_write_as_a_commit_does(cluster):
-    commit(PLAN, None, CLOUD, REWIND, cluster.save)
-    recorded = cluster.saved
-    cluster.done.clear()
-    cluster.refused = {P0: "the topic is gone"}
-    cluster.saved = None
+def test_a_rollback_saves_its_receipt_before_its_first_write_as_a_commit_does(migrated):
+    recorded = migrated.saved
+    migrated.refused = {P0: "the topic is gone"}
+    migrated.saved = None
     with pytest.raises(BrokerError):
-        roll_back(recorded, None, CLOUD, NOW, cluster.save)
-    assert cluster.saved == recorded and cluster.done[0] == "file"
+        roll_back(recorded, None, CLOUD, NOW, migrated.save)
+    assert migrated.saved == recorded and migrated.done[0] == "file"
 
 
 ONLY_SHIPPING = Selection(groups=("shipping",))
 
 
-def test_only_what_is_selected_goes_back_though_the_others_are_in_use_and_have_gone_on(cluster):
-    commit(PLAN, None, CLOUD, REWIND, cluster.save)
-    others = [each for each in cluster.saved.entries if each.group != "shipping"]
-    cluster.groups["billing"][P0] = CommittedOffset(70)
-    cluster.states["billing"] = "Stable"
-    predicted = roll_back(cluster.saved, ONLY_SHIPPING, CLOUD, NOW, None)
-    outcome = roll_back(cluster.saved, ONLY_SHIPPING, CLOUD, NOW, cluster.save)
+def test_only_what_is_selected_goes_back_though_the_others_are_in_use_and_have_gone_on(migrated):
+    others = [each for each in migrated.saved.entries if each.group != "shipping"]
+    migrated.groups["billing"][P0] = CommittedOffset(70)
+    migrated.states["billing"] = "Stable"
+    predicted = roll_back(migrated.saved, ONLY_SHIPPING, CLOUD, NOW, None)
+    outcome = roll_back(migrated.saved, ONLY_SHIPPING, CLOUD, NOW, migrated.save)
     assert dataclasses.replace(predicted, receipt=None) == dataclasses.replace(outcome, receipt=None)
     assert outcome.set == {("shipping", P0): None}
-    assert cluster.groups == {"billing": {P0: CommittedOffset(70), P1: CommittedOffset(50, "new")}}
-    assert [each for each in cluster.saved.entries if each.group != "shipping"] == others
-    assert roll_back(cluster.saved, ONLY_SHIPPING, CLOUD, NOW, cluster.save).set == {}
+    assert migrated.groups == {"billing": {P0: CommittedOffset(70), P1: CommittedOffset(50, "new")}}
+    assert [each for each in migrated.saved.entries if each.group != "shipping"] == others
+    assert roll_back(migrated.saved, ONLY_SHIPPING, CLOUD, NOW, migrated.save).set == {}
 
 
 def test_the_receipt_says_where_each_entry_comes_from(cluster):
@@ -210,60 +211,53 @@ def test_the_receipt_says_where_each_entry_comes_from(cluster):
 
 
 @pytest.mark.parametrize("why", ["has consumed", "is in use"])
-def test_a_group_that_is_left_keeps_its_lines_so_that_a_later_rollback_takes_all_of_it_back(cluster, why):
-    commit(PLAN, None, CLOUD, REWIND, cluster.save)
+def test_a_group_that_is_left_keeps_its_lines_so_that_a_later_rollback_takes_all_of_it_back(migrated, why):
     # It has consumed up to where one partition stood before, which is not the same as having gone back.
-    cluster.groups["billing"] = {P0: CommittedOffset(90), P1: CommittedOffset(60)}
-    receipt = cluster.saved
+    migrated.groups["billing"] = {P0: CommittedOffset(90), P1: CommittedOffset(60)}
+    receipt = migrated.saved
     options = dataclasses.replace(NOW, on_rewind="keep")
     if why == "is in use":
-        cluster.states["billing"] = "Stable"
+        migrated.states["billing"] = "Stable"
         options = dataclasses.replace(REWIND, on_active_group="skip_group")
-    outcome = roll_back(receipt, Selection(groups=("billing",)), CLOUD, options, cluster.save)
+    outcome = roll_back(receipt, Selection(groups=("billing",)), CLOUD, options, migrated.save)
     assert outcome.set == {} and outcome.left_out
-    assert cluster.saved == receipt
-    cluster.states["billing"] = "Empty"
-    cluster.groups["billing"][P0] = CommittedOffset(95)
-    roll_back(cluster.saved, None, CLOUD, REWIND, cluster.save)
-    assert cluster.groups == BEFORE
+    assert migrated.saved == receipt
+    migrated.states["billing"] = "Empty"
+    migrated.groups["billing"][P0] = CommittedOffset(95)
+    roll_back(migrated.saved, None, CLOUD, REWIND, migrated.save)
+    assert migrated.groups == BEFORE
 
 
 @pytest.mark.parametrize("right", ["READ", "DELETE"])
-def test_a_rollback_is_refused_before_anything_is_written_where_an_acl_is_missing(cluster, right):
-    commit(PLAN, None, CLOUD, REWIND, cluster.save)
-    cluster.done.clear()
-    cluster.rights.remove(right)
-    for save in (None, cluster.save):
+def test_a_rollback_is_refused_before_anything_is_written_where_an_acl_is_missing(migrated, right):
+    migrated.rights.remove(right)
+    for save in (None, migrated.save):
         with pytest.raises(NotAuthorized, match=f"GROUP {right} on {'shipping' if right == 'DELETE' else 'billing'}"):
-            roll_back(cluster.saved, None, CLOUD, NOW, save)
-    assert cluster.done == [] and cluster.groups == AFTER
+            roll_back(migrated.saved, None, CLOUD, NOW, save)
+    assert migrated.done == [] and migrated.groups == AFTER
 
 
-def test_an_offset_after_the_end_is_refused_before_anything_is_written(cluster):
-    commit(PLAN, None, CLOUD, REWIND, cluster.save)
-    cluster.done.clear()
-    changed = cluster.saved.entries[0]._replace(before=CommittedOffset(100))
+def test_an_offset_after_the_end_is_refused_before_anything_is_written(migrated):
+    changed = migrated.saved.entries[0]._replace(before=CommittedOffset(100))
     with pytest.raises(
         Refused, match="group billing, topic orders, partition 0: offset 100.*is after the log's end 99"
     ):
-        roll_back(cluster.saved.merged([changed]), None, CLOUD, NOW, cluster.save)
-    assert cluster.done == [] and cluster.groups == AFTER
+        roll_back(migrated.saved.merged([changed]), None, CLOUD, NOW, migrated.save)
+    assert migrated.done == [] and migrated.groups == AFTER
 
 
-def test_a_group_that_has_other_commits_survives_its_rollback(cluster):
-    commit(PLAN, None, CLOUD, REWIND, cluster.save)
-    cluster.groups["shipping"][P1] = CommittedOffset(3)
-    roll_back(cluster.saved, None, CLOUD, NOW, cluster.save)
-    assert cluster.groups["shipping"] == {P1: CommittedOffset(3)}
+def test_a_group_that_has_other_commits_survives_its_rollback(migrated):
+    migrated.groups["shipping"][P1] = CommittedOffset(3)
+    roll_back(migrated.saved, None, CLOUD, NOW, migrated.save)
+    assert migrated.groups["shipping"] == {P1: CommittedOffset(3)}
 
 
-def test_a_rolled_back_migration_can_be_done_again(cluster):
-    commit(PLAN, None, CLOUD, REWIND, cluster.save)
-    roll_back(cluster.saved, None, CLOUD, NOW, cluster.save)
-    commit(PLAN, cluster.saved, CLOUD, REWIND, cluster.save)
-    assert cluster.groups == AFTER
-    roll_back(cluster.saved, None, CLOUD, NOW, cluster.save)
-    assert cluster.groups == BEFORE
+def test_a_rolled_back_migration_can_be_done_again(migrated):
+    roll_back(migrated.saved, None, CLOUD, NOW, migrated.save)
+    commit(PLAN, migrated.saved, CLOUD, REWIND, migrated.save)
+    assert migrated.groups == AFTER
+    roll_back(migrated.saved, None, CLOUD, NOW, migrated.save)
+    assert migrated.groups == BEFORE
 
 
 @pytest.mark.parametrize("steps", range(5))
@@ -480,12 +474,11 @@ def test_a_group_in_use_can_be_left_out_as_a_whole(cluster):
     assert outcome.active_groups == predicted.active_groups == ["billing"]
 
 
-def test_a_group_in_use_that_has_consumed_since_it_was_migrated_waits_for_nothing(cluster):
-    commit(PLAN, None, CLOUD, REWIND, cluster.save)
-    cluster.groups["shipping"][P0] = CommittedOffset(45)
-    cluster.states["shipping"] = "Stable"
+def test_a_group_in_use_that_has_consumed_since_it_was_migrated_waits_for_nothing(migrated):
+    migrated.groups["shipping"][P0] = CommittedOffset(45)
+    migrated.states["shipping"] = "Stable"
     options = dataclasses.replace(REWIND, on_active_group="skip_group")
-    outcome = commit(PLAN, cluster.saved, CLOUD, options, None)
+    outcome = commit(PLAN, migrated.saved, CLOUD, options, None)
     assert [line.partition(":")[0] for line in outcome.left_out] == ["shipping"] and outcome.active_groups == []
 
 
@@ -498,10 +491,9 @@ def test_what_members_of_a_group_that_is_left_out_commit_is_no_conflict(cluster)
     assert cluster.groups["shipping"] == AFTER["shipping"]
 
 
-def test_a_group_in_use_is_no_matter_where_nothing_is_to_be_written(cluster):
-    commit(PLAN, None, CLOUD, REWIND, cluster.save)
-    cluster.states["billing"] = "Stable"
-    assert commit(PLAN, cluster.saved, CLOUD, REWIND, cluster.save).set == {}
+def test_a_group_in_use_is_no_matter_where_nothing_is_to_be_written(migrated):
+    migrated.states["billing"] = "Stable"
+    assert commit(PLAN, migrated.saved, CLOUD, REWIND, migrated.save).set == {}
 
 
 @pytest.mark.parametrize(
@@ -647,10 +639,9 @@ def test_what_a_rewind_repeats_is_noted_and_is_no_matter_of_the_plan(cluster):
         )
 
 
-def test_a_commit_that_is_gone_is_noted_with_what_writing_it_again_repeats(cluster):
-    commit(PLAN, None, CLOUD, REWIND, cluster.save)
-    del cluster.groups["shipping"]
-    outcome = commit(PLAN, cluster.saved, CLOUD, REWIND, None)
+def test_a_commit_that_is_gone_is_noted_with_what_writing_it_again_repeats(migrated):
+    del migrated.groups["shipping"]
+    outcome = commit(PLAN, migrated.saved, CLOUD, REWIND, None)
     assert [note.text.rpartition(": ")[2] for note in outcome.notes] == ["shipping orders-0 (up to 59 records)."]
 
 

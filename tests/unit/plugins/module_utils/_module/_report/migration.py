@@ -1,5 +1,6 @@
 """A migration that the reports of the tests are about, as the texts of its files."""
 
+import dataclasses
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, report, snapshot
@@ -100,9 +101,11 @@ def texts_of(entries: t.Sequence[PlanEntry], *, committed: bool = False, skipped
     return texts
 
 
-def told(texts: t.Mapping[str, str], occasion: Occasion = OCCASION, logs: KnownLogs = NO_LOGS) -> Story:
-    """The story of these files."""
-    return story(read_files(texts, "folder", OnMismatch.FAIL), occasion, logs)
+def told(
+    texts: t.Mapping[str, str], occasion: Occasion = OCCASION, logs: KnownLogs = NO_LOGS, **changes: t.Any
+) -> Story:
+    """The story of these files. changes: of the occasion."""
+    return story(read_files(texts, "folder", OnMismatch.FAIL), dataclasses.replace(occasion, **changes), logs)
 
 
 def logs_of(entries: t.Sequence[PlanEntry], *, notes: tuple[Note, ...] = ()) -> KnownLogs:

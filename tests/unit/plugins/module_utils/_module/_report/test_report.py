@@ -120,7 +120,7 @@ def test_what_was_selected_and_not_taken_is_in_the_report():
 @pytest.mark.parametrize("committed", [True, False])
 def test_groups_that_were_left_out_are_exceptions_and_their_consumers_stay_where_they_are(committed):
     line = "fraud: left out, because it is in use at the source."
-    story = told(texts_of(ENTRIES[:2], committed=committed), dataclasses.replace(OCCASION, left_out=[line]))
+    story = told(texts_of(ENTRIES[:2], committed=committed), left_out=[line])
     assert story.level == "warning" and story.headline.endswith(", 1 group left out because it is in use.")
     assert line in Reader(html_page(story)).text and f"* {line}" in markdown(story).splitlines()
     assert "Stop the consumers of the groups that were left out" in story.next_steps[-1] and story.next_command
@@ -136,7 +136,7 @@ def test_groups_that_were_left_out_are_exceptions_and_their_consumers_stay_where
     ],
 )
 def test_how_the_others_are_migrated_is_said_if_they_are_not_and_can_be(phase, committed, ways):
-    story = told(texts_of(ENTRIES, committed=committed), dataclasses.replace(OCCASION, phase=phase))
+    story = told(texts_of(ENTRIES, committed=committed), phase=phase)
     others = [step for step in story.next_steps if step.startswith("To migrate the others now")]
     assert [step.endswith(ways) for step in others] == ([True] if ways else [])
 
@@ -175,13 +175,13 @@ def test_without_exceptions_no_more_is_said_than_is_known(texts, said):
 
 
 def test_a_failed_run_says_why_and_what_to_do():
-    story = told(texts_of(ENTRIES), dataclasses.replace(OCCASION, failure="no broker answers"))
+    story = told(texts_of(ENTRIES), failure="no broker answers")
     assert "no broker answers" in story.next_steps[0] and "migrate_groups" in story.next_command
     assert "no broker answers" in Reader(html_page(story)).text and "no broker answers" in markdown(story)
 
 
 def test_the_report_says_who_has_started_the_run():
-    story = told(texts_of(ENTRIES), dataclasses.replace(OCCASION, ran_by="mia <night shift>"))
+    story = told(texts_of(ENTRIES), ran_by="mia <night shift>")
     assert "mia <night shift>" in Reader(html_page(story)).text
     assert "| Run by | `mia <night shift>` |" in markdown(story)
 
@@ -195,7 +195,7 @@ STEPS = (
 
 
 def test_the_report_says_how_long_each_step_took_and_how_fast_it_was():
-    story = told(texts_of(ENTRIES), dataclasses.replace(OCCASION, steps=STEPS))
+    story = told(texts_of(ENTRIES), steps=STEPS)
     shown = [line for line in markdown(story).splitlines() if line.startswith(("| snapshot", "| plan", "| verify"))]
     assert shown == [
         "| snapshot | 0.4 s |  |  |",
@@ -210,7 +210,7 @@ def test_the_report_says_how_long_each_step_took_and_how_fast_it_was():
 
 
 def test_a_plan_is_committed_by_its_digest():
-    story = told(texts_of(ENTRIES[:2]), dataclasses.replace(OCCASION, phase="plan"))
+    story = told(texts_of(ENTRIES[:2]), phase="plan")
     assert '"group_migration_phase": "apply"' in story.next_command
     assert re.search(r'"group_migration_plan_digest": "[0-9a-f]{64}"', story.next_command)
 
@@ -251,7 +251,7 @@ def test_the_report_of_a_rollback_is_about_what_was_selected_in_the_receipt_what
     assert story.headline == "Rolled back: 2 of 2 group-partitions of 1 group; 1 other in the receipt left alone."
     assert story.notes == () and {row.group for row in story.rows} == {"billing"}
     assert story.next_steps == ("Start the consumers at the source, or migrate again.",)
-    everything = told(rolled_back(texts, ["billing"]), dataclasses.replace(ROLLBACK, selection={}))
+    everything = told(rolled_back(texts, ["billing"]), ROLLBACK, selection={})
     assert everything.headline == "Rolled back: 2 of 3 group-partitions of 2 groups."
     for made in (story, everything):
         html_page(made)
@@ -268,7 +268,7 @@ def test_after_a_rollback_the_way_back_is_the_playbook_of_the_migration():
     assert "phase" not in story.way_back_command
     # What the role needs besides is not known, or which groups these were.
     for other in ({"role": "group_clone", "source": "cloud"}, {"selection": {}}, {"role": ""}):
-        story = told(texts, dataclasses.replace(ROLLBACK, **other))
+        story = told(texts, ROLLBACK, **other)
         assert story.way_back.endswith("with all variables of that run.") and not story.way_back_command
 
 
@@ -276,10 +276,10 @@ def test_a_return_and_its_rollback_call_the_clusters_by_their_names():
     """What was the source of the migration is the destination of the return, and nobody is to take one for the other."""
     back = {"returns": True, "source": "cloud", "destination": "onprem"}
     texts = texts_of(ENTRIES[:2], committed=True)
-    returned = told(texts, dataclasses.replace(OCCASION, **back))
+    returned = told(texts, **back)
     assert returned.next_steps[0].startswith("Start the consumers on onprem.")
     assert returned.way_back.startswith("Stop the consumers on onprem, then roll these groups back.")
-    undone = told(rolled_back(texts, ["billing"]), dataclasses.replace(ROLLBACK, **back))
+    undone = told(rolled_back(texts, ["billing"]), ROLLBACK, **back)
     assert undone.next_steps == ("Start the consumers on cloud, or return again.",)
     assert undone.way_back == (
         "To commit offsets for these groups again, run streamshift.kafka.return_groups with all variables of that run."
@@ -313,7 +313,7 @@ def test_a_rollback_that_failed_for_another_reason_has_a_command(selection, aske
 
 
 def test_a_failed_run_that_has_written_nothing_says_so():
-    story = told(texts_of(ENTRIES), dataclasses.replace(OCCASION, failure="no broker answers", written=0))
+    story = told(texts_of(ENTRIES), failure="no broker answers", written=0)
     assert story.headline.startswith("The run failed, and changed no committed offset. 0 of 5 group-partitions")
 
 
@@ -416,7 +416,7 @@ def test_notes_of_the_verification_keep_their_kinds_and_ten_are_shown():
     notes = tuple(Note(NoteKind.TO_COME, f"{number} records to come") for number in range(12))
     first = dataclasses.replace(verified.findings[0], notes=notes)
     noted = dataclasses.replace(verified, findings=(first, *verified.findings[1:]))
-    story = told(texts | {"report.json": report.to_json(noted)}, dataclasses.replace(OCCASION, files=["report.json"]))
+    story = told(texts | {"report.json": report.to_json(noted)}, files=["report.json"])
     assert [note.kind for note in story.notes] == [NoteKind.TO_COME] * 10 + [NoteKind.MORE_NOTES]
     assert story.notes[0].text == f"{first.name}: 0 records to come" and "2 more notes" in story.notes[-1].text
 
@@ -508,7 +508,7 @@ def planned_again(*, blocked):
 
 
 def test_a_failed_run_says_what_earlier_runs_have_committed_of_its_groups():
-    story = told(planned_again(blocked=True), dataclasses.replace(OF_MAILING, failure="4 entries are blocked"))
+    story = told(planned_again(blocked=True), OF_MAILING, failure="4 entries are blocked")
     assert story.headline == (
         "The run failed. 0 of 4 group-partitions of 1 group committed at the destination as planned, and 6 by earlier runs."
     )
@@ -524,12 +524,9 @@ def test_a_failed_run_says_what_earlier_runs_have_committed_of_its_groups():
 
 
 def test_offsets_of_earlier_runs_are_counted_where_the_plan_has_others():
-    story = told(planned_again(blocked=False), dataclasses.replace(OF_MAILING, phase="plan"))
+    story = told(planned_again(blocked=False), OF_MAILING, phase="plan")
     assert story.totals.states == {State.NOT_COMMITTED: 4} and story.totals.earlier == 6
-    assert (
-        "rolled_back and receipt.json"
-        in told(planned_again(blocked=False), dataclasses.replace(OCCASION, role="")).way_back
-    )
+    assert "rolled_back and receipt.json" in told(planned_again(blocked=False), role="").way_back
     # A name that the receipt does not have selects nothing: then the groups of the plan count.
     misspelt = dataclasses.replace(OF_MAILING, selection={"groups": ["mailing", "mailnig"]})
     assert told(planned_again(blocked=False), misspelt).totals.earlier == 6
@@ -568,7 +565,7 @@ def test_a_run_that_has_nothing_to_change_says_who_committed_and_that_it_verifie
 
 def test_offsets_that_the_destination_had_already_are_not_said_to_be_in_a_receipt():
     same = entry("billing", "orders", 0, expected=CommittedOffset(46))
-    story = told(texts_of([same]), dataclasses.replace(OCCASION, written=0))
+    story = told(texts_of([same]), written=0)
     assert "The groups had these offsets already at the destination." in story.no_problems
     assert "receipt" not in story.no_problems
 
@@ -576,7 +573,7 @@ def test_offsets_that_the_destination_had_already_are_not_said_to_be_in_a_receip
 @pytest.mark.parametrize("name", HOSTILE)
 def test_no_name_acts_as_code_in_the_page(name):
     usual = [entry("billing", "orders", 0, Verdict.BLOCKED, reason=Reason.BEYOND_END, detail="x")]
-    plain = told(texts_of(usual), dataclasses.replace(OCCASION, ran_by="mia"))
+    plain = told(texts_of(usual), ran_by="mia")
     blocked = entry(name, "orders", 0, Verdict.BLOCKED, reason=Reason.BEYOND_END, detail=name)
     occasion = dataclasses.replace(OCCASION, failure=name, selection={"groups": [name]}, source=name, ran_by=name)
     story = told(texts_of([blocked]), dataclasses.replace(occasion, failure=""))
@@ -608,7 +605,7 @@ def test_markdown_escapes_what_would_be_markup_and_nothing_else(text, escaped):
 
 @pytest.mark.parametrize("message", ["`x`: __set__ on_blocked\n# heading", "```\n<b>@mia</b>\n```"])
 def test_the_message_of_a_failed_run_can_be_copied_as_it_is(message):
-    lines = markdown(told(texts_of(ENTRIES), dataclasses.replace(OCCASION, failure=message))).split("\n")
+    lines = markdown(told(texts_of(ENTRIES), failure=message)).split("\n")
     fence = next(line for line in lines if line.startswith("```"))
     begin = lines.index(fence)
     shown = lines[begin + 1 : lines.index(fence, begin + 1)]
