@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Let this checkout be found as the collection that it is, wherever it lies.
 
 Ansible, molecule (.config/molecule/config.yml) and pytest (pyproject.toml) all look in .ansible/collections.

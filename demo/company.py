@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What a little company has on its cluster: nine topics, eighteen consumer groups, and the history of both.
 
 The same is written every time, but for their timestamps, which end now: records must be young enough

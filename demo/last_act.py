@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The last act: a group is cut over while its producer and the replication tool go on, consumes there, and is taken back.
 
 Every record is consumed once, over both clusters.

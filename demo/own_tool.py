@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The company's own replication tool, for what MirrorMaker was not to copy: its habits are those of many scripts."""
 
 from __future__ import annotations

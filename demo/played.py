@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What the playbooks of the demo print: all of it goes to files, and what people look for to the terminal."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What a committed offset at the destination does to its consumers, counted in the records of both clusters.
 
 Nothing of the collection is used here, nor what it says of itself: all records of both logs are read and compared.

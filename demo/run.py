@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """make demo: a company moves to another cluster.
 
 Two sandboxes, a company's records and groups, and a real MirrorMaker 2 that copies most of them and commits for the

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Lines for the terminal: steps with the time that has passed, and tables."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Applications that go on beside what is shown or tested: anything in a thread, and a consumer that remembers what it got."""
 
 from __future__ import annotations

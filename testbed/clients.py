@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Topics, records and commits on a plaintext cluster: what producers, consumers and their operators do."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A replication tool that goes on copying while something else is done, and can be killed and started again."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A real MirrorMaker 2 in dedicated mode, impatient enough for tests, and the knowledge that it has caught up."""
 
 from __future__ import annotations

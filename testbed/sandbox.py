@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The program of the role kafka_sandbox, as functions.
 
 start, stop, stop_all, describe: real Kafka clusters. java_command, spawn, end: another Java program of Kafka.

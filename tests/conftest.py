@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What tests of every kind share."""
-
-from __future__ import annotations
 
 import os
 import subprocess

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Take the pictures of docs/report.md from a report, such as .cache/demo/migration/report.html after `make demo KEEP=1`."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Declare the roles' variables as the modules declare the options that they pass on.
 
 A role has an option of its modules if a file of its tasks or vars names the variable, or if it selects groups and topics, which
@@ -39,6 +37,9 @@ from ansible_collections.streamshift.kafka.plugins.plugin_utils._option_names im
 
 ROOT = Path(__file__).parents[1]
 Options = dict[str, t.Any]
+
+# An option is in one line if its name and its JSON are shorter: without JSON's quotes, this fits in 120 columns.
+_SHORT = 118
 
 # Options that are something else than the role's variable of that name.
 OTHERS = {"cluster", "source", "destination", "csv"}
@@ -264,19 +265,25 @@ def declared(role: str) -> str:
             _describe(variables[full], option, role, set(variables))
             variables[full]["description"] += ADDED.get(full, [])
         previous = full
-    _in_line(variables)
+    _shorten(variables)
     written = io.StringIO()
     parser.dump(specs, written)
     return re.sub(r" +\n", "\n", written.getvalue())
 
 
-def _in_line(options: Options) -> None:
-    """Let the choices of these options stand in one line."""
-    for option in options.values():
+def _shorten(options: Options) -> None:
+    """Let a description of one paragraph be a text; choices, and an option with little to say, be in one line."""
+    for name, option in options.items():
+        text = option["description"]
+        if isinstance(text, list) and len(text) == 1:
+            option["description"] = text = text[0]
         if "choices" in option:
             option["choices"] = CommentedSeq(option["choices"])
             option["choices"].fa.set_flow_style()
-        _in_line(option.get("options", {}))
+        if isinstance(text, str):
+            short = len(name) + len(json.dumps(option)) < _SHORT and not re.search("[][{},:#]", text)
+            (option.fa.set_flow_style if short else option.fa.set_block_style)()
+        _shorten(option.get("options", {}))
 
 
 def _declare(variable: Options, option: Options, inner: str) -> None:

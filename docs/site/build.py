@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Build the documentation site: the pages that forges show, and pages for each module, role and playbook.
 
 The pages of the forge lie in the site as they lie in the repository, so that their links hold; none is changed.

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Settings of Sphinx for the documentation site, which ``build.py`` beside this file lays out and builds."""
 
 from __future__ import annotations

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Write the guides of the documentation site as antsibull-docs takes them from a collection: docs/docsite in the package.
 
 The pages of docs/ are the one source: index.md beside this file says which of them are guides, and in which order. Whatever

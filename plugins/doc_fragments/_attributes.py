@@ -24,8 +24,8 @@ attributes:
   diff_mode:
     description: Will return details on what has changed (or possibly needs changing in C(check_mode)), when in diff mode.
   idempotent:
-    description:
-      - When run twice in a row outside check mode, with the same arguments, the second invocation indicates no change.
+    description: When run twice in a row outside check mode, with the same arguments, the second invocation indicates no
+      change.
   action_group:
     description: Use C(group/streamshift.kafka.kafka) in C(module_defaults) to set defaults for this module.
     support: full

@@ -7,14 +7,12 @@ class ModuleDocFragment:
     DOCUMENTATION = r"""
 options:
   cluster:
-    description:
-      - The Kafka cluster.
+    description: The Kafka cluster.
     type: dict
     required: true
     suboptions:
       bootstrap_servers:
-        description:
-          - Addresses of some of the cluster's brokers, each as C(host:port).
+        description: Addresses of some of the cluster's brokers, each as C(host:port).
         type: list
         elements: str
         required: true
@@ -41,65 +39,54 @@ options:
           - By default, if O(cluster.ssl_ca) is not set either, the operating system's CA certificates.
         type: path
       ssl_certfile:
-        description:
-          - Path of the client certificate in PEM format. Convert Java key stores to PEM first.
+        description: Path of the client certificate in PEM format. Convert Java key stores to PEM first.
         type: path
       ssl_keyfile:
-        description:
-          - Path of the client's private key in PEM format. Omit it if O(cluster.ssl_certfile) contains the key.
+        description: Path of the client's private key in PEM format. Omit it if O(cluster.ssl_certfile) contains the
+          key.
         type: path
       ssl_ca:
-        description:
-          - The CA certificates themselves, for example from a vault, in place of O(cluster.ssl_cafile).
+        description: The CA certificates themselves, for example from a vault, in place of O(cluster.ssl_cafile).
         type: str
       ssl_cert: {description: "The client certificate itself, in place of O(cluster.ssl_certfile).", type: str}
       ssl_key: {description: "The private key itself, in place of O(cluster.ssl_keyfile).", type: str}
       ssl_key_password: {description: Passphrase of the private key., type: str, aliases: [ssl_password]}
       ssl_check_hostname:
-        description:
-          - Verify that the broker's certificate matches its host name.
+        description: Verify that the broker's certificate matches its host name.
         type: bool
         default: true
       oauth_token_url:
-        description:
-          - URL of the token endpoint for V(OAUTHBEARER). The client uses the client credentials flow.
+        description: URL of the token endpoint for V(OAUTHBEARER). The client uses the client credentials flow.
         type: str
       oauth_client_id: {description: Client ID for O(cluster.oauth_token_url)., type: str}
       oauth_client_secret: {description: Client secret for O(cluster.oauth_token_url)., type: str}
       oauth_scope: {description: Scope to request from O(cluster.oauth_token_url)., type: str}
       oauth_audience:
-        description:
-          - Audience to request from O(cluster.oauth_token_url), as Auth0 and others need it.
+        description: Audience to request from O(cluster.oauth_token_url), as Auth0 and others need it.
         type: str
       oauth_token:
-        description:
-          - A token that something else has fetched, such as a lookup with the workload identity of a cloud, in place of
-            O(cluster.oauth_token_url). It must be good until the run ends, because it is not renewed.
+        description: A token that something else has fetched, such as a lookup with the workload identity of a cloud, in
+          place of O(cluster.oauth_token_url). It must be good until the run ends, because it is not renewed.
         type: str
       oauth_extensions:
-        description:
-          - What to send with each token, such as C(logicalCluster) and C(identityPoolId) of Confluent Cloud.
+        description: What to send with each token, such as C(logicalCluster) and C(identityPoolId) of Confluent Cloud.
         type: dict
       aws_region:
-        description:
-          - Region of an Amazon MSK cluster with IAM access control. Needs C(aws-msk-iam-sasl-signer-python).
+        description: Region of an Amazon MSK cluster with IAM access control. Needs C(aws-msk-iam-sasl-signer-python).
         type: str
       aws_profile:
-        description:
-          - Profile of the AWS credentials to use with O(cluster.aws_region). By default, botocore's search for credentials.
+        description: Profile of the AWS credentials to use with O(cluster.aws_region). By default, botocore's search for
+          credentials.
         type: str
       aws_role_arn:
-        description:
-          - Role to assume with these credentials, for example in the account of the cluster.
+        description: Role to assume with these credentials, for example in the account of the cluster.
         type: str
       aws_role_session_name:
-        description:
-          - Name of the session of O(cluster.aws_role_arn), which CloudTrail shows. V(streamshift) by default.
+        description: Name of the session of O(cluster.aws_role_arn), which CloudTrail shows. V(streamshift) by default.
         type: str
       aws_external_id: {description: External id that the trust policy of O(cluster.aws_role_arn) asks for., type: str}
       request_timeout:
-        description:
-          - How many seconds to wait for a broker's answer to one request.
+        description: How many seconds to wait for a broker's answer to one request.
         type: float
         default: 30
       client_config:

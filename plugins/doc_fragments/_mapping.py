@@ -50,9 +50,8 @@ options:
           - Strategy V(mirror_maker) needs it if O(replication_policy.offset_syncs_location=source).
         type: str
       internal_topic_separator_enabled:
-        description:
-          - Whether MirrorMaker 2 uses O(replication_policy.separator) in the names of its internal topics, too
-            (C(replication.policy.internal.topic.separator.enabled)).
+        description: Whether MirrorMaker 2 uses O(replication_policy.separator) in the names of its internal topics, too
+          (C(replication.policy.internal.topic.separator.enabled)).
         type: bool
         default: true
       offset_syncs_location:
@@ -68,9 +67,8 @@ options:
     TOPICS = r"""
 options:
   topic_map:
-    description:
-      - Topics that have another name at the destination. The first rule that matches applies; other topics keep their
-        name.
+    description: Topics that have another name at the destination. The first rule that matches applies; other topics
+      keep their name.
     type: list
     elements: dict
     default: []
@@ -78,8 +76,7 @@ options:
       name: {description: The exact name of the source topic., type: str}
       pattern: {description: A regular expression that matches the whole name of the source topic., type: str}
       to:
-        description:
-          - The name at the destination. V(\\1) stands for the first group of O(topic_map[].pattern).
+        description: The name at the destination. V(\\1) stands for the first group of O(topic_map[].pattern).
         type: str
         required: true
 """
@@ -87,9 +84,8 @@ options:
     GROUPS = r"""
 options:
   group_map:
-    description:
-      - Groups that get another name at the destination. The first rule that matches applies; other groups keep their
-        name.
+    description: Groups that get another name at the destination. The first rule that matches applies; other groups keep
+      their name.
     type: list
     elements: dict
     default: []
@@ -103,9 +99,8 @@ options:
         type: raw
         required: true
       topics:
-        description:
-          - Applies the rule only to the group's committed offsets on these source topics, as regular expressions that
-            match the whole name.
+        description: Applies the rule only to the group's committed offsets on these source topics, as regular
+          expressions that match the whole name.
         type: list
         elements: str
 """

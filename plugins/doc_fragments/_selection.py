@@ -8,8 +8,7 @@ class ModuleDocFragment:
     DOCUMENTATION = r"""
 options:
   groups:
-    description:
-      - Names of consumer groups to select. O(exclude_group_patterns) does not apply to them.
+    description: Names of consumer groups to select. O(exclude_group_patterns) does not apply to them.
     type: list
     elements: str
     default: []
@@ -44,8 +43,7 @@ options:
     elements: str
     default: []
   topic_patterns:
-    description:
-      - Topics to select, as regular expressions that match the whole name.
+    description: Topics to select, as regular expressions that match the whole name.
     type: list
     elements: str
     default: []

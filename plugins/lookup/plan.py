@@ -17,14 +17,12 @@ requirements:
   - jmespath
 options:
   _terms:
-    description:
-      - Paths of files. A relative path is searched for as by P(ansible.builtin.file#lookup).
+    description: Paths of files. A relative path is searched for as by P(ansible.builtin.file#lookup).
     type: list
     elements: str
     required: true
   query:
-    description:
-      - A JMESPath expression. Without it, the whole file is returned.
+    description: A JMESPath expression. Without it, the whole file is returned.
     type: str
 seealso:
   - module: streamshift.kafka.kafka_offset_translate

@@ -17,15 +17,14 @@ description:
 author: The streamshift.kafka authors (@streamshift)
 options:
   _terms:
-    description:
-      - Paths of files, or patterns of them such as C(waves/*.yml). A relative path is relative to the directory of the
-        inventory.
+    description: Paths of files, or patterns of them such as C(waves/*.yml). A relative path is relative to the
+      directory of the inventory.
     type: list
     elements: str
     required: true
   directory:
-    description:
-      - Directory of the waves that do not set C(group_migration_directory), relative to the directory of the inventory.
+    description: Directory of the waves that do not set C(group_migration_directory), relative to the directory of the
+      inventory.
     type: str
     default: ""
 seealso:

@@ -91,9 +91,8 @@ options:
       - Required with O(state=present).
     type: path
   receipt:
-    description:
-      - Path of the receipt file of an earlier commit. If the receipt shows that the destination's groups have committed
-        since because they were migrated, the plan does not change.
+    description: Path of the receipt file of an earlier commit. If the receipt shows that the destination's groups have
+      committed since because they were migrated, the plan does not change.
     type: path
   on_uncommitted:
     description:
@@ -108,14 +107,12 @@ options:
     choices: [ignore, start, end]
     default: ignore
   append:
-    description:
-      - Whether a destination topic may already contain records. The copied records are then appended to them.
+    description: Whether a destination topic may already contain records. The copied records are then appended to them.
     type: bool
     default: false
   live:
-    description:
-      - Whether producers may still write to the source. The module determines the ends when it plans the copy, and does
-        not copy records that are written later.
+    description: Whether producers may still write to the source. The module determines the ends when it plans the copy,
+      and does not copy records that are written later.
     type: bool
     default: false
   idle_wait:
@@ -127,8 +124,8 @@ options:
     type: float
     default: 5
   max_bytes_per_second:
-    description:
-      - How many bytes of keys and values all Spark workers together may copy in a second. Unlimited by default.
+    description: How many bytes of keys and values all Spark workers together may copy in a second. Unlimited by
+      default.
     type: int
   on_lost_progress:
     description:
@@ -255,9 +252,8 @@ ranges:
       type: int
       sample: 0
     reason:
-      description:
-        - V(expired) if offsets have left the source's log, V(uncommitted) if offsets are not copied, V(nothing_to_copy)
-          if the groups are at the end; otherwise null.
+      description: V(expired) if offsets have left the source's log, V(uncommitted) if offsets are not copied,
+        V(nothing_to_copy) if the groups are at the end; otherwise null.
       type: str
       sample: null
     copied: {description: How many records all runs together have copied; null in check mode., type: int, sample: 8119}
@@ -340,6 +336,8 @@ from ..module_utils._module.progress_file import progress_spec, reporter
 def backlog_copy(module: Module) -> dict[str, t.Any]:
     options.check_not_negative(module.params, "idle_wait")
     options.check_positive(module.params, "max_bytes_per_second")
+    if module.params["state"] == "present":
+        options.check_unused(module.params, "only state absent removes something", "remove_topics")
     result = _absent(module) if module.params["state"] == "absent" else _present(module)
     return {**result, "copy": module.params["copy"], "plan": module.params["plan"]}
 
@@ -415,10 +413,8 @@ def main() -> None:
         **options.spec_of(CopyOptions),
         "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
         "remove_topics": {"type": "bool", "default": False},
-        "snapshot": {"type": "path"},
+        **options.optional("path", "snapshot", "plan", "receipt"),
         "copy": {"type": "path", "required": True},
-        "plan": {"type": "path"},
-        "receipt": {"type": "path"},
     }
     Module(spec, required_if=[("state", "present", ("source", "snapshot", "plan"))]).run(backlog_copy)
 

@@ -26,14 +26,14 @@ options:
     description:
       - Which positions the connector has afterwards.
       - V(present) stores Replicator's positions.
-      - V(rolled_back) restores the positions that were stored before, according to O(receipt). Records that Replicator
-        has copied may then be recopied.
+      - V(rolled_back) restores the positions that were stored before, according to O(receipt), of the topics in it that are
+        selected. Without O(topics), O(topic_patterns) and O(exclude_topic_patterns), these are all topics in the receipt.
+        Records that Replicator has copied may then be recopied.
     type: str
     choices: [present, rolled_back]
     default: present
   replicator:
-    description:
-      - The Replicator whose position is handed over. It must be stopped.
+    description: The Replicator whose position is handed over. It must be stopped.
     type: dict
     default: {}
     suboptions:
@@ -77,14 +77,12 @@ options:
         elements: str
         default: []
   replication_policy:
-    description:
-      - How MirrorMaker 2 names clusters and topics, as in its own configuration. The module needs
-        O(replication_policy.source_alias), and no key that is about internal topics.
+    description: How MirrorMaker 2 names clusters and topics, as in its own configuration. The module needs
+      O(replication_policy.source_alias), and no key that is about internal topics.
     required: true
   connector:
-    description:
-      - Name of the MirrorMaker 2 connector that takes over. For a dedicated MirrorMaker 2 cluster, keep the default
-        V(MirrorSourceConnector).
+    description: Name of the MirrorMaker 2 connector that takes over. For a dedicated MirrorMaker 2 cluster, keep the
+      default V(MirrorSourceConnector).
     type: str
     default: MirrorSourceConnector
   method:
@@ -103,9 +101,8 @@ options:
       - The module creates the topic if it is missing.
     type: str
   worker_group:
-    description:
-      - With O(method=topic), the group of the workers that use this topic. It must have no members. The default is the
-        group of a dedicated MirrorMaker 2 cluster.
+    description: With O(method=topic), the group of the workers that use this topic. It must have no members. The
+      default is the group of a dedicated MirrorMaker 2 cluster.
     type: str
   rest: {description: "With O(method=rest), how to reach the worker's REST API.", type: dict}
   on_misplaced:
@@ -222,7 +219,7 @@ def connect_offsets(module: Module) -> dict[str, t.Any]:
     with files.locked(path):
         receipt = use_case.receipt_of(store, destination, files.parsed(path, file.from_json))
         if rolling_back:
-            outcome = use_case.take_back(store, receipt, writer)
+            outcome = use_case.take_back(store, receipt, options.selection(params), writer)
         else:
             task = use_case.Handover(
                 source,
@@ -321,8 +318,7 @@ def main() -> None:
         "replication_policy": {**options.policy_spec()["replication_policy"], "required": True},
         "connector": {"type": "str", "default": "MirrorSourceConnector"},
         "method": {"type": "str", "choices": ["topic", "rest"], "default": "topic"},
-        "offsets_topic": {"type": "str"},
-        "worker_group": {"type": "str"},
+        **options.optional("str", "offsets_topic", "worker_group"),
         "rest": {"type": "dict", "options": options.http_service_spec()},
         "on_misplaced": options.choices(OnMisplaced, default="fail"),
         "on_rewind": options.choices(OnRewind, default="fail"),

@@ -44,8 +44,7 @@ options:
     type: list
     elements: str
   partitions:
-    description:
-      - Whether RV(groups) has an entry for each partition with a committed offset.
+    description: Whether RV(groups) has an entry for each partition with a committed offset.
     type: bool
     default: false
   assessment:
@@ -145,15 +144,13 @@ groups:
     topics: {description: Topics that the group has committed offsets of., type: list, elements: str, sample: [orders]}
     partitions: {description: Number of partitions with a committed offset., type: int, sample: 12}
     lag:
-      description:
-        - Offsets from the committed offsets to the log ends, in all partitions that still exist. Offsets that have expired do
-          not count, other than with C(kafka-consumer-groups). Null if there are none.
+      description: Offsets from the committed offsets to the log ends, in all partitions that still exist. Offsets that
+        have expired do not count, other than with C(kafka-consumer-groups). Null if there are none.
       type: int
       sample: 1204
     movable:
-      description:
-        - Whether the group can be migrated now, as far as this cluster alone shows. A migration may still refuse it because
-          of the destination or of the copied records.
+      description: Whether the group can be migrated now, as far as this cluster alone shows. A migration may still
+        refuse it because of the destination or of the copied records.
       type: bool
       sample: true
     why_not:

@@ -34,9 +34,8 @@ options:
       - O(removed), O(on_active_group), O(on_blocked), O(idle_wait) and O(stop_timeout) have no meaning then.
     type: path
   removed:
-    description:
-      - Path of the file of M(streamshift.kafka.kafka_group_removal). The snapshot has the groups that it has removed as
-        they were then, so a second run of a rename finds what the first has found. The file need not exist.
+    description: Path of the file of M(streamshift.kafka.kafka_group_removal). The snapshot has the groups that it has
+      removed as they were then, so a second run of a rename finds what the first has found. The file need not exist.
     type: path
   format:
     description:
@@ -141,9 +140,8 @@ groups:
       sample: classic
     partitions: {description: Number of partitions with a committed offset., type: int, sample: 12}
 active_groups:
-  description:
-    - Selected groups that have members, whose committed offsets changed within O(idle_wait), or for which a transaction that
-      commits offsets is open.
+  description: Selected groups that have members, whose committed offsets changed within O(idle_wait), or for which a
+    transaction that commits offsets is open.
   returned: success
   type: list
   elements: str
@@ -164,9 +162,8 @@ skipped_groups:
   elements: str
   sample: []
 left_out_groups:
-  description:
-    - Groups that match a pattern but were left out because of an exclude pattern, their type or O(on_active_group), and
-      groups in O(groups) that were left out because of O(on_blocked).
+  description: Groups that match a pattern but were left out because of an exclude pattern, their type or
+    O(on_active_group), and groups in O(groups) that were left out because of O(on_blocked).
   returned: success
   type: list
   elements: str
@@ -286,8 +283,7 @@ def main() -> None:
         **options.selection_spec(),
         **progress_spec(),
         "snapshot": {"type": "path", "required": True},
-        "backup": {"type": "path"},
-        "removed": {"type": "path"},
+        **options.optional("path", "backup", "removed"),
         "format": {"type": "str", "choices": ["json", *OffsetFormat], "default": "json"},
         "on_active_group": options.choices(OnActiveGroup, default="warn"),
         "on_blocked": options.choices(OnBlocked, default="fail"),

@@ -39,9 +39,8 @@ options:
     type: list
     elements: path
   idle_wait:
-    description:
-      - With O(directories), how many seconds are between two looks at the ends of the logs at O(source), at least, to see which
-        topics producers still write there.
+    description: With O(directories), how many seconds are between two looks at the ends of the logs at O(source), at
+      least, to see which topics producers still write there.
     type: float
     default: 2
   report:
@@ -57,14 +56,12 @@ options:
       - With O(directories), it has what the module returns. The module does not replace the status file of a round with it.
     type: path
   metrics:
-    description:
-      - Path of a text file for the textfile collector of Prometheus's node exporter. Its name must end in C(.prom). The
-        module replaces it at once, with mode 0644.
+    description: Path of a text file for the textfile collector of Prometheus's node exporter. Its name must end in
+      C(.prom). The module replaces it at once, with mode 0644.
     type: path
   migration:
-    description:
-      - Name of the migration, for the label C(migration) of the metrics. By default, the name of the directory of
-        O(plan), and V(all) with O(directories).
+    description: Name of the migration, for the label C(migration) of the metrics. By default, the name of the directory
+      of O(plan), and V(all) with O(directories).
     type: str
   phase: {description: "What the run was, for the status file.", type: str, default: sync}
   started: {description: "When the round has started, as Unix time in seconds. By default, now.", type: float}
@@ -292,6 +289,7 @@ import typing as t
 from ..module_utils._migration import look_at_readiness as use_case
 from ..module_utils._migration._committing.conflicts import objected
 from ..module_utils._model import documents, plan, readiness, status
+from ..module_utils._model.errors import InvalidInput
 from ..module_utils._module import files, options
 from ..module_utils._module.frame import Module
 from ..module_utils._module.objections import read_objections
@@ -305,6 +303,9 @@ def look(module: Module) -> dict[str, t.Any]:
     params = module.params
     options.check_not_negative(params, "changed_offsets", "wait_for_start", "idle_wait")
     check_status_paths(params)
+    for name, other in (("waves", "directories"), ("wait_for_start", "plan")):
+        if params[name] and params[other] is None:
+            raise InvalidInput(f"{name} has no meaning without {other}", remedy=f"leave it out, or set {other}")
     if params["directories"] is not None:
         return status_result(module, options.connection(params, "source"), options.connection(params, "destination"))
     last = last_status(params["status"], params["started"])
@@ -341,13 +342,10 @@ def _watched(params: dict[str, t.Any], made: plan.Plan, since: dict[str, str], n
 def main() -> None:
     spec = {
         **options.cluster_spec("source", "destination"),
-        "plan": {"type": "path"},
+        **options.optional("path", "plan", "report", "status", "metrics"),
         "directories": {"type": "list", "elements": "path"},
         "waves": options.waves_spec(),
         "idle_wait": {"type": "float", "default": 2},
-        "report": {"type": "path"},
-        "status": {"type": "path"},
-        "metrics": {"type": "path"},
         "migration": {"type": "str"},
         "phase": {"type": "str", "default": "sync"},
         "started": {"type": "float"},

@@ -55,8 +55,7 @@ options:
         module leaves a group alone that is not in O(removed), or that was restored before.
       - Set O(groups) or O(group_patterns), unless O(everything=true).
   everything:
-    description:
-      - With O(state=restored), whether to restore everything in O(removed).
+    description: With O(state=restored), whether to restore everything in O(removed).
     type: bool
     default: false
   on_active_group:
@@ -205,8 +204,7 @@ def main() -> None:
         **options.group_selection_spec(),
         **options.spec_of(use_case.RemovalOptions),
         "state": {"type": "str", "choices": ["removed", "restored"], "default": "removed"},
-        "plan": {"type": "path"},
-        "receipt": {"type": "path"},
+        **options.optional("path", "plan", "receipt"),
         "removed": {"type": "path", "required": True},
         "everything": {"type": "bool", "default": False},
         "on_active_group": options.choices(OnActiveGroup.FAIL, OnActiveGroup.SKIP_GROUP, default="fail"),

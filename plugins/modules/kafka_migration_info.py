@@ -22,35 +22,29 @@ extends_documentation_fragment:
    streamshift.kafka._mapping.groups, streamshift.kafka._spark]
 options:
   commits:
-    description:
-      - Whether the migration will write the groups at the destination, and not only read them.
+    description: Whether the migration will write the groups at the destination, and not only read them.
     type: bool
     default: true
   creates_topics:
-    description:
-      - Whether the migration will create topics that are missing at the destination, as
-        M(streamshift.kafka.kafka_topic_promotion) does. They get no note then.
+    description: Whether the migration will create topics that are missing at the destination, as
+      M(streamshift.kafka.kafka_topic_promotion) does. They get no note then.
     type: bool
     default: false
   plan:
-    description:
-      - Path of the plan file that the migration will use. The module reports a problem if the file is damaged, or if
-        its directory is missing and cannot be created.
+    description: Path of the plan file that the migration will use. The module reports a problem if the file is damaged,
+      or if its directory is missing and cannot be created.
     type: path
   receipt:
-    description:
-      - Path of the receipt file that the migration will use. The module reports a problem if the file is damaged or
-        belongs to another destination cluster, or if its directory is missing and cannot be created.
+    description: Path of the receipt file that the migration will use. The module reports a problem if the file is
+      damaged or belongs to another destination cluster, or if its directory is missing and cannot be created.
     type: path
   removed:
-    description:
-      - Path of the file of M(streamshift.kafka.kafka_group_removal). Groups that it has removed are checked as they
-        were. The module reports a problem if the file is damaged or belongs to another cluster.
+    description: Path of the file of M(streamshift.kafka.kafka_group_removal). Groups that it has removed are checked as
+      they were. The module reports a problem if the file is damaged or belongs to another cluster.
     type: path
   remove_source_groups:
-    description:
-      - Whether the migration will remove the groups of the source afterwards, as M(streamshift.kafka.kafka_group_removal) does.
-        The module reports a problem if the brokers cannot do that.
+    description: Whether the migration will remove the groups of the source afterwards, as
+      M(streamshift.kafka.kafka_group_removal) does. The module reports a problem if the brokers cannot do that.
     type: bool
     default: false
   returns:
@@ -267,19 +261,22 @@ _File = t.TypeVar("_File")
 def look(module: Module) -> dict[str, t.Any]:
     params = module.params
     names = _turned_round(params)
-    _unused, damaged = _read(params["plan"], plan.from_json)
-    written, damaged_too = _read(params["receipt"], receipt.from_json)
-    copied, damaged_as_well = _read(params["copy"], backlog.from_json)
-    gone, damaged_at_last = _read(params["removed"], removed.from_json)
+    source, destination = options.connection(params, "source"), options.connection(params, "destination")
+    mapping = options.mapping(params)
+    damaged: list[MigrationError] = []
+    _read(params["plan"], plan.from_json, damaged)
+    written = _read(params["receipt"], receipt.from_json, damaged)
+    copied = _read(params["copy"], backlog.from_json, damaged)
+    gone = _read(params["removed"], removed.from_json, damaged)
     spark = options.spark_options(params)
     lacking = use_case.lacking_for_verification(spark) if params["verify"] == "records" else []
     if params["copy"] and not (copied and copied.is_done):
         lacking = use_case.lacking_for_copy(spark)
     found = use_case.look(
-        options.connection(params, "source"),
-        options.connection(params, "destination"),
+        source,
+        destination,
         options.selection(params),
-        options.mapping(params),
+        mapping,
         params["commits"],
         OnActiveGroup(params["on_active_group"]),
         params["copy"] is not None,
@@ -290,19 +287,17 @@ def look(module: Module) -> dict[str, t.Any]:
         params["creates_topics"],
         params["remove_source_groups"],
     )
-    destination = options.connection(params, "destination")
     another = []
     if written is not None:
         another = use_case.receipt_of_another(written, params["receipt"], destination, found.cluster_ids)
-    every = [*damaged, *damaged_too, *damaged_as_well, *damaged_at_last, *another, *lacking, *found.problems]
-    problems = list({str(problem): problem for problem in every}.values())
+    problems = list({str(problem): problem for problem in (*damaged, *another, *lacking, *found.problems)}.values())
     if params["assessment"]:
-        clusters = options.connection(params, "source"), destination
         part = assess_destination(
-            *clusters, found.drafts, options.mapping(params), problems, found.cluster_ids, found.settings
+            source, destination, found.drafts, mapping, problems, found.cluster_ids, found.settings
         )
         write_part(params["assessment"], part)
-    opposite = use_case.opposite(_beside(params["receipt"]), found.cluster_ids, found.groups)
+    named = {*found.groups, *params["groups"]}  # of groups that do not exist at the source, nothing is found
+    opposite = use_case.opposite(_beside(params["receipt"]), found.cluster_ids, named)
     result = {
         "cluster_ids": found.cluster_ids,
         "problems": [{**problem.place(), "message": str(problem), "remedy": problem.remedy} for problem in problems],
@@ -311,7 +306,8 @@ def look(module: Module) -> dict[str, t.Any]:
         "return_names": names and names._asdict(),
     }
     if problems and params["on_problem"] == OnProblem.FAIL:
-        module.fail_json(msg="\n".join(map(str, problems)), failure=problems[0].place(), **result)
+        message = "\n".join([*(note.text for note in opposite), *map(str, problems)])
+        module.fail_json(msg=message, failure=problems[0].place(), **result)
     return {"changed": False, **result}
 
 
@@ -327,25 +323,25 @@ def _turned_round(params: dict[str, t.Any]) -> ReturnNames | None:
     return names
 
 
-def _read(path: str | None, parse: t.Callable[[str, str], _File]) -> tuple[_File | None, list[MigrationError]]:
-    """A file, and why it cannot be used, or not be made; it is looked at again when it is."""
+def _read(path: str | None, parse: t.Callable[[str, str], _File], damaged: list[MigrationError]) -> _File | None:
+    """A file; adds to damaged why it cannot be used, or not be made. It is looked at again when it is."""
     if path is None:
-        return None, []
+        return None
     try:
         files.check_makeable(path)
         text = files.read(path)
-        return (None if text is None else parse(text, path)), []
+        return None if text is None else parse(text, path)
     except (InvalidFile, InvalidInput) as exc:
-        return None, [exc]
+        damaged.append(exc)
+        return None
 
 
 def _beside(path: str | None) -> t.Iterator[tuple[str, plan.Plan, receipt.Receipt]]:
     """Plans and receipts in the directories beside that of this receipt, each with the path of the receipt."""
-    for other in sorted(
-        glob.iglob(f"{glob.escape(os.path.dirname(os.path.dirname(path)))}/*/receipt.json") if path else ()
-    ):
-        made, _damaged = _read(os.path.join(os.path.dirname(other), "plan.json"), plan.from_json)
-        written, _damaged_too = _read(other, receipt.from_json)
+    folder = glob.escape(os.path.dirname(os.path.dirname(path))) if path else ""
+    for other in sorted(glob.iglob(f"{folder}/*/receipt.json") if path else ()):
+        made = _read(os.path.join(os.path.dirname(other), "plan.json"), plan.from_json, [])
+        written = _read(other, receipt.from_json, [])
         if other != path and made is not None and written is not None:
             yield other, made, written
 
@@ -358,18 +354,13 @@ def main() -> None:
         **options.spark_spec(),
         "commits": {"type": "bool", "default": True},
         "creates_topics": {"type": "bool", "default": False},
-        "plan": {"type": "path"},
-        "receipt": {"type": "path"},
-        "removed": {"type": "path"},
+        **options.optional("path", "plan", "receipt", "removed", "returns", "copy", "assessment"),
         "remove_source_groups": {"type": "bool", "default": False},
-        "returns": {"type": "path"},
         "on_conflict": options.choices(OnConflict, default="fail"),
-        "copy": {"type": "path"},
         "verify": {"type": "str", "choices": ["records", "anchors", "none"], "default": "none"},
         "on_active_group": options.choices(OnActiveGroup, default="warn"),
         "on_blocked": options.choices(OnBlocked, default="fail"),
         "on_problem": options.choices(OnProblem, default="report"),
-        "assessment": {"type": "path"},
     }
     Module(spec).run(look)
 

@@ -41,9 +41,8 @@ extends_documentation_fragment:
    streamshift.kafka._cluster.destination_cluster]
 options:
   directory:
-    description:
-      - Path of the directory. With O(state=begun), the module creates it with mode 0700 if it is missing and
-        O(create=true).
+    description: Path of the directory. With O(state=begun), the module creates it with mode 0700 if it is missing and
+      O(create=true).
     type: path
     required: true
   state:
@@ -58,8 +57,7 @@ options:
     choices: [begun, ended, reported, bundled, assessed]
     default: begun
   create:
-    description:
-      - Whether the module creates O(directory). With V(false), nothing is held if it is missing.
+    description: Whether the module creates O(directory). With V(false), nothing is held if it is missing.
     type: bool
     default: true
   on_locked:
@@ -71,26 +69,23 @@ options:
     choices: [fail, leave]
     default: fail
   parts:
-    description:
-      - With O(state=assessed), the files that O(streamshift.kafka.kafka_group_info#module:assessment) and
-        O(streamshift.kafka.kafka_migration_info#module:assessment) name.
+    description: With O(state=assessed), the files that O(streamshift.kafka.kafka_group_info#module:assessment) and
+      O(streamshift.kafka.kafka_migration_info#module:assessment) name.
     type: list
     elements: path
     default: []
   plan:
-    description:
-      - With O(state=assessed), path of a plan file of the groups. The assessment then has the verdicts of each group.
+    description: With O(state=assessed), path of a plan file of the groups. The assessment then has the verdicts of each
+      group.
     type: path
   not_visible:
-    description:
-      - With O(state=assessed), what else could not be seen, a sentence each.
+    description: With O(state=assessed), what else could not be seen, a sentence each.
     type: list
     elements: str
     default: []
   aside:
-    description:
-      - Files of O(directory) that are copied to a temporary directory, RV(scratch), where a dry run works on them. Those
-        that are missing are left out. Also in check mode.
+    description: Files of O(directory) that are copied to a temporary directory, RV(scratch), where a dry run works on
+      them. Those that are missing are left out. Also in check mode.
     type: list
     elements: str
   archive:
@@ -156,15 +151,13 @@ options:
     choices: [fail, leave_out]
     default: fail
   role:
-    description:
-      - Role that has made the files, without the name of the collection. The report then has the commands to go on and to
-        roll back.
+    description: Role that has made the files, without the name of the collection. The report then has the commands to
+      go on and to roll back.
     type: str
   returns:
-    description:
-      - Whether the run returns groups. The report then calls the clusters by their names, and has no command that begins the
-        run again, because it does not know the names by which the groups were asked for. A rollback in the directory
-        C(return) of a migration is one of a return.
+    description: Whether the run returns groups. The report then calls the clusters by their names, and has no command
+      that begins the run again, because it does not know the names by which the groups were asked for. A rollback in
+      the directory C(return) of a migration is one of a return.
     type: bool
     default: false
   phase:
@@ -177,33 +170,28 @@ options:
     type: str
   source: {description: Name of the source cluster in the inventory., type: str}
   destination:
-    description:
-      - Name of the destination cluster in the inventory. If it is the source, too, the report is about one cluster.
+    description: Name of the destination cluster in the inventory. If it is the source, too, the report is about one
+      cluster.
     type: str
   selection:
-    description:
-      - Which groups and topics were asked for. The keys are C(groups), C(group_patterns), C(exclude_group_patterns),
-        C(topics), C(topic_patterns) and C(exclude_topic_patterns), and the values are lists.
+    description: Which groups and topics were asked for. The keys are C(groups), C(group_patterns),
+      C(exclude_group_patterns), C(topics), C(topic_patterns) and C(exclude_topic_patterns), and the values are lists.
     type: dict
     default: {}
   ran_by:
-    description:
-      - Who has started the run. The roles give the user of AWX or of the automation controller, and otherwise the user
-        who runs C(ansible-playbook).
+    description: Who has started the run. The roles give the user of AWX or of the automation controller, and otherwise
+      the user who runs C(ansible-playbook).
     type: str
   status:
-    description:
-      - With O(state=ended), path of the status file of M(streamshift.kafka.kafka_group_readiness). If the run has failed, the
-        module writes the reason there, and keeps the groups of the round before.
+    description: With O(state=ended), path of the status file of M(streamshift.kafka.kafka_group_readiness). If the run
+      has failed, the module writes the reason there, and keeps the groups of the round before.
     type: path
   metrics: {description: The same of the metrics file of M(streamshift.kafka.kafka_group_readiness)., type: path}
   migration:
-    description:
-      - Name of the migration, for the label C(migration) of the metrics. By default, the name of O(directory).
+    description: Name of the migration, for the label C(migration) of the metrics. By default, the name of O(directory).
     type: str
   started:
-    description:
-      - When the round has started, as Unix time in seconds, for the status file. By default, now.
+    description: When the round has started, as Unix time in seconds, for the status file. By default, now.
     type: float
   keep:
     description:
@@ -487,7 +475,6 @@ def migration_run(module: Module) -> dict[str, t.Any]:
 
 
 def main() -> None:
-    text: dict[str, t.Any] = {"type": "str"}
     spec = {
         **options.cluster_spec("source_cluster", "destination_cluster", required=False),
         "directory": {"type": "path", "required": True},
@@ -499,37 +486,26 @@ def main() -> None:
         "create": {"type": "bool", "default": True},
         "on_locked": options.choices(OnLocked, default="fail"),
         "parts": {"type": "list", "elements": "path", "default": []},
-        "plan": {"type": "path"},
+        **options.optional("path", "plan", "archive", "key_file", "scratch", "status", "metrics"),
         "not_visible": {"type": "list", "elements": "str", "default": []},
         "aside": {"type": "list", "elements": "str"},
         "holder": {
             "type": "dict",
             "options": {
                 "host": {"type": "str", "required": True},
-                "namespace": text,
+                "namespace": {"type": "str"},
                 "process": {"type": "int", "required": True},
                 "ticks": {"type": "int"},
                 "started": {"type": "float"},
             },
         },
-        "archive": {"type": "path"},
-        "key_file": {"type": "path"},
-        "collection": text,
-        "scratch": {"type": "path"},
+        **options.optional("str", "collection", "role", "phase", "source", "destination", "ran_by", "migration"),
         "results": {"type": "dict", "default": {}},
         "report": {"type": "bool", "default": True},
         "files": {"type": "list", "elements": "str", "choices": list(NAMES), "default": list(NAMES)},
         "on_mismatch": options.choices(OnMismatch, default="fail"),
-        "role": text,
         "returns": {"type": "bool", "default": False},
-        "phase": text,
-        "source": text,
-        "destination": text,
         "selection": {"type": "dict", "default": {}},
-        "ran_by": text,
-        "status": {"type": "path"},
-        "metrics": {"type": "path"},
-        "migration": text,
         "started": {"type": "float"},
         "keep": {"type": "int", "default": 20},
         "release": {"type": "bool", "default": True},

@@ -82,9 +82,8 @@ options:
     elements: str
     default: []
   everything:
-    description:
-      - With O(state=rolled_back), whether to roll back everything in the receipt, including what other runs in the same
-        directory have committed.
+    description: With O(state=rolled_back), whether to roll back everything in the receipt, including what other runs in
+      the same directory have committed.
     type: bool
     default: false
   report:
@@ -320,9 +319,9 @@ still_written:
       type: int
       sample: 1764108900000
     producers:
-      description:
-        - Who has written it last, and until a minute before. Brokers of version 2.8 and later tell that of idempotent and
-          transactional producers. RV(still_written[].producers[].transactional_id) is empty if they do not tell it.
+      description: Who has written it last, and until a minute before. Brokers of version 2.8 and later tell that of
+        idempotent and transactional producers. RV(still_written[].producers[].transactional_id) is empty if they do not
+        tell it.
       type: list
       elements: dict
       contains:
@@ -445,12 +444,10 @@ def main() -> None:
         **options.spec_of(CommitOptions),
         **options.cluster_spec("source", required=False),
         "state": {"type": "str", "choices": ["committed", "rolled_back"], "default": "committed"},
-        "plan": {"type": "path"},
+        **options.optional("path", "plan", "snapshot", "report"),
         "plan_digest": {"type": "str"},
-        "snapshot": {"type": "path"},
         "receipt": {"type": "path", "required": True},
         "everything": {"type": "bool", "default": False},
-        "report": {"type": "path"},
         "on_absent": options.choices(OnAbsent, default="fail"),
         "on_active_group": options.choices(OnActiveGroup.FAIL, OnActiveGroup.SKIP_GROUP, default="fail"),
     }

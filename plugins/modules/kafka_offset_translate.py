@@ -47,14 +47,14 @@ options:
         O(group_patterns), and the topics with O(topics) and O(topic_patterns).
     type: path
   restores:
-    description:
-      - Whether O(snapshot) is a backup that its groups get back on the same cluster, with O(strategy=identical). Otherwise the
-        module fails if O(source) and O(destination) are one cluster and a group would keep its name and its topic.
+    description: Whether O(snapshot) is a backup that its groups get back on the same cluster, with
+      O(strategy=identical). Otherwise the module fails if O(source) and O(destination) are one cluster and a group
+      would keep its name and its topic.
     type: bool
     default: false
   groups:
-    description:
-      - Without O(source), names of consumer groups to select. O(exclude_group_patterns) does not apply to them.
+    description: Without O(source), names of consumer groups to select. O(exclude_group_patterns) does not apply to
+      them.
   snapshot_group:
     description:
       - The name of the group in a snapshot that does not contain it, such as CSV of three columns. The group need not exist
@@ -82,15 +82,13 @@ options:
     type: path
     required: true
   report:
-    description:
-      - Path of the report file of M(streamshift.kafka.kafka_offset_verify). The module removes the file if it changes
-        O(plan), because the file is about the previous plan.
+    description: Path of the report file of M(streamshift.kafka.kafka_offset_verify). The module removes the file if it
+      changes O(plan), because the file is about the previous plan.
     type: path
   csv: {description: "Path of a file to write as CSV, as with O(export) and O(export_format=csv).", type: path}
   export:
-    description:
-      - Path of a file with the planned offsets for another tool, which starts at the destination with them. Its directory
-        must exist.
+    description: Path of a file with the planned offsets for another tool, which starts at the destination with them.
+      Its directory must exist.
     type: path
   export_format:
     description:
@@ -155,8 +153,7 @@ options:
         type: list
         elements: str
       partitions:
-        description:
-          - The partitions that this entry is about. By default, all of them.
+        description: The partitions that this entry is about. By default, all of them.
         type: list
         elements: int
       to:
@@ -204,9 +201,8 @@ options:
     elements: str
     choices: [key, value, headers, timestamp]
   wait_for_replication:
-    description:
-      - How many seconds to wait for records that the replication tool has not copied yet. After that, the
-        group-partitions are V(blocked) with the reason C(destination_lags).
+    description: How many seconds to wait for records that the replication tool has not copied yet. After that, the
+      group-partitions are V(blocked) with the reason C(destination_lags).
     type: float
     default: 0
   on_uncommitted:
@@ -596,16 +592,11 @@ def main() -> None:
         **progress_spec(),
         **options.entries_spec(),
         **options.spec_of(TranslateOptions),
-        "snapshot": {"type": "path"},
+        **options.optional("path", "snapshot", "report", "csv", "export", "receipt", "promotion"),
         "snapshot_group": {"type": "str"},
         "snapshot_format": {"type": "str", "choices": ["auto", "json", *OffsetFormat], "default": "auto"},
         "plan": {"type": "path", "required": True},
-        "report": {"type": "path"},
-        "csv": {"type": "path"},
-        "export": {"type": "path"},
         "export_format": options.choices(OffsetFormat, default="csv"),
-        "receipt": {"type": "path"},
-        "promotion": {"type": "path"},
         "resets": {"type": "list", "elements": "dict", "options": _RESET},
         "on_out_of_range": options.choices(OnOutOfRange, default="block"),
         "match_on": {"type": "list", "elements": "str", "choices": list(PARTS)},

@@ -51,8 +51,7 @@ options:
     elements: str
     default: []
   topic_patterns:
-    description:
-      - Source topics to select, as regular expressions that match the whole name.
+    description: Source topics to select, as regular expressions that match the whole name.
     type: list
     elements: str
     default: []
@@ -65,9 +64,8 @@ options:
     elements: str
     default: ["User:*"]
   read_principals:
-    description:
-      - With O(state=fenced), who must not read the topics, such as consumers that have been moved. C(User:*) and the user of
-        this task are refused, because the replication tool and the migration read there.
+    description: With O(state=fenced), who must not read the topics, such as consumers that have been moved. C(User:*)
+      and the user of this task are refused, because the replication tool and the migration read there.
     type: list
     elements: str
     default: []
@@ -80,9 +78,8 @@ options:
     choices: [note, fail]
     default: fail
   idle_wait:
-    description:
-      - With O(state=fenced), how many seconds are between two looks at the ends of the logs. If they have moved, the module
-        looks twice more, because records may have been on their way.
+    description: With O(state=fenced), how many seconds are between two looks at the ends of the logs. If they have
+      moved, the module looks twice more, because records may have been on their way.
     type: float
     default: 5
   snapshot:
@@ -149,8 +146,7 @@ options:
     choices: [merge, exact, created, none]
     default: merge
   keep_settings:
-    description:
-      - Settings that O(settings=exact) does not reset, as regular expressions that match the whole name.
+    description: Settings that O(settings=exact) does not reset, as regular expressions that match the whole name.
     type: list
     elements: str
     default: []
@@ -165,22 +161,20 @@ options:
     type: list
     elements: str
   overrides:
-    description:
-      - Settings that have another value at the destination than at the source. If several entries match a topic, the
-        first one that has the setting applies.
+    description: Settings that have another value at the destination than at the source. If several entries match a
+      topic, the first one that has the setting applies.
     type: list
     elements: dict
     default: []
     suboptions:
       topics:
-        description:
-          - Source topics, as regular expressions that match the whole name. At least one selected topic must match.
+        description: Source topics, as regular expressions that match the whole name. At least one selected topic must
+          match.
         type: list
         elements: str
         required: true
       settings:
-        description:
-          - The settings and their values. A value of V(null) means the brokers' default.
+        description: The settings and their values. A value of V(null) means the brokers' default.
         type: dict
         required: true
   on_unknown_setting:
@@ -203,42 +197,36 @@ options:
     choices: [none, mirror, cutover]
     default: none
   acl_groups:
-    description:
-      - Consumer groups whose ACLs are copied as well, as regular expressions that match the whole name or prefix of the
-        ACL. The names stay the same.
+    description: Consumer groups whose ACLs are copied as well, as regular expressions that match the whole name or
+      prefix of the ACL. The names stay the same.
     type: list
     elements: str
     default: []
   acl_transactional_ids:
-    description:
-      - Transactional ids whose ACLs are copied as well, as regular expressions that match the whole name or prefix of
-        the ACL. The names stay the same.
+    description: Transactional ids whose ACLs are copied as well, as regular expressions that match the whole name or
+      prefix of the ACL. The names stay the same.
     type: list
     elements: str
     default: []
   acl_wildcards:
-    description:
-      - Copies ACLs on C(*), which cover every topic, and every group or transactional id if O(acl_groups) or
-        O(acl_transactional_ids) is set. Without it, these ACLs are left out and listed in the notes.
+    description: Copies ACLs on C(*), which cover every topic, and every group or transactional id if O(acl_groups) or
+      O(acl_transactional_ids) is set. Without it, these ACLs are left out and listed in the notes.
     type: bool
     default: false
   principal_map:
-    description:
-      - Principals that have another name at the destination. The first rule that matches applies; other principals keep
-        their name.
+    description: Principals that have another name at the destination. The first rule that matches applies; other
+      principals keep their name.
     type: list
     elements: dict
     default: []
     suboptions:
       name: {description: "The exact principal at the source with its type, such as C(User:billing).", type: str}
       pattern:
-        description:
-          - A regular expression that matches the whole principal at the source, with its type.
+        description: A regular expression that matches the whole principal at the source, with its type.
         type: str
       to:
-        description:
-          - The principal at the destination with its type. V(\\1) stands for the first group of
-            O(principal_map[].pattern).
+        description: The principal at the destination with its type. V(\\1) stands for the first group of
+          O(principal_map[].pattern).
         type: str
         required: true
   remove_acls:
@@ -406,7 +394,7 @@ def main() -> None:
             "choices": ["promoted", "planned", "applied", "rolled_back", "fenced", "lifted"],
             "default": "promoted",
         },
-        "snapshot": {"type": "path"},
+        **options.optional("path", "snapshot", "plan"),
         "topic_map": options.rules_spec(),
         **options.policy_spec(),
         "replication_factor": {"type": "str", "default": "source"},
@@ -418,7 +406,6 @@ def main() -> None:
         "read_principals": {"type": "list", "elements": "str", "default": []},
         "on_still_written": options.choices(OnStillWritten, default="fail"),
         "idle_wait": {"type": "float", "default": 5},
-        "plan": {"type": "path"},
         "receipt": {"type": "path", "required": True},
     }
     Module(

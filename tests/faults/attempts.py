@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A module that runs in a process of its own, which begins its work at once, and can be killed or frozen with all it starts."""
-
-from __future__ import annotations
 
 import contextlib
 import os

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Two clusters that a run may break: a source with one broker, a destination with three, and proxies before every broker."""
-
-from __future__ import annotations
 
 import contextlib
 import os

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What stands at the destination, as plain consumers see it, against what must stand there."""
-
-from __future__ import annotations
 
 import bisect
 import collections

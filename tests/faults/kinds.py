@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The kinds of fault: what each does to a module that works, to Spark, to brokers and to the network, and how it ends."""
-
-from __future__ import annotations
 
 import contextlib
 import functools

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """TCP proxies between clients and brokers, whose connections can be cut, refused, delayed, or made black holes."""
-
-from __future__ import annotations
 
 import asyncio
 import contextlib
@@ -21,7 +17,7 @@ class Network:
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
 
-    def proxy(self, port: int, target: int) -> Proxy:
+    def proxy(self, port: int, target: int) -> "Proxy":
         """A proxy of 127.0.0.1:target that listens on 127.0.0.1:port."""
         proxy = Proxy(self, port, target)
         self.run(proxy.listen())

@@ -1,13 +1,9 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Faults at random times during migrations, on real brokers: `make faults COUNT=200 SEED=1 VERSION=4.3.0`.
 
 A line for each fault as it goes, and a table in the end. The exit code is 1 where anything was lost, doubled, misplaced, not
 removed, not mended by a re-run, or told without a clear message; the line of it names the SEED that shows it again, which with
 COUNT=1 plays that migration alone. SIGUSR1 prints the table as it is.
 """
-
-from __future__ import annotations
 
 import argparse
 import math

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """How many faults a migration gets, and of which kinds."""
-
-from __future__ import annotations
 
 import math
 import time

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """One migration from its snapshot to its end, every step of which suffers faults. A seed draws all of it."""
-
-from __future__ import annotations
 
 import contextlib
 import random

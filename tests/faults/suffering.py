@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """One step of a migration under faults: attempts, what holds after each, and the re-run that mends."""
-
-from __future__ import annotations
 
 import dataclasses
 import functools

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What was done and what came of it: a line for each fault as it goes, and a table in the end."""
-
-from __future__ import annotations
 
 import collections
 import dataclasses

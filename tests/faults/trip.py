@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """There and back as users play it: a fence, a cut-over, a return, the end of the fence; ansible-playbook is killed in each."""
-
-from __future__ import annotations
 
 import json
 import os

@@ -1,11 +1,7 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Real clusters, each started by the first test that wants it and stopped after the last one, whatever happens.
 
 Several pytest processes share them. On all of them a test uses topics and groups of its own: see the fixture topic.
 """
-
-from __future__ import annotations
 
 import os
 import subprocess
@@ -23,6 +19,7 @@ from tests.support.clusters import KafkaCluster
 from tests.support.modules import Migration
 from tests.support.playbooks import Controller
 from tests.support.promotion import Promotion
+from tests.support.replication_tool import copied_topic
 from tests.support.rights import grant, revoke
 from tests.support.sharing import join, leave
 
@@ -141,6 +138,12 @@ def topic(request: pytest.FixtureRequest) -> str:
     """A name that no other test uses, for topics and groups (add a suffix for more); nothing is created."""
     words = "".join(letter if letter.isalnum() else "-" for letter in request.node.name)[:60].strip("-")
     return f"{words}-{uuid.uuid4().hex[:8]}"
+
+
+@pytest.fixture
+def orders(source: KafkaCluster, destination: KafkaCluster, topic: str) -> str:
+    """A topic with ten records in each of two partitions, copied; a group of its name stands at 5 and 10."""
+    return copied_topic(source, destination, topic, 10, 5, 10)
 
 
 @pytest.fixture

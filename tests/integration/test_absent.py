@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Unconsumed records that are not where a group would read them: lost at the destination, or in another partition."""
-
-from __future__ import annotations
 
 import json
 

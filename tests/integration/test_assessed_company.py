@@ -1,19 +1,15 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A company's cluster in which each risk occurs once: the assessment has exactly these, and the plan agrees with it."""
-
-from __future__ import annotations
 
 import contextlib
 import csv
 import io
 import itertools
 import json
-import threading
 import typing as t
 
 import pytest
 
+from testbed.background import Background
 from testbed.clients import change_topic, commit, create_topic, delete_groups, delete_records, produce
 from tests.support.assessments import AVRO, SECRET, assess, found, numbers, parts_of, schema_registry
 from tests.support.consumers import assigned, share_member
@@ -87,26 +83,20 @@ def test_each_risk_of_a_company_is_found_once(cluster, source, destination, topi
     shares = (
         share_member(cluster, f"{topic}-share", f"{topic}-moving") if cluster is source else contextlib.nullcontext()
     )
-    stop = threading.Event()
     with assigned(cluster, f"{topic}-assigned", f"{topic}-moving") as more, shares:
         more()
 
-        def go_on():
+        def go_on(over):
             for number in itertools.count():
-                if stop.wait(0.2):
+                if over.wait(0.2):
                     return
                 more()
                 if number == 5:  # while the module looks
                     delete_groups(cluster, [f"{topic}-vanishing"])
 
-        mover = threading.Thread(target=go_on)
-        mover.start()
-        try:
+        with Background(go_on):
             every = {"group_patterns": [f".*{topic}.*"]}
             parts = parts_of(cluster.connection, destination.connection, tmp_path, schema_registry=registry, **every)
-        finally:
-            stop.set()
-            mover.join()
     result, files = assess(parts, tmp_path, source="onprem", destination="cloud")
     risks = found(files["assessment.json"], topic)
     moved = risks.pop(("assigned_consumers", f"{topic}-assigned", None, None))

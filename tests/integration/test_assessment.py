@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """An assessment says what it could not see, whatever a login, a schema registry or a Connect worker refuses."""
-
-from __future__ import annotations
 
 import contextlib
 import csv

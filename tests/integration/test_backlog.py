@@ -1,11 +1,7 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What groups have not consumed arrives as it was, each record once, and each group stands where it stood.
 
 An independent client compares every record, and consumes from the offsets of the plan.
 """
-
-from __future__ import annotations
 
 import contextlib
 import uuid
@@ -17,6 +13,7 @@ from testbed.clients import Message, commit, create_topic, produce, read
 from tests.support.consumers import unconsumed
 from tests.support.kinds import KINDS, LONG_AGO, check_copy, commit_all, group_of
 from tests.support.modules import Migration, refuses, run
+from tests.support.numbered import numbered_topic
 from tests.support.rights import grant
 from tests.support.spark import one_session
 
@@ -119,9 +116,7 @@ def test_what_a_copy_cannot_keep_is_told_before_it(source, destination, topic, t
 
 def test_a_proof_objects_to_what_is_there_twice(source, destination, topic, tmp_path):
     """Without the copy file, it would be a consumed record that a replication tool has copied again."""
-    create_topic(source, topic)
-    produce(source, topic, [Message(b"%d" % number) for number in range(30)])
-    commit(source, topic, {(topic, 0): 10})
+    numbered_topic(source, topic, 30, 10, partitions=1)
     migration = Migration(tmp_path / "migration", source, destination)
     migration.snapshot(topic)
     migration.backlog()
@@ -172,8 +167,7 @@ def test_a_backlog_comes_from_an_old_cluster(kafka011, destination, topic, tmp_p
 def test_to_a_secured_cluster_with_the_documented_rights(source, secured, topic, tmp_path):
     made, there = f"{topic}-made", f"{topic}-there"
     for name in (made, there):
-        create_topic(source, name, partitions=2)
-        produce(source, name, [Message(b"%d" % n, partition=n % 2) for n in range(40)])
+        numbered_topic(source, name, 20)
     create_topic(secured, there, partitions=2, retention_ms=1000)
     commit(source, topic, {(name, partition): 7 for name in (made, there) for partition in range(2)})
     topics = ("READ", "WRITE", "DESCRIBE_CONFIGS", "ALTER_CONFIGS")
@@ -209,9 +203,7 @@ def test_a_partition_without_a_commit(source, destination, topic, tmp_path):
 
 
 def test_a_partition_without_a_commit_is_left_alone_until_told_otherwise(source, destination, topic, tmp_path):
-    create_topic(source, topic, partitions=2)
-    produce(source, topic, [Message(b"%d" % n, partition=n % 2) for n in range(20)])
-    commit(source, topic, {(topic, 0): 4})
+    numbered_topic(source, topic, 10, 4)
     migration = Migration(tmp_path / "migration", source, destination)
     migration.snapshot(topic)
     result = migration.backlog()

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A broker that deletes old commits leaves the progress that a running copy renews."""
-
-from __future__ import annotations
 
 import time
 

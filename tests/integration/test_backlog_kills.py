@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A backlog is copied once, whatever dies meanwhile: who runs the copy, Spark's workers, or the destination's brokers."""
-
-from __future__ import annotations
 
 import os
 import random

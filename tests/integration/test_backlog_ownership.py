@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Each record once, also when two runs copy the same, a suspended one wakes up, progress is lost, or topics are made anew."""
-
-from __future__ import annotations
 
 import dataclasses
 import json
@@ -202,9 +198,7 @@ class TestVerification:
         again = copy.wanted[1][7]
         produce(copy.servers, copy.to, [as_message(again)])
         (line,) = found()
-        assert (
-            line.startswith(f"{copy.to}-1: 1 records are there more than once") and f"offset {again.offset} of" in line
-        )
+        assert line.startswith(f"{copy.to}-1: 1 record is there more than once") and f"offset {again.offset} of" in line
 
     def test_what_is_missing_is_found(self, copied):
         copy, found = copied
@@ -235,4 +229,4 @@ class TestVerification:
         assert wrong_with(copy) == []
         produce(destination, copy.to, again[:1])
         (line,) = wrong_with(copy)
-        assert "1 records are there more than once or out of order from offset 5 on" in line
+        assert "1 record is there more than once or out of order from offset 5 on" in line

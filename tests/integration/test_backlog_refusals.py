@@ -1,19 +1,15 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A copy that cannot be right is refused: in seconds, in one line that says what and where, with nothing written."""
-
-from __future__ import annotations
 
 import contextlib
 import json
 import os
-import threading
 
 import pytest
 from kafka.admin import KafkaAdminClient
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import topic_configs
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from testbed.background import Background
 from testbed.clients import (
     Message,
     change_topic,
@@ -29,6 +25,7 @@ from testbed.clients import (
 from tests.support.consumers import content, open_transaction, unconsumed
 from tests.support.killing import dies_copying
 from tests.support.modules import Migration, refuses
+from tests.support.numbered import numbered_topic
 from tests.support.rights import grant, revoke
 from tests.support.spark import one_session
 
@@ -36,10 +33,7 @@ from tests.support.spark import one_session
 @pytest.fixture
 def orders(source, topic):
     """A topic with ten records in each of two partitions; a group of its name stands at 5 and 3."""
-    create_topic(source, topic, partitions=2)
-    produce(source, topic, [Message(b"%d" % number, partition=number % 2) for number in range(20)])
-    commit(source, topic, {(topic, 0): 5, (topic, 1): 3})
-    return topic
+    return numbered_topic(source, topic, 10, 5, 3)
 
 
 @pytest.fixture
@@ -150,19 +144,12 @@ class TestSource:
         assert "partition 0: offset 12 is committed, and the log is stable up to 10 only" in message
 
     def test_somebody_writes(self, refused, source, orders):
-        over = threading.Event()
-
-        def write():
+        def write(over):
             while not over.is_set():
                 produce(source, orders, [Message(b"more", partition=1)])
 
-        writer = threading.Thread(target=write)
-        writer.start()
-        try:
+        with Background(write):
             message = refused(idle_wait=2)
-        finally:
-            over.set()
-            writer.join()
         assert f"topic {orders}, partition 1: the log grows" in message and "Stop the producers" in message
 
 
@@ -263,9 +250,7 @@ class TestRights:
         assert f"TOPIC CREATE on {orders}" in message
 
     def test_of_the_source(self, secured, destination, topic, tmp_path):
-        create_topic(secured, topic)
-        produce(secured, topic, [Message(b"%d" % n) for n in range(10)])
-        commit(secured, topic, {(topic, 0): 5})
+        numbered_topic(secured, topic, 10, 5, partitions=1)
         migration = Migration(tmp_path / "migration", secured, destination)
         migration.snapshot(topic)
         self.each_missed(

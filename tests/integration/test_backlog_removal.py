@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """How copies end: settings come back whatever has become of the source, and a copy that is given up leaves nothing."""
-
-from __future__ import annotations
 
 import contextlib
 import functools

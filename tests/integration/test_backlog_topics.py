@@ -1,17 +1,13 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Topics are made like the source's, held back while groups are not past the backlog, and given back what they had."""
 
-from __future__ import annotations
-
 import itertools
-import threading
 import time
 
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import topic_configs
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from testbed.background import Background
 from testbed.clients import Message, commit, create_topic, list_groups, log_bounds, partitions_of, produce, read
 from tests.support.consumers import content
 from tests.support.modules import Migration, run
@@ -116,21 +112,16 @@ def test_others_write_on_both_sides_while_records_are_copied_slowly(source, dest
         commit(source, group, {(topic, 0): offset})
     migration = Migration(tmp_path / "migration", source, destination)
     migration.snapshot(*stands)
-    over, seen = threading.Event(), []
+    seen = []
 
-    def write():
+    def write(over):
         while not over.is_set():
             produce(source, topic, [Message(b"too late")])
             produce(destination, topic, [Message(FOREIGN)])
             seen.append((time.monotonic(), log_bounds(destination, topic)[0][1]))
 
-    writer = threading.Thread(target=write)
-    writer.start()
-    try:
+    with Background(write):
         result = migration.backlog(live=True, append=True, max_bytes_per_second=limit)
-    finally:
-        over.set()
-        writer.join()
     (planned,) = result["ranges"]
     copies = read(destination, topic)
     originals = [each for each in read(source, topic) if each.offset < planned["end"]]

@@ -1,15 +1,12 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Committed offsets are saved, and restored after an accident: on the same cluster, or by records elsewhere."""
-
-from __future__ import annotations
 
 import json
 
 import pytest
 
-from testbed.clients import Message, commit, committed, create_topic, delete_groups, delete_topic, produce
+from testbed.clients import commit, committed, create_topic, delete_groups, delete_topic
 from tests.support.consumers import unconsumed
+from tests.support.numbered import numbered_topic
 from tests.support.playbooks import done, failed
 from tests.support.replication_tool import copy
 
@@ -17,9 +14,7 @@ from tests.support.replication_tool import copy
 @pytest.fixture
 def orders(source, topic):
     """A topic with two partitions; a group of its name and another one."""
-    create_topic(source, topic, 2)
-    produce(source, topic, [Message(b"%d" % number, partition=number % 2) for number in range(40)])
-    commit(source, topic, {(topic, 0): (5, "kept"), (topic, 1): 20})
+    numbered_topic(source, topic, 20, (5, "kept"), 20)
     commit(source, f"{topic}-other", {(topic, 0): 1})
     return topic
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Whatever callback prints the results, the plan, the totals and what to do next are in its output."""
-
-from __future__ import annotations
 
 import json
 import re

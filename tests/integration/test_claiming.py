@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Runs that claim one copy at the same moment: exactly one of them goes on."""
-
-from __future__ import annotations
 
 import collections
 import threading

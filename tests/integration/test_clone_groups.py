@@ -1,21 +1,17 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What the role group_clone does where a group is blocked; the way that goes well is extensions/molecule/clone_groups."""
-
-from __future__ import annotations
 
 import pytest
 
-from testbed.clients import Message, commit, committed, create_topic, list_groups, produce
+from testbed.clients import commit, committed, list_groups
 from tests.support.consumers import commit_with_epoch
+from tests.support.numbered import numbered_topic
 from tests.support.playbooks import Controller, done, failed
 
 
 @pytest.fixture
 def orders(source, topic):
     """A topic with two partitions of 20 records; a group of its name, with metadata and a leader epoch."""
-    create_topic(source, topic, partitions=2)
-    produce(source, topic, [Message(b"%d" % number, partition=number % 2) for number in range(40)])
+    numbered_topic(source, topic, 20)
     commit(source, topic, {(topic, 1): 20})
     commit_with_epoch(source, topic, topic, 5, "five", 0)
     return topic

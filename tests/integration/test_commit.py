@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Commits: what is written, what is left alone, what the receipt says, and that dying half-way harms nothing."""
-
-from __future__ import annotations
 
 import json
 import random

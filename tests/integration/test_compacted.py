@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Compacted topics as tables, on brokers of several versions."""
-
-from __future__ import annotations
 
 import pytest
 

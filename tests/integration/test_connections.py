@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Who may not connect is told why, within seconds, by both clients."""
-
-from __future__ import annotations
 
 import contextlib
 import os

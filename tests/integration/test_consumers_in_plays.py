@@ -1,11 +1,7 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The plays of docs/waves.md, as they stand there: they stop an application, cut its group over, and start it again.
 
 systemd and Kubernetes are played by programs of a few lines, which understand what the plays ask of them and nothing else.
 """
-
-from __future__ import annotations
 
 import collections
 import contextlib

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Groups, commits, positions and settings, as brokers of every version tell and take them."""
-
-from __future__ import annotations
 
 import dataclasses
 import os
@@ -32,6 +28,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.open_clie
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from testbed.clients import Message, commit, consume, create_topic, delete_records, produce
 from tests.support.consumers import assigned, member, offsets_in_transaction, open_transaction, share_member
+from tests.support.numbered import numbered_topic
 
 # Brokers count units of UTF-16, and not bytes, as the name of their setting says.
 LONGEST = "é" * 4094 + "\N{GRINNING FACE}"
@@ -100,8 +97,7 @@ def test_what_is_removed_is_gone_and_what_is_gone_can_be_removed(cluster, connec
 
 def test_brokers_tell_whether_anybody_has_ever_joined_a_group(cluster, connection, topic):
     """That is how a consumer is told from a tool that commits, after it has left and others have committed again."""
-    create_topic(cluster, topic)
-    produce(cluster, topic, [Message(b"%d" % number) for number in range(5)])
+    numbered_topic(cluster, topic, 5, partitions=1)
     alone, joined = f"{topic}-alone", f"{topic}-joined"
     for group in (alone, joined):
         commit(cluster, group, {(topic, 0): 1})

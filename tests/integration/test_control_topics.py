@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Topics are made and changed, and their logs measured, on brokers of every version."""
-
-from __future__ import annotations
 
 import contextlib
 import os

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Each record is copied once, and the place of every boundary is known, whatever happens to those who copy."""
-
-from __future__ import annotations
 
 import bisect
 import contextlib
@@ -30,6 +26,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_prog
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.jobs import Job
+from testbed.background import Background
 from testbed.clients import (
     Message,
     Stored,
@@ -170,9 +167,8 @@ class Copied:
 @contextlib.contextmanager
 def foreign_writer(copied: Copied) -> t.Iterator[None]:
     """Somebody writes to all partitions that are copied to."""
-    over = threading.Event()
 
-    def write() -> None:
+    def write(over: threading.Event) -> None:
         producer = Producer(
             {"bootstrap.servers": ",".join(copied.servers.bootstrap_servers), "linger.ms": 5, "log_level": 0}
         )
@@ -182,13 +178,8 @@ def foreign_writer(copied: Copied) -> t.Iterator[None]:
             producer.poll(0)
         assert not producer.flush(30)
 
-    thread = threading.Thread(target=write)
-    thread.start()
-    try:
+    with Background(write):
         yield
-    finally:
-        over.set()
-        thread.join()
 
 
 def killed_at_random(copied: Copied, kills: int) -> None:

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Cut-overs after rounds. How one goes while everything runs: extensions/molecule/sync_groups."""
-
-from __future__ import annotations
 
 import json
 import time

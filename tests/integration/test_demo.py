@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The demo does what it promises, and leaves nothing."""
-
-from __future__ import annotations
 
 import re
 from pathlib import Path
@@ -13,6 +9,7 @@ from demo import run
 from demo.company import PARTITIONS
 from demo.played import Player
 from testbed.sandbox import names
+from tests.support.processes import command_lines
 
 
 @pytest.mark.timeout(1800)
@@ -51,14 +48,4 @@ def test_demo(tmp_path, monkeypatch, capfd):
     assert re.search(r"checkout is back at onprem, .* 1,000 more records there: still each of [\d,]+ once", said.out)
     assert re.search(r"the window: \d+\.\d s", said.out)
     assert names(folder) == []
-    assert not any(str(folder) in words for words in command_lines())
-
-
-def command_lines() -> list[str]:
-    found = []
-    for file in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            found.append(file.read_bytes().decode(errors="replace"))
-        except OSError:  # it has just ended
-            continue
-    return found
+    assert command_lines(str(folder)) == []

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A short form of `make faults`: one migration to three brokers, each step of which is killed, frozen or cut off."""
-
-from __future__ import annotations
 
 from tests.faults.run import play
 from tests.faults.shares import Share

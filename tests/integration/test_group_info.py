@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The list of a cluster's groups is what the cluster says, of every version and of every type of group."""
-
-from __future__ import annotations
 
 import contextlib
 import csv
@@ -15,6 +11,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from testbed.clients import Message, commit, create_topic, delete_topic, produce
 from tests.support.consumers import member, share_member
 from tests.support.modules import refuses, succeeds
+from tests.support.numbered import numbered_topic
 from tests.support.playbooks import Controller, done
 from tests.support.rights import grant
 
@@ -26,9 +23,7 @@ def groups_of(cluster, **options):
 
 
 def test_lag_and_committed_offsets(cluster, topic):
-    create_topic(cluster, topic, partitions=2)
-    produce(cluster, topic, [Message(b"%d" % number, partition=number % 2) for number in range(20)])
-    commit(cluster, topic, {(topic, 0): 4, (topic, 1): 10})
+    numbered_topic(cluster, topic, 10, 4, 10)
     rows, found = groups_of(cluster, groups=[topic], partitions=True)
     row = rows[topic]
     assert (row["lag"], row["partitions"], row["members"], row["movable"]) == (6, 2, 0, True)

@@ -1,45 +1,15 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The play of docs/handlers.md, word by word: its handlers post to a chat what was planned, written, or not verified."""
 
-from __future__ import annotations
-
-import contextlib
 import hashlib
-import http.server
 import json
 import re
-import threading
 
 import pytest
 
 from testbed.clients import commit, committed
+from tests.support.bad_http import BadServer, answers
 from tests.support.playbooks import ROOT, done, failed
 from tests.support.replication_tool import copied_topic
-
-
-@contextlib.contextmanager
-def listening():
-    """(URL, what was posted there) of a chat, while the block lasts."""
-    posted: list[str] = []
-
-    class Chat(http.server.BaseHTTPRequestHandler):
-        def do_POST(self):
-            posted.append(json.loads(self.rfile.read(int(self.headers["Content-Length"])))["text"])
-            self.send_response(200)
-            self.end_headers()
-
-        def log_message(self, *_words):
-            pass
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Chat) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}/hook", posted
-        finally:
-            server.shutdown()
-            thread.join()
 
 
 @pytest.fixture
@@ -57,9 +27,13 @@ def chat(controller, orders):
 
     def played(phase, *words, check=done, **variables):
         its = {"phase": phase, "groups": [orders], "verify": "anchors", "idle_wait": 0, **variables}
-        with listening() as (url, posted):
-            extra = {"chat_webhook": url, **{f"group_migration_{name}": value for name, value in its.items()}}
-            return posted, check(controller.run(str(playbook), "-e", json.dumps(extra), *words))
+        with BadServer(answers(b"")) as server:
+            extra = {
+                "chat_webhook": f"http://{server.address}/hook",
+                **{f"group_migration_{name}": value for name, value in its.items()},
+            }
+            result = check(controller.run(str(playbook), "-e", json.dumps(extra), *words))
+        return [json.loads(request.partition(b"\r\n\r\n")[2])["text"] for request in server.received], result
 
     return played
 

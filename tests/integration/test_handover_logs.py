@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A real MirrorMaker 2 goes on with the very next record of every kind of log, each record proved."""
-
-from __future__ import annotations
 
 import typing as t
 import zlib

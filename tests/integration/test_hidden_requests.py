@@ -1,11 +1,7 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What a run does where brokers do not offer a request, or only an older version of it: the same, or a refusal that says why.
 
 Both clusters hide it. The profiles in tests/data/profiles are services as their documentation describes them.
 """
-
-from __future__ import annotations
 
 import contextlib
 import json
@@ -17,13 +13,14 @@ import pytest
 from kafka.protocol.api_key import ApiKey
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.abilities import Ability
-from testbed.clients import Message, commit, committed, create_topic, produce
+from testbed.clients import commit, committed
 from testbed.sandbox import free_ports, start, stop
 from tests.support.clusters import KafkaCluster
 from tests.support.consumers import unconsumed
 from tests.support.hiding_proxy import Offer, before
 from tests.support.modules import Migration, run, succeeds
-from tests.support.replication_tool import copy
+from tests.support.numbered import numbered_topic
+from tests.support.replication_tool import copied_topic
 from tests.support.rights import grant
 
 PROFILES = {
@@ -134,11 +131,7 @@ def let_profiles_do(cluster):
 def records(clusters):
     """A topic whose records are copied."""
     clusters.hide(Offer())
-    create_topic(clusters.source, "orders", 2)
-    create_topic(clusters.destination, "orders", 2)
-    produce(clusters.source, "orders", [Message(b"%d" % n, partition=n % 2) for n in range(40)])
-    copy(clusters.source, clusters.destination, "orders", junk=2)
-    return "orders"
+    return copied_topic(clusters.source, clusters.destination, "orders", 20, junk=2)
 
 
 @pytest.fixture
@@ -183,9 +176,7 @@ def test_a_group_is_migrated_and_rolled_back(clusters, migration, records, topic
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_a_backlog_is_copied_or_refused_in_advance_as_the_page_says(clusters, topic, tmp_path, profile):
-    create_topic(clusters.source, topic)
-    produce(clusters.source, topic, [Message(b"%d" % n) for n in range(20)])
-    commit(clusters.source, topic, {(topic, 0): 5})
+    numbered_topic(clusters.source, topic, 20, 5, partitions=1)
     migration = Migration(tmp_path / "migration", clusters.source, clusters.destination)
     clusters.hide(offer_of(profile))
     both = {"source": migration.source, "destination": migration.destination}

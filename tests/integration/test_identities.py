@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Clusters that have one id, one cluster that has two addresses, and topics that change between a plan and its commit."""
-
-from __future__ import annotations
 
 import json
 import typing as t
@@ -16,7 +12,8 @@ from testbed.clients import Message, commit, committed, create_topic, delete_top
 from testbed.sandbox import start
 from tests.support.clusters import KafkaCluster
 from tests.support.modules import Migration, refuses, succeeds
-from tests.support.replication_tool import copy
+from tests.support.numbered import numbered_topic
+from tests.support.replication_tool import copied_topic
 
 
 @pytest.fixture(scope="module")
@@ -32,11 +29,7 @@ def twin(shared_clusters, source, tmp_path_factory) -> t.Iterator[KafkaCluster]:
 @pytest.fixture
 def migration(source, twin, topic, tmp_path):
     """100 records at the source, 7 others before their copies at its twin, and a group that stands at 50."""
-    create_topic(source, topic)
-    create_topic(twin, topic)
-    produce(source, topic, [Message(b"%d" % number) for number in range(100)])
-    copy(source, twin, topic, junk=7)
-    commit(source, topic, {(topic, 0): 50})
+    copied_topic(source, twin, topic, 100, 50, partitions=1, junk=7)
     return Migration(tmp_path / "migration", source, twin)
 
 
@@ -82,9 +75,7 @@ class TestTwoClustersWithOneId:
 
 def test_two_listeners_lead_to_one_cluster(secured, twin, source, topic, tmp_path):
     """Other addresses, other users, the same topics and logs."""
-    create_topic(secured, topic)
-    produce(secured, topic, [Message(b"%d" % number) for number in range(20)])
-    commit(secured, topic, {(topic, 0): 5})
+    numbered_topic(secured, topic, 20, 5, partitions=1)
     inside, outside = secured.connection, secured.plaintext
     assert are_one(connection_from(inside, "source cluster"), connection_from(outside, "destination cluster"))
     assert not are_one(connection_from(source.connection, "source cluster"), connection_from(twin.connection, "twin"))

@@ -1,28 +1,17 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Groups that somebody still uses at the source are not moved without a word, and neither are torn plans or one cluster."""
-
-from __future__ import annotations
 
 import contextlib
 import json
-import threading
 import time
 
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
+from testbed.background import Background
 from testbed.clients import Message, commit, committed, create_topic, list_groups, produce
 from tests.support.consumers import assigned, member, offsets_in_transaction, share_member
 from tests.support.modules import Migration, refuses, succeeds
 from tests.support.playbooks import Controller, done, failed
-from tests.support.replication_tool import copied_topic
-
-
-@pytest.fixture
-def orders(source, destination, topic):
-    """A topic with ten records in each of two partitions, copied; a group of its name stands at 5 and 10."""
-    return copied_topic(source, destination, topic, 10, 5, 10)
 
 
 @pytest.fixture
@@ -41,20 +30,14 @@ def controller(source, destination, tmp_path):
 @contextlib.contextmanager
 def committing(cluster, group, topic):
     """A consumer with assign() that commits another offset every 0.3 s."""
-    stop = threading.Event()
     with assigned(cluster, group, topic) as commit_one_more:
 
-        def go_on():
-            while not stop.wait(0.3):
+        def go_on(over):
+            while not over.wait(0.3):
                 commit_one_more()
 
-        consumer = threading.Thread(target=go_on)
-        consumer.start()
-        try:
+        with Background(go_on):
             yield
-        finally:
-            stop.set()
-            consumer.join()
 
 
 def test_a_group_that_is_left_out_because_it_is_in_use_is_verified_in_case_it_is_left_meanwhile(
@@ -112,7 +95,7 @@ class TestAnOpenTransactionWithOffsets:
             (detail,) = (row["detail"] for row in planned if row["reason"])
             assert f"transactional id {name} (producer id " in detail
             refused = migration.commit(via=refuses)
-            assert "1 of 4 entries of the plan are blocked" in refused and name in refused
+            assert "1 of 4 entries of the plan is blocked" in refused and name in refused
             assert committed(destination, other) == {}
             migration.commit(on_blocked="skip_partition", source=migration.source)
         assert set(committed(destination, orders)) == {(orders, 0)} and set(committed(destination, other)) == {

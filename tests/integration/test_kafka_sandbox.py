@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Sandboxes as their users see them: they start, survive the death of a broker, and leave nothing."""
-
-from __future__ import annotations
 
 import os
 import signal
@@ -13,6 +9,7 @@ import pytest
 
 from testbed.clients import Message, create_topic, produce, read
 from testbed.sandbox import SandboxError, alive, describe, names, start, stop
+from tests.support.processes import command_lines
 
 
 def test_a_started_cluster_is_left_alone_and_a_stopped_one_is_gone(tmp_path):
@@ -55,7 +52,7 @@ def test_a_taken_port_is_named_and_nothing_stays(tmp_path, version):
     ):
         start("late", tmp_path, version=version, ports=[taken.getsockname()[1]])
     assert names(tmp_path) == ["late"]  # its logs are there to be read
-    assert processes_below(tmp_path) == []
+    assert command_lines(str(tmp_path)) == []
     stop("late", tmp_path)
     assert list(tmp_path.iterdir()) == []
 
@@ -63,7 +60,7 @@ def test_a_taken_port_is_named_and_nothing_stays(tmp_path, version):
 def test_a_wrong_setting_is_named(tmp_path):
     with pytest.raises(SandboxError, match="Invalid value often for configuration log.retention.check.interval.ms"):
         start("wrong", tmp_path, settings={"log.retention.check.interval.ms": "often"})
-    assert processes_below(tmp_path) == []
+    assert command_lines(str(tmp_path)) == []
 
 
 def test_passwords_are_in_one_private_file_only(secured):
@@ -73,15 +70,4 @@ def test_passwords_are_in_one_private_file_only(secured):
     assert holders == {"cluster.json", "broker-1.properties"}
     assert {(folder / name).stat().st_mode & 0o077 for name in holders} == {0}
     assert password not in repr(secured.cluster) + str(secured.cluster.shown())
-    assert not any(password in words for words in processes_below(folder))
-
-
-def processes_below(folder: Path) -> list[str]:
-    """The command lines that name the folder."""
-    lines = []
-    for file in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            lines.append(file.read_bytes().decode(errors="replace"))
-        except OSError:  # it has just ended
-            continue
-    return [line for line in lines if str(folder) in line]
+    assert not any(password in words for words in command_lines(str(folder)))

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The role kafka_sandbox: dry run, run, the same again, and the way back."""
-
-from __future__ import annotations
 
 import json
 import os

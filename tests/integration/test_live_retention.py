@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The usual live migration: few contents that recur, retention at the source, a producer and MirrorMaker 2 that go on."""
-
-from __future__ import annotations
 
 import threading
 import time

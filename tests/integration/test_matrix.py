@@ -1,11 +1,7 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A short form of `make matrix`: the package, installed into a folder of its own, migrates with the locked versions.
 
 With Spark, and in a Python that has only what requirements.txt names.
 """
-
-from __future__ import annotations
 
 import subprocess
 import sys

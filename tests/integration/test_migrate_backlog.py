@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The role backlog_migration and its playbook, played as users play them."""
-
-from __future__ import annotations
 
 import json
 import re

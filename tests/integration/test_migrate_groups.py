@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The role and its playbooks, played as users play them."""
-
-from __future__ import annotations
 
 import hashlib
 import json
@@ -22,7 +18,7 @@ DRY_RUN = "Dry run: nothing of this has been written."
 STEPS = ("snapshot", "plan", "preview", "verify", "commit", "read back")
 RUN = "look at the offsets, and run the same command without --check."
 GO_ON = "start the consumers on onprem, or run again the playbook that had moved them."
-LINES = 62  # of a run of a few groups, with blank ones, where display_skipped_hosts is false as in the example configuration
+LINES = 60  # of a run of a few groups, with blank ones, where display_skipped_hosts is false as in the example configuration
 START = (
     "start the consumers at the destination. To roll back, stop them, and run the same command with "
     "-e group_migration_phase=rollback."

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A real MirrorMaker 2 runs beside the tests, and is known to have caught up when it has."""
-
-from __future__ import annotations
 
 from testbed.clients import Message, commit, create_topic, produce, produce_in_transactions, read
 from testbed.mirror_maker import MirrorMaker

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """With what MirrorMaker 2 has stored, groups are sent to exactly their record; it is never just believed."""
-
-from __future__ import annotations
 
 import itertools
 

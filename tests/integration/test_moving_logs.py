@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A plan ends where look-ups by time tell of what is not in the log, and where brokers have none to tell."""
-
-from __future__ import annotations
 
 import json
 

@@ -1,15 +1,10 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Logging in by OAUTHBEARER on both clients, with tokens that end while the migration goes on."""
-
-from __future__ import annotations
 
 import pytest
 
-from testbed.clients import Message, commit, create_topic, produce
 from tests.support.consumers import unconsumed
 from tests.support.modules import Migration, refuses, succeeds
-from tests.support.replication_tool import copy
+from tests.support.replication_tool import copied_topic
 from tests.support.rights import grant, rights_of
 from tests.support.token_endpoint import TokenEndpoint, grants, unsigned_token
 
@@ -19,11 +14,7 @@ CLOUD = {"logicalCluster": "lkc-1", "identityPoolId": "pool-2"}
 @pytest.fixture
 def migration(source, secured, topic, tmp_path):
     """A group that has consumed half of its topic, and the rights that migrator needs to move it to the secured cluster."""
-    for cluster in (source, secured):
-        create_topic(cluster, topic)
-    produce(source, topic, [Message(b"%d" % number) for number in range(20)])
-    copy(source, secured, topic, junk=1)
-    commit(source, topic, {(topic, 0): 10})
+    copied_topic(source, secured, topic, 20, 10, partitions=1, junk=1)
     grant(secured, rights_of(topic, topic)["destination"])
     found = Migration(tmp_path / "migration", source, secured)
     found.destination = {

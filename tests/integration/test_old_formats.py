@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A topic in an old message format is no matter of the others, and what cannot be done with it is told in advance."""
-
-from __future__ import annotations
 
 import pytest
 

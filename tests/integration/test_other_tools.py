@@ -1,18 +1,14 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Offsets go to other tools and come from them: the stock tool, Spark Structured Streaming."""
-
-from __future__ import annotations
 
 import json
 
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import stock_csv
-from testbed.clients import Message, commit, committed, create_topic, produce, read
+from testbed.clients import Message, commit, committed, produce, read
 from tests.support.killing import dies_in
 from tests.support.modules import Migration, refuses
-from tests.support.replication_tool import copy
+from tests.support.replication_tool import copied_topic
 from tests.support.stock_tool import consumer_groups
 from tests.support.streaming_query import queries
 
@@ -22,11 +18,7 @@ WRITING = "ansible_collections.streamshift.kafka.plugins.module_utils._migration
 @pytest.fixture
 def copied(source, destination, topic):
     """A topic of two partitions, whose copies at the destination come after others."""
-    for cluster in (source, destination):
-        create_topic(cluster, topic, partitions=2)
-    produce(source, topic, [Message(b"%d" % number, partition=number % 2) for number in range(60)])
-    copy(source, destination, topic, junk=7)
-    return topic
+    return copied_topic(source, destination, topic, 30, junk=7)
 
 
 def table(said):

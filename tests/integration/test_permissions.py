@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Missing rights are named before they are missed, and when they are missed."""
-
-from __future__ import annotations
 
 import pytest
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Long work says what it is doing, in the order in which it does it."""
-
-from __future__ import annotations
 
 from testbed.clients import Message, commit, create_topic, produce
 from tests.support.replication_tool import copy, repartition

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Groups whose topics are missing at the destination: the role creates the topics first, and predicts that in a dry run."""
-
-from __future__ import annotations
 
 import pytest
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Topics, partitions, settings and ACLs follow the source, on real brokers of every version."""
-
-from __future__ import annotations
 
 import json
 import re

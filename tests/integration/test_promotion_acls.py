@@ -1,11 +1,7 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """ACLs follow the source, and missing ones are named.
 
 Where no older version takes part, one cluster with an authorizer is both: topics get other names.
 """
-
-from __future__ import annotations
 
 import contextlib
 import time

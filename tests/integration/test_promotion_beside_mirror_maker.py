@@ -1,11 +1,7 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A promotion beside MirrorMaker 2's own sync of topics, settings and ACLs, from the same source to the same destination.
 
 Each test is a row of the table in docs/promoting-topics.md, "Compared with MirrorMaker 2".
 """
-
-from __future__ import annotations
 
 import time
 import typing as t

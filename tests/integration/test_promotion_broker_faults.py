@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Brokers that will not, or cannot, create a topic: what a promotion says, and how the next run goes on from its receipt."""
-
-from __future__ import annotations
 
 import json
 import resource

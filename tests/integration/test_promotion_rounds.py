@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The role promotes again and again, so that new topics and changes follow while a replication tool runs."""
-
-from __future__ import annotations
 
 import concurrent.futures
 import time

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Under quotas of the destination, everything is slow and nothing is impossible."""
-
-from __future__ import annotations
 
 import os
 import time

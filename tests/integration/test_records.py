@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Ranges of records come back whole, whatever the log looks like, or an error says what is not there."""
-
-from __future__ import annotations
 
 import os
 import random
@@ -24,6 +20,7 @@ from testbed.clients import Message, create_topic, delete_records, log_bounds, p
 from testbed.clients import read as read_all
 from tests.support.consumers import open_transaction
 from tests.support.logs import compacted_log
+from tests.support.numbered import numbered_topic
 
 
 def offsets(answers, where):
@@ -72,8 +69,7 @@ def test_markers_and_aborted_records_leave_gaps_anywhere(cluster, connection, to
 
 
 def test_up_to_the_last_stable_offset_everything_comes_and_after_it_nothing(source, newest, topic):
-    create_topic(source, topic)
-    produce(source, topic, [Message(b"%d" % number) for number in range(4)])
+    numbered_topic(source, topic, 4, partitions=1)
     where = TopicPartition(topic, 0)
     with open_transaction(source, topic, [Message(b"open")]):
         assert offsets(read_ranges(newest, {where: [(0, 4)]}), where) == [[0, 1, 2, 3]]
@@ -142,8 +138,7 @@ def test_a_thousand_partitions_are_read_together(source, newest, topic):
 
 
 def test_what_has_left_the_log_is_an_error_that_names_the_partition(cluster, connection, topic):
-    create_topic(cluster, topic)
-    produce(cluster, topic, [Message(b"%d" % number) for number in range(6)])
+    numbered_topic(cluster, topic, 6, partitions=1)
     delete_records(cluster, topic, {0: 3})
     where = TopicPartition(topic, 0)
     with pytest.raises(BrokerError, match=f"topic {topic}, partition 0: offset 2 is not in the log"):

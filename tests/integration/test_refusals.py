@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What cannot be right is refused: in seconds, in one line that names what and where, and with nothing written."""
-
-from __future__ import annotations
 
 import itertools
 import time
@@ -14,12 +10,6 @@ from tests.support.consumers import assigned, member, share_member
 from tests.support.modules import Migration, outcome, refuses, spawn, succeeds
 from tests.support.replication_tool import copied_topic
 from tests.support.rights import grant, rights_of
-
-
-@pytest.fixture
-def orders(source, destination, topic):
-    """A topic with ten records in each of two partitions, copied; a group of its name stands at 5 and 10."""
-    return copied_topic(source, destination, topic, 10, 5, 10)
 
 
 @pytest.fixture

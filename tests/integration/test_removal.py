@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Groups inside one cluster get another name, and the old ones are removed and come back as they were."""
-
-from __future__ import annotations
 
 import random
 import time
@@ -12,13 +8,13 @@ import pytest
 from testbed.clients import Message, commit, committed, create_topic, list_groups, produce
 from tests.support.consumers import commit_with_epoch, member
 from tests.support.modules import Migration, kill, refuses, spawn, succeeds
+from tests.support.numbered import numbered_topic
 
 
 @pytest.fixture
 def orders(source, topic):
     """A topic with two partitions of 20 records; a group of its name, with metadata and an epoch."""
-    create_topic(source, topic, partitions=2)
-    produce(source, topic, [Message(b"%d" % number, partition=number % 2) for number in range(40)])
+    numbered_topic(source, topic, 20)
     commit(source, topic, {(topic, 1): 20})
     commit_with_epoch(source, topic, topic, 5, "before \x00 \N{PARTY POPPER}", 0)
     return topic

@@ -1,11 +1,7 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Topics with other partitions at the destination, or made of several: a consumer there misses no record.
 
 Spark starts once for each run of a module, so that each test migrates several topics at once.
 """
-
-from __future__ import annotations
 
 import collections
 import random

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The report in a real browser: it sorts, searches, follows the keyboard, and keeps the rules of accessibility."""
-
-from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Strategy reset on real brokers: planned, reviewed, committed and rolled back; the offsets are the stock tool's."""
-
-from __future__ import annotations
 
 import csv
 import datetime
@@ -26,6 +22,7 @@ from tests.support.consumers import member, open_transaction
 from tests.support.killing import dies_in
 from tests.support.logs import compacted_log
 from tests.support.modules import Migration, refuses
+from tests.support.numbered import numbered_topic
 from tests.support.playbooks import Controller, done
 from tests.support.stock_tool import consumer_groups
 
@@ -43,9 +40,7 @@ class Reset(Migration):
 @pytest.fixture
 def orders(source, topic):
     """A topic of two partitions with ten records in each."""
-    create_topic(source, topic, partitions=2)
-    produce(source, topic, [Message(b"%d" % number, partition=number % 2) for number in range(20)])
-    return topic
+    return numbered_topic(source, topic, 10)
 
 
 def test_a_reset_is_planned_committed_and_rolled_back(source, orders, tmp_path):

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """There and back: groups consume at the new cluster, and go on at the old one with what they have not consumed there."""
-
-from __future__ import annotations
 
 import collections
 import contextlib
@@ -262,8 +258,7 @@ def test_who_still_writes_is_named_and_may_stop_a_migration(world):
             producer.produce(world.old_topic, b"more", b"key", 0)
             producer.commit_transaction(30)
 
-    writing = Background(write).start()
-    try:
+    with Background(write):
         refused = failed(world.migrate(idle_wait=3, on_still_written="fail"))
         assert re.search(r'"kind":\s*"still_written"', refused)
         assert f"{world.group}-shop" in refused
@@ -272,8 +267,6 @@ def test_who_still_writes_is_named_and_may_stop_a_migration(world):
         assert f"still_written: Producers still write at the source: {world.old_topic}: " in noted.output
         told = done(world.controller.migration_status(idle_wait=1)).output
         assert re.search(rf"still written at the source: {world.old_topic}: \d+ records?, last at", told)
-    finally:
-        writing.end()
     assert len(committed(world.new, world.new_group)) == PARTITIONS
 
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Taking a migration back leaves the destination's groups as they were, even those that were not there."""
-
-from __future__ import annotations
 
 import pytest
 

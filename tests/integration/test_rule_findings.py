@@ -1,12 +1,8 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Logs for which an earlier version of the rule was wrong, where brokers matter: tests/support/findings.py has the others.
 
 Each test writes them with real producers, and asks with default options: the answer is right without any verification, and
 of a plan that holds the earlier answer, kafka_offset_verify says what is wrong, and nothing of it is committed.
 """
-
-from __future__ import annotations
 
 import contextlib
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The run-book that a plan writes: its commands do the wave, one after the other, and go back."""
-
-from __future__ import annotations
 
 import re
 import shlex

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Whole ranges come back as small ones do, whatever the log looks like, or an error says what is not there."""
-
-from __future__ import annotations
 
 import itertools
 import os
@@ -41,6 +37,7 @@ from testbed.clients import (
 from testbed.clients import read as read_all
 from tests.support.consumers import open_transaction
 from tests.support.logs import compacted_log
+from tests.support.numbered import numbered_topic
 
 
 @pytest.fixture(params=["source", "old"])
@@ -135,8 +132,7 @@ def test_large_records_come_too(source, newest, topic):
 
 
 def test_an_open_transaction_is_neither_waited_for_nor_skipped(source, newest, topic):
-    create_topic(source, topic)
-    produce(source, topic, [Message(b"%d" % number) for number in range(4)])
+    numbered_topic(source, topic, 4, partitions=1)
     where = TopicPartition(topic, 0)
     with open_transaction(source, topic, [Message(b"open")]):
         assert offsets(scanned(newest, [Piece(0, where, 0, 4)])[0]) == [0, 1, 2, 3]
@@ -146,8 +142,7 @@ def test_an_open_transaction_is_neither_waited_for_nor_skipped(source, newest, t
 
 
 def test_what_has_left_the_log_is_an_error_that_names_the_partition(cluster, connection, topic):
-    create_topic(cluster, topic)
-    produce(cluster, topic, [Message(b"%d" % number) for number in range(6)])
+    numbered_topic(cluster, topic, 6, partitions=1)
     delete_records(cluster, topic, {0: 3})
     where = TopicPartition(topic, 0)
     for start, end, told in (

@@ -1,20 +1,16 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A secured destination, by a user with exactly the rights that the documentation names; its secrets go nowhere."""
-
-from __future__ import annotations
 
 import contextlib
 import json
 import os
 import signal
 import subprocess
-import threading
 import time
 from pathlib import Path
 
 import pytest
 
+from testbed.background import Background
 from testbed.clients import commit, committed
 from tests.support.consumers import unconsumed
 from tests.support.modules import Migration
@@ -159,20 +155,15 @@ def stored_by_tasks():
 @contextlib.contextmanager
 def processes():
     """The command lines and environments of everything that Ansible runs meanwhile."""
-    seen, stop = set(), threading.Event()
+    seen = set()
 
-    def look():
-        while not stop.wait(0.05):
+    def look(over):
+        while not over.wait(0.05):
             for folder in Path("/proc").glob("[0-9]*"):
                 with contextlib.suppress(OSError):  # ended meanwhile
                     line = (folder / "cmdline").read_bytes()
                     if b"ansible" in line or b"AnsiballZ" in line:
                         seen.add((line + b"\0" + (folder / "environ").read_bytes()).decode(errors="replace"))
 
-    watcher = threading.Thread(target=look)
-    watcher.start()
-    try:
+    with Background(look):
         yield seen
-    finally:
-        stop.set()
-        watcher.join()

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The snapshot file holds what the groups have committed now, and nothing else."""
-
-from __future__ import annotations
 
 import csv
 import io
@@ -10,18 +6,17 @@ import json
 
 import pytest
 
-from testbed.clients import Message, commit, create_topic, delete_topic, produce
+from testbed.clients import commit, delete_topic
 from tests.support.consumers import member
 from tests.support.modules import Migration, refuses, succeeds
+from tests.support.numbered import numbered_topic
 from tests.support.stock_tool import consumer_groups
 
 
 @pytest.fixture
 def orders(source, topic):
     """A topic with two partitions and ten records in each."""
-    create_topic(source, topic, partitions=2)
-    produce(source, topic, [Message(b"%d" % number, partition=number % 2) for number in range(20)])
-    return topic
+    return numbered_topic(source, topic, 10)
 
 
 def test_check_mode_predicts_the_file_and_a_second_run_leaves_it(source, destination, orders, tmp_path):

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A short form of `make soak`: rounds beside a company that works, a cut-over, and every record consumed once."""
-
-from __future__ import annotations
 
 import pytest
 

@@ -1,11 +1,7 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A Spark cluster, standalone or YARN, does what this machine does alone, also with workers to whom Python's packages are sent.
 
 One migration that needs Spark for every topic: a wide search, a tail that is counted, a repartitioned topic.
 """
-
-from __future__ import annotations
 
 import importlib.metadata
 import os

@@ -1,14 +1,8 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Spark reads ranges of real brokers, and its workers' errors come out as the collection's own."""
 
-from __future__ import annotations
-
-import contextlib
 import os
 import shutil
 import typing as t
-from pathlib import Path
 
 import pytest
 from pyspark.errors import PySparkException
@@ -24,6 +18,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job 
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept, open_session
 from testbed.clients import Message, create_topic, delete_records, produce, produce_in_transactions
 from tests.support.consumers import open_transaction
+from tests.support.processes import command_lines
 from tests.support.rights import grant
 
 
@@ -131,8 +126,6 @@ def test_certificates_and_passwords_reach_the_workers_and_nobody_else(spark, sec
         os.unlink(copy)
     assert rows.count() == 2
     said = [f"{key}={value}" for key, value in spark.sparkContext.getConf().getAll()]
-    for program in Path("/proc").glob("[0-9]*/cmdline"):
-        with contextlib.suppress(OSError):
-            said.append(os.fsdecode(program.read_bytes()))
+    said += command_lines()
     said.append(rows._jdf.queryExecution().toString())
     assert secret not in "\n".join(said)

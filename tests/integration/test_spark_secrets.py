@@ -1,11 +1,7 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Passwords of Kafka come to lie in no file, on no command line, in no environment.
 
 Neither while a large job runs, nor after it was killed.
 """
-
-from __future__ import annotations
 
 import contextlib
 import socket

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Sessions begin and end cleanly wherever Spark runs, whatever dies meanwhile; what is missing is told in one line."""
-
-from __future__ import annotations
 
 import os
 import shutil

@@ -1,11 +1,7 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """kafka_offset_verify verifies exact migrations by their contents, and says of wrong ones what would be skipped or repeated.
 
 Where Spark may come to another result, tests run twice: counted in the process, as small logs are, and in one Spark session.
 """
-
-from __future__ import annotations
 
 import contextlib
 import hashlib
@@ -211,6 +207,19 @@ def test_transactions_headers_and_own_timestamps(source, destination, both, veri
     commit(destination, topic, {(topic, 0): 102})
     said = verify(topic)
     assert "1 unconsumed record is skipped" in said["problems"][0]
+
+
+@in_process
+def test_copies_of_aborted_records_are_called_that(source, destination, both, verify, topic):
+    both()
+    produce_in_transactions(source, topic, [(numbered(20), True), (numbered(7, 500), False), (numbered(20, 20), True)])
+    copy(source, destination, topic, committed=False)
+    commit(source, topic, {(topic, 0): 10})
+    commit(destination, topic, {(topic, 0): 10})
+    said = verify(topic)
+    assert not said.get("failed"), said["msg"]
+    assert said["note_kinds"] == ["aborted"], said["notes"]
+    assert f"{topic} {topic}-0: 7 copies of aborted records follow the offset 10," in said["notes"][0]
 
 
 @in_process

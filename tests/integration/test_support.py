@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The tools of the tests do what they say, or every test that leans on them proves nothing."""
-
-from __future__ import annotations
 
 import json
 import signal

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What the role mirror_maker_group_sync keeps, leaves out and refuses, beside a real MirrorMaker 2 that runs."""
-
-from __future__ import annotations
 
 import json
 import time

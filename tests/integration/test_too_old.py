@@ -1,11 +1,7 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A role that is asked for what the brokers are too old for refuses it once, before it writes anything to a cluster.
 
 The message has the version that was found, and the one that is needed.
 """
-
-from __future__ import annotations
 
 import re
 import uuid

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A fence keeps producers out, says who passes by, and is lifted exactly; while it stands, a group is cut over."""
-
-from __future__ import annotations
 
 import re
 import time
@@ -140,15 +136,12 @@ def test_who_passes_by_is_named(fence):
             producer.produce(fence.topic, b"more")
             producer.flush(SECONDS)
 
-    writing = Background(write).start()
-    try:
+    with Background(write):
         refused = fence.run(via=run, idle_wait=0.5)["msg"]
         assert "super users ignore ACLs" in refused and re.search(rf"{fence.topic}: \d+ records?, last at", refused)
         assert fence.denied().permission in " ".join(fence.acls()), "the fence stays"
         noted = fence.run(idle_wait=0.5, on_still_written="note")
         assert noted["still_written"][0]["topic"] == fence.topic and "still_written" in noted["note_kinds"]
-    finally:
-        writing.end()
     fence.run("lifted")
 
 

@@ -1,12 +1,8 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A migrated group goes on with exactly the records that it had not consumed, whatever has become of the logs.
 
 Each test builds a source, lets a replication tool work, migrates with all modules in check mode, for real and a second time,
 and then reads what a consumer of the group gets at the destination.
 """
-
-from __future__ import annotations
 
 import time
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Other versions at the source, and a destination of three brokers of which one dies in the worst moment."""
-
-from __future__ import annotations
 
 import contextlib
 import os
@@ -26,7 +22,8 @@ from testbed.clients import (
 )
 from tests.support.consumers import member, unconsumed
 from tests.support.modules import Migration, refuses
-from tests.support.replication_tool import copy
+from tests.support.numbered import numbered_topic
+from tests.support.replication_tool import copied_topic, copy
 
 
 @pytest.mark.parametrize("version", ["kafka39", "old"])
@@ -55,8 +52,7 @@ def test_from_an_older_version(request, destination, topic, tmp_path, version):
 @pytest.mark.parametrize("version", ["kafka39", "old"])
 def test_groups_of_an_older_version(request, destination, topic, tmp_path, version):
     source = request.getfixturevalue(version)
-    create_topic(source, topic)
-    produce(source, topic, [Message(b"%d" % number) for number in range(10)])
+    numbered_topic(source, topic, 10, partitions=1)
     assert consume(source, topic, [topic], 4) == 4
     migration = Migration(tmp_path / "migration", source, destination)
     found = migration.snapshot(topic)
@@ -70,11 +66,7 @@ def test_groups_of_an_older_version(request, destination, topic, tmp_path, versi
 
 def test_an_older_version_as_destination(source, old, topic, tmp_path):
     """Some go back: the destination may be the older one."""
-    for cluster in (source, old):
-        create_topic(cluster, topic)
-    produce(source, topic, [Message(b"%d" % number) for number in range(10)])
-    copy(source, old, topic, junk=1)
-    commit(source, topic, {(topic, 0): (4, "kept")})
+    copied_topic(source, old, topic, 10, (4, "kept"), partitions=1, junk=1)
     migration = Migration(tmp_path / "migration", source, old)
     assert migration.carried_out(topic)[topic, 0]["verdict"] == "exact"
     assert committed(old, topic) == {(topic, 0): (5, "kept")}
@@ -87,10 +79,7 @@ def test_an_older_version_as_destination(source, old, topic, tmp_path):
 
 def test_the_coordinator_dies_between_plan_and_commit(source, own_cluster, topic, tmp_path):
     destination = own_cluster("three", nodes=3)
-    create_topic(source, topic)
-    create_topic(destination, topic)
-    produce(source, topic, [Message(b"%d" % number) for number in range(20)])
-    copy(source, destination, topic, junk=1)
+    copied_topic(source, destination, topic, 20, partitions=1, junk=1)
     groups = [f"{topic}-{number}" for number in range(6)]  # of several coordinators
     for number, group in enumerate(groups):
         commit(source, group, {(topic, 0): number + 3})

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Where a little reading does not settle an offset, Spark reads whole logs: on real brokers, in local mode."""
-
-from __future__ import annotations
 
 import time
 

@@ -1,12 +1,8 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The columns of `make matrix`: which versions run together.
 
 Each version of ansible-core with each Python that it allows; the versions of Kafka, PySpark and the other packages are spread
 over them, so that each comes up at least once, and the lowest ones and the newest ones together.
 """
-
-from __future__ import annotations
 
 import typing as t
 

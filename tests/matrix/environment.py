@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A clean environment for a column: a virtual environment, and in it what a user installs, in the column's versions."""
-
-from __future__ import annotations
 
 import functools
 import json

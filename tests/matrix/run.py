@@ -1,12 +1,8 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The versions that work together, tried out: `make matrix`, `make matrix COLUMNS="lowest newest"`.
 
 Each column (columns.py) gets an environment below .cache/matrix, the package and the packages that it requires, and two
 clusters, and does what a user does (story.py). What has run is written to tested.json, and the table in README.md from it.
 """
-
-from __future__ import annotations
 
 import argparse
 import contextlib

@@ -1,11 +1,7 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What a user does with the installed collection, on two clusters: look, dry run, migration, second run, rollback.
 
 The clusters' records come and are read by this checkout's own clients, so that only the collection depends on the column.
 """
-
-from __future__ import annotations
 
 import json
 import re

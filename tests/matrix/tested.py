@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What has run, in tested.json, and README's table of it."""
-
-from __future__ import annotations
 
 import json
 import re

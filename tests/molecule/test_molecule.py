@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The users' stories, played by molecule on real brokers."""
-
-from __future__ import annotations
 
 import re
 from pathlib import Path

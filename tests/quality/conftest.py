@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The files that the tools judge."""
-
-from __future__ import annotations
 
 import shutil
 import subprocess

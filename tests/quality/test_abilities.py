@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """docs/works-with.md says of each request what the code knows of it, and no request is needed in two ways."""
-
-from __future__ import annotations
 
 import json
 from pathlib import Path

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """docs/architecture.md is about the code that is there: its files, functions, packages and layers, and no others."""
-
-from __future__ import annotations
 
 import ast
 import functools

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The collection as its users get it: the package, its documentation, its changelog."""
-
-from __future__ import annotations
 
 import json
 import os

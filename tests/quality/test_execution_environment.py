@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """ansible-builder finds the Python packages and Java, and accepts the execution environment that users build."""
-
-from __future__ import annotations
 
 import re
 import shutil

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Formatting, types, import rules, licenses, YAML and Ansible's conventions."""
-
-from __future__ import annotations
 
 from pathlib import Path
 

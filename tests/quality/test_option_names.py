@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Messages name options by option_name(), so that a role's user reads the names of variables: those that the role has."""
-
-from __future__ import annotations
 
 import ast
 import importlib
@@ -41,7 +37,7 @@ ELSEWHERE = {
     "_migration/drafts.py": 2,
     "_migration/not_taken.py": 2,
     "_model/mapping.py": 1,
-    "_model/risks.py": 6,
+    "_model/risks.py": 3,
     "_verification/verify.py": 1,
     "_report/advice.py": 10,
 }

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What forges, editors and hooks read says the same as the Makefile, the tools and the package."""
-
-from __future__ import annotations
 
 import configparser
 import re

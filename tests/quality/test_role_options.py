@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The roles declare each variable as the modules declare the option, and say what each choice does."""
-
-from __future__ import annotations
 
 import re
 import typing as t
@@ -131,5 +127,5 @@ def test_a_variable_that_a_task_begins_to_name_is_declared(monkeypatch, tmp_path
     monkeypatch.setattr(role_options, "_program", lambda name: [*program(name), task])
     added = yaml.safe_load(role_options.declared(role))["argument_specs"]["main"]["options"]["group_reset_search_limit"]
     assert (added["type"], added["default"]) == ("int", 100000)
-    assert added["description"][0].startswith("How many records of one partition")
+    assert lines(added)[0].startswith("How many records of one partition")
     assert "group_reset_search_limit: 100000\n" in role_options.with_defaults(role)

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """ansible-test sanity, without containers."""
-
-from __future__ import annotations
 
 import fcntl
 import shutil

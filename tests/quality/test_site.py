@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The documentation site as ``make docs`` builds it: complete, without dead links, and without a network."""
-
-from __future__ import annotations
 
 import fcntl
 import json

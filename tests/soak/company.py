@@ -1,11 +1,7 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A company that does not stand still: producers, a replication tool, and consumers of every temper, for hours.
 
 Each record's timestamp tells its number in its partition at the source, which is its offset there.
 """
-
-from __future__ import annotations
 
 import contextlib
 import random

@@ -1,12 +1,8 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Rounds for a long time beside a company that works, then a cut-over: `make soak ROUNDS=200 SEED=1`.
 
 A line for each round, and in the end a table: what each group has got at both clusters, and what was promised. The exit code
 is 1 where a record was left out, or repeated beyond what the plan says, or where a round failed.
 """
-
-from __future__ import annotations
 
 import argparse
 import collections

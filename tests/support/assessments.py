@@ -1,54 +1,37 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Assessments of real clusters: the modules that make them, what they have found, and a schema registry."""
 
-from __future__ import annotations
-
 import contextlib
-import http.server
 import json
-import threading
+import socket
 import time
 import typing as t
 from pathlib import Path
 
 from testbed.clients import Message
+from tests.support.bad_http import BadServer, answers
 from tests.support.modules import succeeds
 
 AVRO = [Message(b"\0\0\0\0" + bytes([number]) + b"record") for number in (7, 8)]
 SECRET = "registry-pass-word"
 
 
-class Registry(http.server.BaseHTTPRequestHandler):
-    """A schema registry, by its protocol, that knows schema 7 and wants a password."""
-
-    def do_GET(self) -> None:
-        known = self.path == "/schemas/ids/7"
-        if self.headers.get("Authorization") != "Basic dXNlcjpyZWdpc3RyeS1wYXNzLXdvcmQ=":
-            self._say(401, {"error_code": 401, "message": f"Unauthorized: {self.headers.get('Authorization')}"})
-        elif known:
-            self._say(200, {"schema": '"string"'})
-        else:
-            self._say(404, {"error_code": 40403, "message": "Schema not found"})
-
-    def _say(self, status: int, body: dict[str, t.Any]) -> None:
-        content = json.dumps(body).encode()
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, *_given: t.Any) -> None:
-        pass
+def _answer_about_schemas(server: BadServer, connection: socket.socket) -> None:
+    """As a schema registry does that knows schema 7 and wants a password."""
+    request = server.received[-1].decode()
+    if "Authorization: Basic dXNlcjpyZWdpc3RyeS1wYXNzLXdvcmQ=\r\n" not in request:
+        answer = answers(json.dumps({"error_code": 401, "message": f"Unauthorized: {request}"}).encode(), "401 X")
+    elif request.startswith("GET /schemas/ids/7 "):
+        answer = answers(b'{"schema": "string"}')
+    else:
+        answer = answers(b'{"error_code": 40403, "message": "Schema not found"}', "404 X")
+    answer(server, connection)
 
 
 @contextlib.contextmanager
 def schema_registry() -> t.Iterator[dict[str, str]]:
     """A registry that runs meanwhile: the options of a module for it."""
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Registry) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield {"url": f"http://127.0.0.1:{server.server_port}", "username": "user", "password": SECRET}
-        server.shutdown()
+    with BadServer(_answer_about_schemas) as server:
+        yield {"url": f"http://{server.address}", "username": "user", "password": SECRET}
 
 
 def numbers(count: int, partition: int = 0, ago: int = 0) -> list[Message]:

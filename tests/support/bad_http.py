@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """An HTTP server that misbehaves in every way that the tests know, on sockets, because a library would not."""
-
-from __future__ import annotations
 
 import contextlib
 import socket

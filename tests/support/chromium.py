@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A real browser for pages that people open as files."""
-
-from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator

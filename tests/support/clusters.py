@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The clusters that the tests share, with the addresses and credentials that a test needs."""
-
-from __future__ import annotations
 
 import typing as t
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A real worker of Kafka Connect with its REST interface, and MirrorMaker 2's connector in it."""
-
-from __future__ import annotations
 
 import contextlib
 import json

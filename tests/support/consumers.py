@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Applications around a group: members of every kind, writers, and what a group would be given to consume."""
-
-from __future__ import annotations
 
 import contextlib
 import time

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Copies of a backlog that something happens to, and what must be true when they have ended."""
-
-from __future__ import annotations
 
 import bisect
 import time

@@ -1,12 +1,8 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Logs for which an earlier version of the rule skipped records, or repeated some without saying so: F1 to F12.
 
 F9 is in test_control_records.py, because it is about costs. F10, that an answer depended on which other groups were asked for,
 has no test: `make attack`, which asks with other groups and without them, found no example of it.
 """
-
-from __future__ import annotations
 
 import typing as t
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Processes that are forked of one that has loaded the collection's modules: to import them is the slow part of a start."""
-
-from __future__ import annotations
 
 import multiprocessing
 import os

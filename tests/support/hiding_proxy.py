@@ -1,12 +1,8 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A proxy before a broker, which hides requests and caps their versions, as services do that offer only part of Kafka.
 
 The broker must advertise the proxy's address. A client that asks for what is hidden is cut off.
 Format: https://kafka.apache.org/protocol#The_Messages_ApiVersions
 """
-
-from __future__ import annotations
 
 import contextlib
 import dataclasses

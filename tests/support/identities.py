@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
 """Clusters that tests without brokers tell apart by ids, and topics that they have there."""
 
 import dataclasses

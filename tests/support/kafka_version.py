@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """``pytest -p tests.support.kafka_version --kafka-version 3.9.1`` runs the tests that need brokers of this version."""
-
-from __future__ import annotations
 
 import typing as t
 

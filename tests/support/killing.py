@@ -1,12 +1,8 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Attempts to copy, each in a process of its own, that are killed or frozen: at a chosen step, or by the test at any moment.
 
 As a program: ``python -m tests.support.killing MODULE FUNCTION < options.json`` runs a module that dies where it calls
 FUNCTION.
 """
-
-from __future__ import annotations
 
 import collections
 import contextlib

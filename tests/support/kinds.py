@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Topics of every kind: each function makes one, fills it, and tells where groups stand. And how to compare copies of them."""
-
-from __future__ import annotations
 
 import bisect
 import contextlib
@@ -29,6 +25,7 @@ from testbed.clients import (
 )
 from tests.support.consumers import content
 from tests.support.logs import compacted_log
+from tests.support.numbered import numbered_topic
 
 DAY = 86_400_000  # milliseconds
 LONG_AGO = 1_400_000_000_000
@@ -119,8 +116,7 @@ def stamped(cluster: Servers, topic: str) -> Stands:
 
 def expired(cluster: Servers, topic: str) -> Stands:
     """Records that groups had not consumed have left the log; in partition 1 all of them."""
-    create_topic(cluster, topic, partitions=2)
-    produce(cluster, topic, [Message(b"%d" % n, partition=n % 2) for n in range(100)])
+    numbered_topic(cluster, topic, 50)
     delete_records(cluster, topic, {0: 20, 1: 50})
     return [{0: 5, 1: 3}, {0: 20, 1: 50}, {0: 30}]
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Two clusters that are lists in memory: the verification reads them in Kafka's place, and counts as it always does."""
-
-from __future__ import annotations
 
 import collections
 import dataclasses
@@ -34,11 +30,12 @@ AT = TopicPartition("orders", 0)
 
 
 class Cluster(t.NamedTuple):
-    """One partition. hidden: what open transactions hold."""
+    """One partition. hidden: what open transactions hold. aborted: records of aborted transactions."""
 
     facts: LogFacts
     records: list[Record]
     hidden: t.Sequence[Record] = ()
+    aborted: t.Sequence[Record] = ()
 
 
 @dataclasses.dataclass
@@ -75,9 +72,9 @@ class Clusters:
         return types.SimpleNamespace(logs=known, learn=lambda _partitions: None, learn_starts=learn_starts)
 
     def _expire(self) -> None:
-        facts, records, hidden = self.source
+        facts, records, hidden, aborted = self.source
         facts = dataclasses.replace(facts, log_start=facts.log_start + self.expiring.pop(0))
-        self.source = Cluster(facts, [each for each in records if each.offset >= facts.log_start], hidden)
+        self.source = Cluster(facts, [each for each in records if each.offset >= facts.log_start], hidden, aborted)
 
     def scan(self, connection: Connection, pieces: t.Any, *, committed: bool, parts: t.Any) -> t.Iterator[Rows]:
         cluster = self.of(connection)
@@ -87,7 +84,9 @@ class Clusters:
             if piece.start < cluster.facts.log_start:
                 raise lost(connection, piece.partition, f"offset {piece.start} is not in the log")
             self.reads.update((connection.name, offset) for offset in range(piece.start, piece.end))
-            records = cluster.records if committed else cluster.hidden
+            records = cluster.records
+            if not committed:
+                records = sorted([*records, *cluster.hidden, *cluster.aborted], key=lambda each: each.offset)
             its = [each for each in records if piece.start <= each.offset < piece.end]
             runs = [RecordRun(piece, at, 1, each.log_append_time) for at, each in enumerate(its)]
             yield Rows(

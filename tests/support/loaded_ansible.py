@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """ansible-playbook without its start: each call is a fork of a process that has loaded Ansible, and runs the program's main().
 
 All forks share Ansible's folder of packed modules, so that each module is packed once and not once in each playbook. Both
@@ -7,8 +5,6 @@ together are a third of the processor time of a playbook.
 
 As a program it reads a line of JSON for each call and answers with the exit code: see run_ansible_playbook().
 """
-
-from __future__ import annotations
 
 import contextlib
 import gc

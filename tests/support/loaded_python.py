@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """An interpreter for ansible_python_interpreter that has loaded what modules import: each call is a fork of one process.
 
 Ansible packs a module's sources into an archive, from which Python compiles them for each task anew. With the imports of
@@ -8,8 +6,6 @@ libraries that is more processor time than most modules take for their work, and
 What it runs is the checkout's code, and not the archive's. The demo and a ProgramController use the plain interpreter, and so
 do tests that look at a module's process.
 """
-
-from __future__ import annotations
 
 import gc
 import importlib

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Logs of a kind that takes some trouble to make."""
-
-from __future__ import annotations
 
 import time
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Java programs that the tests run and the sandbox does not, fetched by Maven for the first time."""
-
-from __future__ import annotations
 
 import subprocess
 import sys

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Brokers of two clusters whose partitions are lists in memory, for what reads logs through `cluster_logs`."""
-
-from __future__ import annotations
 
 import types
 import typing as t

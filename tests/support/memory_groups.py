@@ -1,9 +1,6 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Groups of a cluster in memory, for what commits, rolls back and removes them."""
 
-from __future__ import annotations
-
+import contextlib
 import types
 import typing as t
 
@@ -51,6 +48,14 @@ class MemoryGroups:
         bounds = types.SimpleNamespace(partition_bounds=lambda _connection, its: dict.fromkeys(its, Bounds(0, 99, 99)))
         for module in asking:
             monkeypatch.setattr(module, "positions", bounds)
+
+    @contextlib.contextmanager
+    def killed_after(self, steps: int) -> t.Iterator[None]:
+        """What the block does is killed after so many steps."""
+        self.steps_to_live = steps
+        with pytest.raises(Killed):
+            yield
+        self.steps_to_live = None
 
     def step(self, name: str) -> None:
         if self.steps_to_live is not None:

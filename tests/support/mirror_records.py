@@ -1,11 +1,7 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The records of a real MirrorMaker 2, as they were found in its topics; what they are is in tests/data/mirror_maker.
 
 And such as it could have written.
 """
-
-from __future__ import annotations
 
 import base64
 import json

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Topics that one real MirrorMaker 2 has copied with many settings: a flow for each, with names that nobody else uses."""
-
-from __future__ import annotations
 
 import time
 import typing as t

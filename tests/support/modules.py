@@ -1,11 +1,7 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Run the collection's modules on real clusters: in this process for speed, or in one of their own to be killed.
 
 As a program: ``python -m tests.support.modules NAME < options.json`` prints the result.
 """
-
-from __future__ import annotations
 
 import contextlib
 import importlib

@@ -1,11 +1,7 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Which options the messages of a module name, found in the code: what a module may call, as far as names tell.
 
 More than it really calls, never less: a method counts for every class that the module can import and that has one of its name.
 """
-
-from __future__ import annotations
 
 import ast
 import collections

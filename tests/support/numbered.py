@@ -1,14 +1,22 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Topics whose records have a number of their own each as their value: by these an offset is judged, and by nothing else."""
-
-from __future__ import annotations
 
 import typing as t
 
-from testbed.clients import Servers, read
+from testbed.clients import Message, Servers, commit, create_topic, produce, read
 
 Numbers = dict[int, list[tuple[int, int]]]  # by partition, in order: offsets and numbers
+
+
+def numbered_topic(
+    cluster: Servers, topic: str, records: int, *stands: int | tuple[int, str], partitions: int = 2
+) -> str:
+    """Make a topic with so many records in each partition. A group of its name stands at these offsets."""
+    create_topic(cluster, topic, partitions)
+    numbers = range(records * partitions)
+    produce(cluster, topic, [Message(b"%d" % number, partition=number % partitions) for number in numbers])
+    if stands:
+        commit(cluster, topic, {(topic, partition): offset for partition, offset in enumerate(stands)})
+    return topic
 
 
 class Judge:

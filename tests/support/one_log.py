@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """One log and one that holds its copies: what the rule says of them, and what the definition says of any offset."""
-
-from __future__ import annotations
 
 import collections
 import typing as t

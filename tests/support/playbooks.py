@@ -1,12 +1,8 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Play the collection's playbooks as users do: ansible-playbook, an inventory, extra variables.
 
 A Controller runs what ansible-playbook runs, in a process that has Ansible loaded, and its modules in one that has loaded
 what they import; the demo starts the programs.
 """
-
-from __future__ import annotations
 
 import json
 import os

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """kafka_topic_promotion between two clusters, taken as a careful user takes it."""
-
-from __future__ import annotations
 
 import typing as t
 from pathlib import Path

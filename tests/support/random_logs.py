@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A topic and its copy with whatever may be in logs, and with internal topics of a MirrorMaker 2 that has never run."""
-
-from __future__ import annotations
 
 import typing as t
 import uuid

@@ -1,14 +1,11 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A replication tool of records between two clusters, with the habits that real ones have."""
-
-from __future__ import annotations
 
 import typing as t
 import zlib
 from random import Random
 
-from testbed.clients import Message, Servers, Stored, commit, create_topic, produce, read
+from testbed.clients import Message, Servers, Stored, create_topic, produce, read
+from tests.support.numbered import numbered_topic
 
 DAY = 86_400_000  # milliseconds; much older junk would be removed at once where nothing else stands beside it
 
@@ -59,13 +56,9 @@ def copied_topic(
     junk: int = 0,
 ) -> str:
     """Make and fill a topic, so many records in each partition, and copy it. A group of its name stands at these offsets."""
-    create_topic(source, topic, partitions)
+    numbered_topic(source, topic, records, *stands, partitions=partitions)
     create_topic(destination, to or topic, partitions)
-    numbers = range(records * partitions)
-    produce(source, topic, [Message(b"%d" % number, partition=number % partitions) for number in numbers])
     copy(source, destination, topic, to, junk=junk)
-    if stands:
-        commit(source, topic, {(topic, partition): offset for partition, offset in enumerate(stands)})
     return topic
 
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A stand-in for Confluent Replicator, which is no free software, and what MirrorMaker 2 is left with."""
-
-from __future__ import annotations
 
 import json
 import zlib

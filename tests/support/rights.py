@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """ACLs of a secured cluster, of its user migrator if nobody else is named."""
-
-from __future__ import annotations
 
 import contextlib
 import time

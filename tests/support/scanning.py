@@ -1,12 +1,8 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A program that reads topics on Spark, to be run, watched and killed by tests.
 
 Its standard input: JSON with job (one of JOBS), options (of Spark), connection, topic, ranges (start and end by partition). It
 prints "open" when its session is there, and in the end a line of JSON: rows and distinct of a scan, or failed.
 """
-
-from __future__ import annotations
 
 import contextlib
 import json

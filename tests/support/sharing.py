@@ -1,11 +1,7 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Who uses the clusters of a test run, and that the last one stops them: even one that was killed.
 
 As a program (BASE PID) it waits for the end of a pytest process and then does what that could not do any more.
 """
-
-from __future__ import annotations
 
 import contextlib
 import fcntl

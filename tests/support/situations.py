@@ -1,12 +1,8 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What can happen around a copy in an order of events that no random fault would find, and what must be true then.
 
 Each situation raises AssertionError where anything of it is not. They need no Spark: run them within sparkless(). With a
 `chance` it happens at any moment of the copy, without one always at the same.
 """
-
-from __future__ import annotations
 
 import functools
 import os
@@ -103,31 +99,29 @@ def two_runs(copy_in: CopyIn, chance: random.Random | None = None, *, begins: st
 
 def wakes_up(copy_in: CopyIn, chance: random.Random | None = None) -> None:
     """A suspended run, when another one has copied everything."""
-    one = copy_in("one")
-    suspended = one.begun(seconds=_LONG)
-    one.comes_to(moment(chance, 1), suspended)
-    os.kill(suspended.pid, signal.SIGSTOP)
-    other = elsewhere(one, "other")
-    entries = other.backlog()["entries"]
-    os.kill(suspended.pid, signal.SIGCONT)
-    message = outcome(suspended)["msg"]
+    message = _of_who_wakes_up(copy_in, chance)
     assert "has taken over" in message and HERE in message and "\n" not in message, message
-    other.check(entries)
 
 
 def wakes_up_without_progress(copy_in: CopyIn, chance: random.Random | None = None) -> None:
     """A suspended run, when another one has copied everything and the progress was removed."""
+    message = _of_who_wakes_up(copy_in, chance, removes_progress=True)
+    assert "the progress of the copy was removed while it was running" in message, message
+
+
+def _of_who_wakes_up(copy_in: CopyIn, chance: random.Random | None, removes_progress: bool = False) -> str:
     one = copy_in("one")
     suspended = one.begun(seconds=_LONG)
     one.comes_to(moment(chance, 1), suspended)
     os.kill(suspended.pid, signal.SIGSTOP)
     other = elsewhere(one, "other")
     entries = other.backlog()["entries"]
-    delete_groups(one.servers, all_groups(other.known()))
+    if removes_progress:
+        delete_groups(one.servers, all_groups(other.known()))
     os.kill(suspended.pid, signal.SIGCONT)
-    message = outcome(suspended)["msg"]
-    assert "the progress of the copy was removed while it was running" in message, message
+    message: str = outcome(suspended)["msg"]
     other.check(entries)
+    return message
 
 
 def progress_is_removed(copy_in: CopyIn, chance: random.Random | None = None) -> None:

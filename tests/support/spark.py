@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Real Spark clusters on this machine, out of the classes that come with pyspark."""
-
-from __future__ import annotations
 
 import contextlib
 import functools

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Spark's own Kafka connector."""
-
-from __future__ import annotations
 
 from pathlib import Path
 

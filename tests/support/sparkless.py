@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """kafka_backlog_copy with threads instead of Spark's tasks: what it does on the brokers is the same, and it begins at once."""
-
-from __future__ import annotations
 
 import contextlib
 import json

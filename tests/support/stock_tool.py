@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Kafka's own kafka-consumer-groups, from its jars."""
-
-from __future__ import annotations
 
 import subprocess
 

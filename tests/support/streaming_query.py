@@ -1,12 +1,8 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A query of Spark Structured Streaming with Spark's own Kafka connector, in a process of its own.
 
 As a program, it reads a line of JSON for each query: servers, topic, checkpoint, sink, starting (startingOffsets), and die_at,
 the number of the batch in which the sink fails. It runs the query until nothing is left to read, and prints a line of JSON.
 """
-
-from __future__ import annotations
 
 import contextlib
 import json

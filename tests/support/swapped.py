@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Names of modules that stand for something else for a while: mock.patch.object() for those who do it 100,000 times."""
-
-from __future__ import annotations
 
 import contextlib
 import typing as t

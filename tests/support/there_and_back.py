@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A group that goes to another cluster and back, with everything around it: producers, a replication tool, live consumers."""
-
-from __future__ import annotations
 
 import collections
 import itertools

@@ -1,16 +1,15 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """An OAuth token endpoint, and Amazon's STS, of the tests' own; and tokens that the sandbox's brokers take."""
 
-from __future__ import annotations
-
 import base64
-import http.server
+import email
+import http
 import json
-import threading
+import socket
 import time
 import typing as t
 import urllib.parse
+
+from tests.support.bad_http import BadServer, answers
 
 # What STS answers to AssumeRole, in the form of its API reference.
 _ASSUMED = """<AssumeRoleResponse><AssumeRoleResult><Credentials>
@@ -28,46 +27,26 @@ def unsigned_token(user: str, seconds: float = 3600) -> str:
     return ".".join([*encoded, ""])
 
 
-class TokenEndpoint:
-    """``with TokenEndpoint(answer) as endpoint``: what it is asked is in ``asked``, as (Authorization, form).
-
-    answer: the status and the body for a form that was posted.
-    """
+class TokenEndpoint(BadServer):
+    """``with TokenEndpoint(answer) as endpoint``. answer: the status and the body for a form that was posted."""
 
     def __init__(self, answer: t.Callable[[dict[str, str]], tuple[int, bytes]]) -> None:
-        self.answer = answer
-        self.asked: list[tuple[str | None, dict[str, str]]] = []
+        def behave(_server: BadServer, connection: socket.socket) -> None:
+            status, said = answer(self.asked[-1][1])
+            answers(said, f"{status} {http.HTTPStatus(status).phrase}")(self, connection)
 
-    def __enter__(self) -> t.Self:
-        endpoint = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-                form = dict(urllib.parse.parse_qsl(body))
-                endpoint.asked.append((self.headers["Authorization"], form))
-                status, said = endpoint.answer(form)
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(said)))
-                self.end_headers()
-                self.wfile.write(said)
-
-            def log_message(self, *_arguments: t.Any) -> None:
-                pass
-
-        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_details: object) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        super().__init__(behave)
+        self.url = f"http://{self.address}/token"
 
     @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_address[1]}/token"
+    def asked(self) -> list[tuple[str | None, dict[str, str]]]:
+        """What it was asked, as (Authorization, form)."""
+        parts = (request.partition(b"\r\n\r\n") for request in self.received)
+        return [(_authorization(head), dict(urllib.parse.parse_qsl(form.decode()))) for head, _blank, form in parts]
+
+
+def _authorization(head: bytes) -> str | None:
+    return email.message_from_bytes(head.partition(b"\r\n")[2])["Authorization"]
 
 
 def grants(user: str, seconds: float) -> t.Callable[[dict[str, str]], tuple[int, bytes]]:

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """One partition on both clusters, what is answered for a group on it, and what becomes of a wrong answer."""
-
-from __future__ import annotations
 
 import json
 import time

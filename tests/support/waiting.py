@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Waiting for what comes about a moment later."""
-
-from __future__ import annotations
 
 import time
 import typing as t

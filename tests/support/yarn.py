@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A real YARN cluster on this machine: a resource manager and node managers, out of Hadoop's jars."""
-
-from __future__ import annotations
 
 import contextlib
 import sys

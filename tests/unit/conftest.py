@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Settings of all unit tests."""
-
-from __future__ import annotations
 
 import pytest
 from hypothesis import settings

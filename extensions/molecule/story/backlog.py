@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What happens around a backlog's migration in molecule's scenario, played with clients that are not the collection's.
 
 NAME-a consumes the topics NAME-1 to NAME-3, NAME-b consumes NAME-3 and NAME-4. The records are a month old.

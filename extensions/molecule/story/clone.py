@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What happens around groups that are split, renamed and merged inside staging while a producer goes on.
 
 NAME-shop consumes NAME-orders, NAME-parcels and NAME-clicks, which it shares out to NAME-billing and NAME-delivery; both get

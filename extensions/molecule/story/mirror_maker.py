@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What happens around a group sync in molecule's scenario: a real MirrorMaker 2 copies, groups move on and back.
 
 NAME-billing and NAME-shipping consume NAME-orders, and so does console-consumer-NAME, which MirrorMaker 2 leaves out.

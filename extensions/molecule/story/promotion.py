@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What happens around promotions in molecule's scenario, looked at with a client that is not the collection's.
 
 promotion.py SANDBOX NAME fill              topics with ACLs on development; the others have another NAME.clicks

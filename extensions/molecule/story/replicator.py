@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What happens around a hand-over in molecule's scenario: a stand-in for Replicator copies NAME, a real MirrorMaker 2 goes on.
 
 replicator.py SANDBOX NAME fill       a topic on staging; all but its last records are copied to production

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What happens around groups that are reset inside staging.
 
 NAME-report is to read NAME-orders again, one partition from its beginning, the other from record 40, and to skip all that is

@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What happens around rounds and a cut-over: a company produces, consumes and copies all the time.
 
 NAME-billing and NAME-shipping consume NAME-orders, whose records are numbers, each its own offset on staging.

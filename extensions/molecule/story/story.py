@@ -1,5 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What happens around a migration in molecule's scenarios, played with clients that are not the collection's.
 
 story.py SANDBOX NAME fill      topics NAME-orders and NAME-parcels on both clusters, copied with junk before

@@ -21,12 +21,16 @@ _OUTERMOST = 16
 
 
 class Claim(t.NamedTuple):
-    """What is said of a group's offsets. repeats: how many consumed records may come again, None for any number."""
+    """What is said of a group's offsets. repeats: how many consumed records may come again, None for any number.
+
+    leaves: whether records that only the source has stay there on purpose, so that nothing is still to be copied.
+    """
 
     group: str
     source: tuple[PartitionOffset, ...]
     destination: tuple[PartitionOffset, ...]
     repeats: int | None
+    leaves: bool = False
 
 
 class Window(t.NamedTuple):

@@ -25,7 +25,8 @@ class Counts(t.NamedTuple):
     repeated: consumed records from the offset on. recopied: unconsumed ones that are there more often than at the
     source. destination_only: destination-only records. pending: consumed records that the replication tool has still to
     copy, which then come after the offset. doubtful: unconsumed records that are skipped if copies which follow the offset
-    are those of equal records that were written later. The first of three kinds are named.
+    are those of equal records that were written later. aborted: copies of records of aborted transactions, which are
+    neither destination-only nor recopied. The first of three kinds are named.
     """
 
     compared: int = 0
@@ -37,13 +38,14 @@ class Counts(t.NamedTuple):
     destination_only: int = 0
     pending: int = 0
     doubtful: int = 0
+    aborted: int = 0
     first_skipped: Spot | None = None
     first_absent: Spot | None = None
     first_repeated: Spot | None = None
 
 
 # So many members of Counts are numbers; the others are spots.
-NUMBERS = 9
+NUMBERS = 10
 
 
 class ToolProgress(t.NamedTuple):
@@ -95,6 +97,17 @@ def total(counts: t.Iterable[Counts]) -> Counts:
     firsts = [min((spot for spot in column if spot), key=_order, default=None) for column in columns[NUMBERS:]]
     numbers: list[t.Any] = [sum(column) for column in columns[:NUMBERS]]
     return Counts(*numbers, *firsts)
+
+
+def with_aborted(counts: Counts, uncommitted: Counts) -> Counts:
+    """The counts of what a read_committed consumer sees of the source, with copies of aborted records named as such.
+
+    uncommitted: the counts of the same offsets, where aborted records count as records of the source, too.
+    """
+    destination_only = min(counts.destination_only, uncommitted.destination_only)
+    recopied = min(counts.recopied, uncommitted.recopied)
+    aborted = counts.destination_only - destination_only + counts.recopied - recopied
+    return counts._replace(destination_only=destination_only, recopied=recopied, aborted=aborted)
 
 
 def _order(spot: Spot) -> tuple[PlaceInClaim, PlaceInClaim]:

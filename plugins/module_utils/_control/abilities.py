@@ -229,6 +229,26 @@ class Ability(enum.Enum):
     )
 
 
+def not_told_notes(lacking: t.Mapping[str, t.Iterable[KnownSince]]) -> list[Note]:
+    """One note of all that brokers do not offer, by cluster, and what follows; none where nothing is lacking."""
+    clusters: dict[KnownSince, list[str]] = {}
+    for cluster, needs in lacking.items():
+        for need in needs:
+            clusters.setdefault(need._replace(found=None), []).append(cluster)
+    alike: dict[tuple[str, ...], list[KnownSince]] = {}
+    for need, names in clusters.items():
+        alike.setdefault(tuple(names), []).append(need)
+    texts = [f"{' and '.join(names)}: {_cannot(needs)}" for names, needs in alike.items()]
+    return [Note(NoteKind.NOT_TOLD, " ".join(texts))] if texts else []
+
+
+def _cannot(needs: t.Sequence[KnownSince]) -> str:
+    uses = [f"{need.use} ({need.request} {need.version}, since Kafka {need.since})" for need in needs]
+    told = " or ".join([*([", ".join(uses[:-1])] if uses[1:] else []), uses[-1]])
+    sentences = dict.fromkeys(sentence for need in needs for sentence in need.without.split(". "))
+    return f"the brokers cannot {told}. {'. '.join(sentences)}."
+
+
 def can(client: KafkaAdminClient, ability: Ability) -> bool:
     """Whether the brokers offer it."""
     return missing_part(client, ability) is None

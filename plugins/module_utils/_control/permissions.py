@@ -11,7 +11,7 @@ from .._model.connection import Connection
 from .._model.errors import BrokerError
 from .._model.notes import Note
 from .._model.option_names import option_name
-from .abilities import Ability, KnownSince, can, missing_part
+from .abilities import Ability, KnownSince, can, missing_part, not_told_notes
 from .admin_client import attempt, exchange, raise_if_retriable
 from .coordinators import by_node, find_coordinators
 from .kafka_library import DescribeGroupsRequest, FindCoordinatorRequest, KafkaAdminClient, errors
@@ -80,9 +80,9 @@ def missing_acls(
     return attempt(connection, read) if groups or topics or transactions else []
 
 
-def not_told(connection: Connection, *abilities: Ability) -> list[Note]:
-    """A note for each of these that the brokers do not offer, with what follows."""
-    return [need.note(str(connection)) for need in not_offered(connection, *abilities)]
+def not_told(needs: t.Iterable[tuple[Connection, t.Sequence[Ability]]]) -> list[Note]:
+    """One note of those of these abilities that the brokers of the clusters do not offer, with what follows."""
+    return not_told_notes({str(connection): not_offered(connection, *abilities) for connection, abilities in needs})
 
 
 def copy_obstacles(destination: Connection) -> list[BrokerError]:

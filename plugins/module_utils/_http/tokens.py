@@ -18,6 +18,7 @@ import urllib.parse
 from .._model.addresses import masked
 from .._model.connection import TOKEN_OPTIONS, Connection
 from .._model.errors import ConnectionFailed, LoginEnded, MigrationError
+from .._model.progress import time_text
 from . import msk
 from .http_json import Endpoint, HttpAnswer, ask, ask_patiently
 
@@ -91,7 +92,7 @@ def _seconds_left(connection: Connection) -> float:
     left = expires - time.time()
     if left <= 0:
         raise LoginEnded(
-            f"the token in oauth_token has expired {-left:.0f} s ago",
+            f"the token in oauth_token has expired {time_text(-left)} ago",
             cluster=str(connection),
             remedy="fetch a new one and run again, or set oauth_token_url, whose tokens are renewed",
         )

@@ -101,10 +101,12 @@ def look(
     if remove_source_groups:
         problems += permissions.removal_obstacles(source)
     notes = equal_ids(ids["source"], ids["destination"], one_cluster)
-    if not one_cluster:  # what it does not tell of open transactions, the snapshot says
-        notes += permissions.not_told(source, *_TOLD, *_COMPARING)
-    needs = (*_TOLD, *(() if one_cluster else _COMPARING), *(_REMOVAL if commits else ()))
-    notes += permissions.not_told(destination, *needs)
+    removal = _REMOVAL if commits else ()
+    if one_cluster:
+        notes += permissions.not_told([(destination, (*_TOLD, *removal))])
+    else:  # what the source does not tell of open transactions, the snapshot says
+        both = *_TOLD, *_COMPARING
+        notes += permissions.not_told([(source, both), (destination, (*both, *removal))])
     differing: list[SettingDifference] = []
     if not problems and not copies:
         counts = (
@@ -186,6 +188,16 @@ def receipt_of_another(
     """Why a receipt that is there cannot be added to; cluster_ids are those of look()."""
     if "destination" not in cluster_ids:
         return []
+    if receipt.identity.cluster_id == cluster_ids.get("source") != cluster_ids["destination"]:
+        problem = Refused(
+            "source and destination are exchanged",
+            cluster=str(destination),
+            why=f"the receipt {path} was made for the cluster that is the source now",
+            remedy="correct the addresses of both clusters; to bring groups back on purpose, run the playbook return_groups "
+            "with the source and the destination of the migration",
+            kind=FailureKind.OTHER_CLUSTER,
+        )
+        return [problem]
     try:
         check_cluster(f"receipt {path}", receipt.identity, destination, KEEPS_ROLLBACK)
     except Refused as exc:

@@ -295,7 +295,7 @@ def _in_use(seen: quiet.Seen, stop_timeout: float, connection: Connection) -> Gr
     return GroupBusy(
         "; ".join(clauses) + (f"; {option_name('stop_timeout')} of {stop_timeout:g} s is over" if stop_timeout else ""),
         cluster=str(connection),
-        why="what they consume from now on would be consumed again at the destination",
+        why="the snapshot would lack what they consume from now on, so that it would be consumed again",
         remedy=ways(
             ("", "stop their consumers and wait for the session timeout"),
             ("on_active_group", f"leave them out by {option_name('on_active_group')}: skip_group"),

@@ -52,6 +52,7 @@ class NoteKind(enum.StrEnum):
     NEW_RECORDS = "new_records"
     REPEATED = "repeated"
     RECOPIED = "recopied"
+    ABORTED = "aborted"
     DESTINATION_ONLY = "destination_only"
     # copies
     SOURCE_GROWN = "source_grown"

@@ -71,6 +71,23 @@ def repeating(say: Say, seconds: float = 7.5) -> t.Iterator[Say]:
         yield say_and_remember
 
 
+def time_text(seconds: float) -> str:
+    """A time for people, in the largest unit of which there are two: "90 s", "5 minutes", "3 hours" or "12 days"."""
+    units = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
+    size, noun = next((unit for unit in units if seconds >= 2 * unit[0]), (1, ""))
+    return counted(int(seconds // size), noun) if noun else f"{seconds:.0f} s"
+
+
+def part_of(number: int, total: int, noun: str) -> str:
+    """How many of them, such as "1 of 4 entries" or "1 of 1 entry"; the verb that follows: are()."""
+    return f"{number:,} of {counted(total, noun)}"
+
+
+def are(number: int) -> str:
+    """The verb for so many."""
+    return "is" if number == 1 else "are"
+
+
 def counted(number: int, noun: str) -> str:
     """A number and what it counts, such as "1 record", "2,000,000 records" or "2 entries"."""
     if number == 1:

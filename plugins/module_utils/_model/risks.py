@@ -49,7 +49,11 @@ class RiskKind(enum.StrEnum):
 
 
 class RiskEntry(t.NamedTuple):
-    """A row of the table. meaning: for the groups concerned; remedy: what to do. Both are sentences."""
+    """A row of the table. meaning: for the groups concerned; remedy: what to do. Both are sentences.
+
+    A remedy names options of an assessment as modules do: where it is shown, with_option_names() translates them. What only a
+    migration has is named as the variable of its role.
+    """
 
     severity: Severity
     meaning: str
@@ -123,12 +127,13 @@ RISKS: dict[RiskKind, RiskEntry] = {
         Severity.WARNING,
         "The committed offsets move, and the group has no members: consumers that use assign(), or a tool that syncs groups, "
         "write them. Nobody sees whether they have stopped.",
-        "Find them, stop them yourself before the cut-over, and give idle_wait more than the time between two commits.",
+        "Find them, stop them yourself before the cut-over, and give group_migration_idle_wait more than the time between two "
+        "commits.",
     ),
     RiskKind.RECORDS_EXPIRED: RiskEntry(
         Severity.WARNING,
         "The source has deleted records that the group has not consumed. No migration brings them back.",
-        "Tell the owner of the group how many there are, and decide with on_expired where the group goes on.",
+        "Tell the owner of the group how many there are, and decide with group_migration_on_expired where the group goes on.",
     ),
     RiskKind.RETENTION_STRIKES: RiskEntry(
         Severity.WARNING,
@@ -139,7 +144,7 @@ RISKS: dict[RiskKind, RiskEntry] = {
         Severity.WARNING,
         "The group has committed offsets on some partitions of a topic only. On the others it starts by auto.offset.reset, "
         "and latest skips the records that are there.",
-        "Let the group commit on all partitions before you migrate, or set on_uncommitted to start.",
+        "Let the group commit on all partitions before you migrate, or set group_migration_on_uncommitted to start.",
     ),
     RiskKind.MESSAGE_LIMIT_SMALLER: RiskEntry(
         Severity.WARNING,

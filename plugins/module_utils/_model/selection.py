@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import difflib
 import functools
@@ -15,6 +16,7 @@ from .errors import InvalidInput
 from .failure_kinds import FailureKind
 from .option_names import option_name
 from .records import TopicPartition
+from .visible_text import visible
 
 DEFAULT_EXCLUDED_GROUPS = known_names.patterns(known_names.GROUPS)
 DEFAULT_EXCLUDED_TOPICS = known_names.patterns(known_names.TOPICS)
@@ -49,10 +51,17 @@ class Selection:
         self.check_words()
 
     def check_words(self) -> None:
-        """Raise InvalidInput for an empty name or a pattern that is no regular expression, whatever is selected."""
+        """Raise InvalidInput for an empty name, one that is there twice, or a pattern that is no regular expression."""
         for option in ("groups", "topics"):
             if "" in getattr(self, option):
                 raise InvalidInput(f"a name in {option_name(option)} is empty", remedy="remove it")
+            names = collections.Counter(getattr(self, option))
+            twice = next((name for name, count in names.items() if count > 1), None)
+            if twice is not None:
+                raise InvalidInput(
+                    f"{option_name(option)} names {visible(twice)} twice",
+                    remedy="remove one of them, or correct it if another one was meant",
+                )
         for option in ("group_patterns", "exclude_group_patterns", "topic_patterns", "exclude_topic_patterns"):
             for pattern in getattr(self, option) or ():
                 compiled(pattern, option)
@@ -111,12 +120,17 @@ def _matches(name: str, patterns: tuple[str, ...]) -> bool:
     return any(re.fullmatch(pattern, name, re.DOTALL) for pattern in patterns)
 
 
+def looks_like_pattern(name: str) -> bool:
+    """Has it characters that names may have, but seldom do?"""
+    return re.search(r"[][*+?(){}|^$\\]", name) is not None
+
+
 def name_hint(option: str, missing: t.Collection[str], existing: t.Collection[str]) -> str:
     """What may be wrong with names that do not exist, in brackets, to follow the option's name; empty if nobody knows.
 
     option: groups or topics. existing: the names that the user may see; those of them that are most alike are named.
     """
-    if any(re.search(r"[][*+?(){}|^$\\]", name) for name in missing):  # a name may have them, but seldom does
+    if any(map(looks_like_pattern, missing)):
         return f" (patterns belong in {option_name(f'{option[:-1]}_patterns')})"
     alike = dict.fromkeys(
         close for name in missing for close in difflib.get_close_matches(name, existing, cutoff=_ALIKE)

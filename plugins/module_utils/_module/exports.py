@@ -14,7 +14,7 @@ from .._model.failure_kinds import FailureKind
 from .._model.notes import Note, NoteKind
 from .._model.offset_formats import OffsetFormat
 from .._model.plan import Plan
-from .._model.progress import counted
+from .._model.progress import are, counted, part_of
 from .._model.records import TopicPartition
 from .._model.verdicts import Verdict
 from . import files, results
@@ -61,7 +61,8 @@ def export_of(plan: Plan, path: str, form: OffsetFormat) -> Export:
     if blocked and form.is_complete:
         first = blocked[0]
         raise Refused(
-            f"{path} is not written, because {len(blocked)} of {len(plan.entries)} entries of the plan are blocked",
+            f"{path} is not written, because {part_of(len(blocked), len(plan.entries), 'entry')} of the plan "
+            f"{are(len(blocked))} blocked",
             group=first.group,
             **first.partition._asdict(),
             why=f"{first.reason and first.reason.value}: {first.shown_detail}",

@@ -23,6 +23,12 @@ Spec = dict[str, t.Any]
 _T = t.TypeVar("_T")
 _SIMPLE = {bool: "bool", int: "int", float: "float", str: "str"}
 
+
+def optional(kind: str, *names: str) -> Spec:
+    """The specs of options of a type that need not be given, and have no default."""
+    return {name: {"type": kind} for name in names}
+
+
 _CLUSTER: Spec = {
     "bootstrap_servers": {"type": "list", "elements": "str", "required": True},
     "security_protocol": {
@@ -33,28 +39,19 @@ _CLUSTER: Spec = {
     "sasl_mechanism": {"type": "str"},
     "sasl_username": {"type": "str", "aliases": ["sasl_plain_username"]},
     "sasl_password": {"type": "str", "no_log": True, "aliases": ["sasl_plain_password"]},
-    "ssl_cafile": {"type": "path"},
-    "ssl_certfile": {"type": "path"},
-    "ssl_keyfile": {"type": "path"},
+    **optional("path", "ssl_cafile", "ssl_certfile", "ssl_keyfile"),
     "ssl_ca": {"type": "str"},
     "ssl_cert": {"type": "str", "no_log": True},  # may hold the key as well
     "ssl_key": {"type": "str", "no_log": True},
     "ssl_key_password": {"type": "str", "no_log": True, "aliases": ["ssl_password"]},
     "ssl_check_hostname": {"type": "bool", "default": True},
     "oauth_token_url": {"type": "str", "no_log": False},
-    "oauth_client_id": {"type": "str"},
+    **optional("str", "oauth_client_id", "oauth_scope", "oauth_audience"),
     "oauth_client_secret": {"type": "str", "no_log": True},
-    "oauth_scope": {"type": "str"},
-    "oauth_audience": {"type": "str"},
     "oauth_token": {"type": "str", "no_log": True},
-    "oauth_extensions": {"type": "dict"},
-    "aws_region": {"type": "str"},
-    "aws_profile": {"type": "str"},
-    "aws_role_arn": {"type": "str"},
-    "aws_role_session_name": {"type": "str"},
-    "aws_external_id": {"type": "str"},
+    **optional("dict", "oauth_extensions", "client_config"),
+    **optional("str", "aws_region", "aws_profile", "aws_role_arn", "aws_role_session_name", "aws_external_id"),
     "request_timeout": {"type": "float", "default": 30},
-    "client_config": {"type": "dict"},
 }
 
 _STRINGS: Spec = {"type": "list", "elements": "str"}
@@ -150,9 +147,8 @@ def policy_spec() -> Spec:
             "type": "dict",
             "options": {
                 "name": {"type": "str", "choices": ["identity", "default"], "default": "identity"},
-                "source_alias": {"type": "str"},
+                **optional("str", "source_alias", "target_alias"),
                 "separator": {"type": "str", "default": "."},
-                "target_alias": {"type": "str"},
                 "internal_topic_separator_enabled": {"type": "bool", "default": True},
                 "offset_syncs_location": {"type": "str", "choices": ["source", "target"], "default": "source"},
             },
@@ -172,13 +168,11 @@ def mapping_spec() -> Spec:
 def spark_spec() -> Spec:
     """The spec of spark."""
     options = {
-        "master": {"type": "str"},
+        **optional("str", "master", "driver_memory"),
         "remote": {"type": "str", "no_log": True},  # may hold a token
         "conf": {"type": "dict"},
         "archives": _STRINGS,
-        "driver_memory": {"type": "str"},
-        "java_home": {"type": "path"},
-        "work_directory": {"type": "path"},
+        **optional("path", "java_home", "work_directory"),
     }
     return {"spark": {"type": "dict", "options": options}}
 
@@ -194,6 +188,18 @@ def check_not_negative(params: Spec, *names: str) -> None:
     for name in names:
         if params[name] < 0:
             raise InvalidInput(f"{option_name(name)} is {params[name]}", remedy="give 0 or more")
+
+
+def check_unused(params: Spec, why: str, *names: str) -> None:
+    """Raise InvalidInput that names the first of these options that is given, although this state does not ask for it.
+
+    For what somebody may rely on, such as a limit to what the task does. why: what the task does instead.
+    """
+    given = next((name for name in names if params[name]), None)
+    if given is not None:
+        raise InvalidInput(
+            f"{option_name(given)} has no meaning with state {params['state']}", why=why, remedy="leave it out"
+        )
 
 
 def match_on(params: Spec) -> MatchOn:

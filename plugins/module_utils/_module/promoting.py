@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import typing as t
 
 from .._migration._promotion import fence, promote, undo
@@ -15,7 +16,7 @@ from .._model.errors import InvalidFile
 from .._model.known_names import is_repartition_topic
 from .._model.mapping import rules_from
 from .._model.notes import Note
-from .._model.option_names import path_option
+from .._model.option_names import option_name, path_option
 from .._model.policies import OnLockout, OnStillWritten
 from .._model.selection import Selection
 from . import files, options, promotion_results
@@ -54,13 +55,14 @@ def promote_topics(module: Module) -> dict[str, t.Any]:
         "plan": path,
         "receipt": params["receipt"],
         **note_results(notes),
-        **promotion_results.promotion_result(plan),
+        **promotion_results.promotion_result(plan, () if decides else _beyond_selection(params, path, "applied")),
     }
 
 
 def fence_topics(module: Module) -> dict[str, t.Any]:
     """Let nobody write to the topics, or nobody read them either, and look who still does. -> the module's result."""
     params, path = module.params, module.params["receipt"]
+    _check_no_snapshot(params)
     files.check_writable(path)
     options.check_not_negative(params, "idle_wait")
     cluster = _fenced(params)
@@ -86,6 +88,16 @@ def fence_topics(module: Module) -> dict[str, t.Any]:
     }
 
 
+def _check_no_snapshot(params: dict[str, t.Any]) -> None:
+    options.check_unused(params, "a fence is about topics, and a snapshot about groups", "snapshot")
+
+
+def _beyond_selection(params: dict[str, t.Any], path: str, done: str) -> list[str]:
+    """A line where the selection does not limit what is done to all that a file has."""
+    given = [option_name(name) for name in ("topics", "topic_patterns", "snapshot") if params[name]]
+    return [f"{given[0]} does not limit this: everything in {os.path.basename(path)} is {done}."] if given else []
+
+
 def _parsed_fence(path: str) -> topic_receipt.PromotionReceipt | None:
     """The receipt of a fence, None where there is none. Raises InvalidFile for that of a promotion, which a lift would undo."""
     found = files.parsed(path, topic_receipt.from_json)
@@ -108,6 +120,8 @@ def _fenced(params: dict[str, t.Any]) -> Connection:
 def roll_back_topics(module: Module) -> dict[str, t.Any]:
     """Take back what the receipt of a promotion or of a fence says. -> the module's result."""
     path, lifts = module.params["receipt"], module.params["state"] == "lifted"
+    if lifts:
+        _check_no_snapshot(module.params)
     files.check_exists(path, "receipt")
     files.check_writable(path)
     destination = _fenced(module.params) if lifts else options.connection(module.params, "destination")
@@ -133,7 +147,7 @@ def roll_back_topics(module: Module) -> dict[str, t.Any]:
         "changed": changed,
         "receipt": path,
         **note_results([*notes, *undone.notes]),
-        **promotion_results.undo_result(undone),
+        **promotion_results.undo_result(undone, () if lifts else _beyond_selection(module.params, path, "rolled back")),
     }
 
 

@@ -15,8 +15,11 @@ from .results import Diff, diff
 _OTHER = "other ACLs"  # on groups, transactional ids, prefixes and *
 
 
-def promotion_result(plan: TopicPlan) -> dict[str, t.Any]:
-    """The topics, the ACLs, how many of both change, a summary and the diff of what a promotion changes."""
+def promotion_result(plan: TopicPlan, head: t.Sequence[str] = ()) -> dict[str, t.Any]:
+    """The topics, the ACLs, how many of both change, a summary and the diff of what a promotion changes.
+
+    head: lines with which the summary begins.
+    """
     lines = [
         *(_line(each) for each in plan.topics if each.changes),
         *(f"{_verb(each.action)} {each.acl}" for each in plan.acls if each.action != EXTRA),
@@ -33,12 +36,12 @@ def promotion_result(plan: TopicPlan) -> dict[str, t.Any]:
         ],
         "acls": [{"acl": str(each.acl), "action": each.action} for each in plan.acls],
         "changes": len(lines),
-        "summary": lines or ["Nothing to change."],
+        "summary": [*head, *(lines or ["Nothing to change."])],
         "diff": _diffs({each.topic: each for each in plan.topics}, plan.acls),
     }
 
 
-def undo_result(undo: Undo) -> dict[str, t.Any]:
+def undo_result(undo: Undo, head: t.Sequence[str] = ()) -> dict[str, t.Any]:
     """The same of a rollback."""
     acls = [
         *(AclChange(acl, ADD) for acl in undo.created_acls),
@@ -69,7 +72,7 @@ def undo_result(undo: Undo) -> dict[str, t.Any]:
         ],
         "acls": [{"acl": str(each.acl), "action": each.action} for each in acls],
         "changes": len(lines),
-        "summary": lines or ["Nothing to change."],
+        "summary": [*head, *(lines or ["Nothing to change."])],
         "diff": _diffs(changes, acls),
     }
 

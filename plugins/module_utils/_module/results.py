@@ -16,7 +16,7 @@ from .._model.plan import Plan, PlanEntry, plan_entry_row
 from .._model.policies import ReturnEntries
 from .._model.progress import counted
 from .._model.snapshot import Snapshot
-from .._model.verdicts import Verdict
+from .._model.verdicts import Reason, Verdict
 from .._model.visible_text import visible
 
 Diff = dict[str, str]
@@ -146,4 +146,10 @@ def _verdict(entry: PlanEntry) -> str:
         words.append("repeats not counted" if entry.repeats is None else f"repeats at most {entry.repeats}")
     is_told = entry.verdict is not Verdict.EXACT or entry.absent or entry.lost != 0
     line = " ".join(words) + (f": {entry.shown_detail}" if entry.detail and is_told else "")
-    return line + (f" (offset {entry.lossless} would lose nothing)" if entry.lossless is not None else "")
+    if entry.lossless is None:
+        return line
+    if (
+        entry.reason is Reason.NEW_RECORDS
+    ):  # it skips nothing that is there, and the detail ends with the option that takes it
+        return f"{line} (the group then goes on at offset {entry.lossless})"
+    return f"{line} (offset {entry.lossless} would lose nothing)"

@@ -16,6 +16,7 @@ from .._model.copy_progress import Progress, begin_anew
 from .._model.errors import Refused
 from .._model.failure_kinds import FailureKind
 from .._model.option_names import option_name
+from .._model.progress import are, counted
 from .._model.records import TopicPartition
 from .consumer_client import Opened, open_consumer
 from .fingerprint import fingerprint
@@ -122,8 +123,8 @@ def range_differences(
         ]
         if again:
             found.append(
-                f"{each.destination}: {len(again)} records are there more than once or out of order from offset "
-                f"{each.begin} on, "
+                f"{each.destination}: {counted(len(again), 'record')} {are(len(again))} there more than once or out of order "
+                f"from offset {each.begin} on, "
                 f"the first of them the one of source offset {again[0]} of {each.source}"
             )
     return found

@@ -86,7 +86,7 @@ def _remove_abandoned(ours: Path, say: Say) -> None:
 def _remove(folder: Path, say: Say) -> None:
     """First end what still works in the folder, and would make it anew."""
     if left := _processes(folder):
-        say(f"ending {len(left)} processes of an earlier run that was killed")
+        say(f"ending {len(left)} {'process' if len(left) == 1 else 'processes'} of an earlier run that was killed")
         end_processes(folder)
     shutil.rmtree(folder, ignore_errors=True)
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The cable of the benchmarks is as long as it says, and loses packets without losing or turning round a byte."""
-
-from __future__ import annotations
 
 import socket
 import subprocess

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The demo's table is only worth something if its counting is right."""
-
-from __future__ import annotations
 
 import pytest
 

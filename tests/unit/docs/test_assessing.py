@@ -1,17 +1,16 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """docs/assessing.md says of each kind of risk what the code says, and an assessment is what its schema says."""
 
-from __future__ import annotations
-
+import dataclasses
 import json
 import re
 from pathlib import Path
 
 import jsonschema
 import pytest
+import yaml
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import assessment
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import option_names as names
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.assessment import Assessment
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_overview import GroupOverview
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
@@ -23,7 +22,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.
     assessment_markdown,
     assessment_page,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.assessment_story import assessment_story
+from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.assessment_story import (
+    assessment_story,
+    headline,
+)
+from ansible_collections.streamshift.kafka.plugins.plugin_utils._option_names import option_names
 
 DOCS = Path(__file__).parents[3] / "docs"
 PAGE = " ".join((DOCS / "assessing.md").read_text(encoding="utf-8").split())
@@ -88,6 +91,40 @@ def test_an_assessment_is_what_its_schema_says_and_is_read_back():
     jsonschema.validate(json.loads(text), SCHEMA)
     assert assessment.to_json(assessment.from_json(text, "a.json")) == text
     assert len(text.splitlines()) == 2 + 1 + 1 + len(RiskKind)
+
+
+def test_topics_of_kafka_are_not_counted_as_those_of_users():
+    found = whole(group("billing", "orders"), topics=("orders",))
+    internal = {**topic("__consumer_offsets"), "what": "Kafka's", "partitions": 50}
+    found = dataclasses.replace(found, topics=(*found.topics, {**internal, "risks": 0}))
+    story = assessment_story(found)
+    assert headline(found).startswith("1 group and 1 topic: ")
+    assert {name: number for number, name in story.figures} | {"topics": "1", "partitions": "1"} == {
+        name: number for number, name in story.figures
+    }
+
+
+def test_remedies_name_what_the_user_of_the_role_sets(monkeypatch):
+    """In the role's page: its own variables, or those of a migration, each with its prefix."""
+    specs = {
+        path.parents[1].name: yaml.safe_load(path.read_text())["argument_specs"]["main"]["options"]
+        for path in (DOCS.parent / "roles").glob("*/meta/argument_specs.yml")
+        if path.parents[1].name != "common"
+    }
+    variables = {name for names in specs.values() for name in names}
+    playbooks = {path.stem for path in (DOCS.parent / "playbooks").glob("*.yml")}
+    options = {name.removeprefix(f"{role}_") for role, names in specs.items() for name in names} - playbooks
+    monkeypatch.setattr(names, "_variables", {})
+    names.set_variables(
+        option_names("kafka_migration_run", "migration_assessment", None, specs["migration_assessment"])
+    )
+    found = whole(group("billing", "orders"), risks=[Risk(kind, "Seen.", "billing") for kind in RiskKind])
+    told = re.findall(r"Remedy: (.*?) See docs", assessment_markdown(assessment_story(found)).replace("\\_", "_"))
+    assert len(told) == len(RiskKind)
+    for remedy in told:
+        words = set(re.findall(r"[a-z]+(?:_[a-z]+)+", remedy))
+        assert words <= variables | playbooks and not words & options, remedy
+        assert "in repartitioned" not in remedy
 
 
 def test_groups_that_share_topics_are_in_one_set_also_by_way_of_others():

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """docs/comparison.md repeats figures that docs/speed.md states, and the commands that measure them."""
-
-from __future__ import annotations
 
 import re
 from pathlib import Path

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What a controller asks and sets, in docs/running-from-a-controller.md, is what the roles take."""
-
-from __future__ import annotations
 
 import json
 import re

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What the collection writes is what the JSON Schemas and docs/files.md say."""
-
-from __future__ import annotations
 
 import collections.abc
 import dataclasses

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Each login in docs/logging-in.md is one that both clients take."""
-
-from __future__ import annotations
 
 import re
 from pathlib import Path

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The messages that the documentation quotes, in tables with a column "message", are messages that the code prints."""
-
-from __future__ import annotations
 
 import re
 from pathlib import Path

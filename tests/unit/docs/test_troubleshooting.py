@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """docs/troubleshooting.md has an entry, with cause and remedy, for each reason, and each kind of problem, failure and note."""
-
-from __future__ import annotations
 
 import json
 import re

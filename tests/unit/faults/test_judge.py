@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The fault suite sees harm where there is some: else its zeros would say nothing."""
-
-from __future__ import annotations
 
 import pytest
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The proxies of the fault suite do to connections what they say."""
-
-from __future__ import annotations
 
 import contextlib
 import socket
@@ -44,10 +40,14 @@ def ask(peer):
     return peer.recv(100)
 
 
+def answers(connect):
+    with connect() as peer:
+        return ask(peer) == b"hello"
+
+
 def test_it_forwards(way):
     _proxy, connect = way
-    with connect() as peer:
-        assert ask(peer) == b"hello"
+    assert answers(connect)
 
 
 def test_connections_are_cut_and_new_ones_taken(way):
@@ -57,8 +57,7 @@ def test_connections_are_cut_and_new_ones_taken(way):
         proxy.cut()
         with pytest.raises(ConnectionError):
             ask(peer)
-    with connect() as peer:
-        assert ask(peer) == b"hello"
+    assert answers(connect)
 
 
 def test_connections_are_refused_until_it_heals(way):
@@ -67,8 +66,7 @@ def test_connections_are_refused_until_it_heals(way):
     with pytest.raises(ConnectionRefusedError):
         connect()
     proxy.heal()
-    with connect() as peer:
-        assert ask(peer) == b"hello"
+    assert answers(connect)
 
 
 def test_a_black_hole_swallows_everything_until_it_heals(way):

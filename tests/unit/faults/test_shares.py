@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Which faults a run of the suite draws, and until when."""
-
-from __future__ import annotations
 
 import random
 import time

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """`make matrix` says in one line what has not run, and goes on; README's row of such a column stays."""
-
-from __future__ import annotations
 
 import json
 import signal

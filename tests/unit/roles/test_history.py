@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Which runs keep their files, and what becomes of a run whose files cannot be kept."""
-
-from __future__ import annotations
 
 import json
 import sys

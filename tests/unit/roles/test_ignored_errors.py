@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A play that ignores errors goes on after each task that fails; what it commits is verified all the same."""
-
-from __future__ import annotations
 
 import json
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What the role kafka_sandbox refuses before it starts anything, and how it reads the last words of a broker."""
-
-from __future__ import annotations
 
 import signal
 import socket

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What holds a directory for a run tells the modules so, and releases it however the run ends."""
-
-from __future__ import annotations
 
 import typing as t
 

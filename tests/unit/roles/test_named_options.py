@@ -1,12 +1,8 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Every option that a message may name is a variable of each role that may show the message.
 
 The code says which options the messages of a module name, so that no remedy has to be listed here, but for those that a role
 never comes to.
 """
-
-from __future__ import annotations
 
 import re
 from pathlib import Path

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Two runs never overlap: a run whose directory another one holds fails, or leaves, and writes nothing there."""
-
-from __future__ import annotations
 
 import json
 import socket

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What playbooks and roles refuse before they ask any cluster for anything."""
-
-from __future__ import annotations
 
 import json
 import os

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Each variable of a role is used, and each phase has its steps."""
-
-from __future__ import annotations
 
 import re
 

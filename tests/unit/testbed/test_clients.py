@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Topics are created once, whatever becomes of the answers of a broker that is busy."""
-
-from __future__ import annotations
 
 import types
 

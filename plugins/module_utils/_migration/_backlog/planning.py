@@ -18,6 +18,7 @@ from ..._model.mapping import Mapping
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import option_name
 from ..._model.policies import OnLostProgress, OnUncommitted
+from ..._model.progress import counted
 from ..._model.records import TopicPartition
 from ..._model.snapshot import Snapshot
 from ..._model.spark import SparkOptions
@@ -186,7 +187,9 @@ def _growth(known: Backlog, bounds: SourceBounds, source: Connection, live: bool
     if not grown:
         return []
     first = min(grown)
-    said = f"{first} has grown by {grown[first]} offsets since the copy was planned, {len(grown)} partitions altogether"
+    said = f"{first} has grown by {counted(grown[first], 'offset')} since the copy was planned"
+    if len(grown) > 1:
+        said += f", {len(grown)} partitions altogether"
     if not known.is_done and not live:
         raise Refused(
             said,

@@ -15,6 +15,7 @@ from ..._model.errors import Refused
 from ..._model.group_state import CommittedOffset, commits_of
 from ..._model.left_out import left_out as not_done
 from ..._model.plan import Plan
+from ..._model.progress import are, part_of
 from ..._model.receipt import Key, Receipt
 from ..._model.selection import Selection
 from ..._model.snapshot import Snapshot
@@ -126,7 +127,8 @@ def _check_certificates(plan: Plan, cluster: str) -> None:
     if lacking:
         first = lacking[0]
         raise Refused(
-            f"{len(lacking)} of {len(plan.entries)} entries of the plan are called exact, and nothing says how that is known",
+            f"{part_of(len(lacking), len(plan.entries), 'entry')} of the plan {are(len(lacking))} called exact, and nothing "
+            "says how that is known",
             cluster=cluster,
             group=first.group,
             **first.partition._asdict(),

@@ -13,6 +13,7 @@ from ..._model.group_state import CommittedOffset, commit_text, same_commit
 from ..._model.option_names import because_of, option_name, ways
 from ..._model.plan import PlanEntry
 from ..._model.policies import OnAdvance, OnBlocked, OnRewind
+from ..._model.progress import are, part_of
 from ..._model.receipt import Key, Origin, Receipt, ReceiptEntry
 from ..._model.verdicts import Reason, Verdict
 
@@ -61,7 +62,7 @@ def absent_objections(entries: t.Iterable[PlanEntry]) -> dict[Key, str]:
 
 def _blocked(entries: t.Sized, first: PlanEntry, count: int, cluster: str) -> Refused:
     return Refused(
-        f"{count} of {len(entries)} entries of the plan are blocked, first {entry_name(first)} "
+        f"{part_of(count, len(entries), 'entry')} of the plan {are(count)} blocked, first {entry_name(first)} "
         f"({first.reason and first.reason.value}: {first.shown_detail})",
         cluster=cluster,
         remedy=ways(

@@ -41,6 +41,7 @@ def check_covers(plan: Plan, snapshot: Snapshot, on_missing_entry: OnMissingEntr
             why=_difference(planned, taken),
             remedy="select what the plan was made for, or plan again",
         )
+    _check_unedited(planned, taken)
     missing = [f"{group} {partition}" for group, partition in sorted(taken.keys() - planned.keys())]
     if missing and on_missing_entry == OnMissingEntry.FAIL:
         raise Refused(
@@ -54,6 +55,18 @@ def check_covers(plan: Plan, snapshot: Snapshot, on_missing_entry: OnMissingEntr
             kind=FailureKind.ENTRY_MISSING,
         )
     return [f"{name}: no entry in the plan: left out{because_of('on_missing_entry', 'skip')}" for name in missing]
+
+
+def _check_unedited(planned: _Positions, taken: _Positions) -> None:
+    """Raise Refused where a plan has other committed offsets of the source than the snapshot that it was made from."""
+    edited = {key: offset for key, offset in taken.items() if planned.get(key, offset) != offset}
+    if edited:
+        raise Refused(
+            "somebody has edited the offsets of the source in the plan",
+            why=_difference(edited, {key: planned[key] for key in edited}) + " in the plan",
+            remedy="plan again; where a group goes on is the offset of the destination, not that of the source",
+            kind=FailureKind.PLAN_OUTDATED,
+        )
 
 
 def _difference(planned: _Positions, taken: _Positions) -> str:

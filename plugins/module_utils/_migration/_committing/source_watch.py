@@ -33,11 +33,15 @@ _NAMED = 3  # groups that a message names
 
 
 class Use(t.NamedTuple):
-    """How a group of the source is in use: it has members (a clause, or None), or its commits have moved, or both."""
+    """How a group of the source is in use: it has members (a clause, or None), or its commits have moved, or both.
+
+    where: what it has consumed would be consumed once more; empty inside one cluster.
+    """
 
     group: str
     members: str | None
     moved: list[Move]
+    where: str = " at the destination"
 
     def __str__(self) -> str:
         """What was seen, and what it means for the destination, in one line."""
@@ -53,15 +57,13 @@ class Use(t.NamedTuple):
         effects = []
         if repeated:
             effects.append(
-                f"up to {counted(repeated, 'record')} that it has consumed since would be repeated at the destination"
+                f"up to {counted(repeated, 'record')} that it has consumed since would be repeated{self.where}"
             )
         if missed:
-            effects.append(
-                f"up to {counted(missed, 'record')} that it has moved back over would be missed at the destination"
-            )
+            effects.append(f"up to {counted(missed, 'record')} that it has moved back over would be missed{self.where}")
         if any(each.after is None for each in self.moved):
-            effects.append("commits that the plan was made from are gone from the source")
-        return ", and ".join(effects) or "what it consumes from now on would be repeated at the destination"
+            effects.append("commits that the plan was made from are gone")
+        return ", and ".join(effects) or f"what it consumes from now on would be repeated{self.where}"
 
 
 class SourceWatch:
@@ -76,6 +78,9 @@ class SourceWatch:
         self._source = source
         self._plan = plan
         self._policy = on_active_source
+        # Inside one cluster, nobody knows which side is meant.
+        self._at_source = "" if plan.is_within_one_cluster else " at the source"
+        self._at_destination = "" if plan.is_within_one_cluster else " at the destination"
 
     def before(self, writes: Writes) -> tuple[Writes, list[str], list[Note]]:
         """The writes that remain, a line for each destination group that is left out, and a note for each use."""
@@ -84,14 +89,14 @@ class SourceWatch:
             return writes, [], []
         match self._policy:
             case OnActiveGroup.WARN:
-                return writes, [], _notes("Still in use at the source", uses)
+                return writes, [], _notes(f"Still in use{self._at_source}", uses)
             case OnActiveGroup.SKIP_GROUP:
                 return *self._without_used(writes, uses), []
             case OnActiveGroup.FAIL:
                 raise self._busy(
                     uses,
-                    "is still in use at the source",
-                    "nothing was written. Stop its consumers at the source, then take the snapshot and plan again; "
+                    f"is still in use{self._at_source}",
+                    f"nothing was written. Stop its consumers{self._at_source}, then take the snapshot and plan again; "
                     f"or set {option_name('on_active_source')} to skip_group to leave such groups out, "
                     "or to warn to commit what the plan says",
                 )
@@ -107,15 +112,16 @@ class SourceWatch:
                 "the plan's offsets are committed, but the source's groups could not be read once more",
                 cluster=exc.cluster,
                 why=": ".join(text for text in (exc.what, exc.why) if text),
-                remedy="see to it that their consumers are stopped at the source before others start at the destination",
+                remedy=f"see to it that their consumers are stopped{self._at_source} before others "
+                f"start{self._at_destination}",
                 kind=FailureKind.SOURCE_IN_USE,
             ) from exc
         if not uses or self._policy == OnActiveGroup.WARN:
-            return _notes("In use at the source while its offsets were committed", uses)
+            return _notes(f"In use{self._at_source} while its offsets were committed", uses)
         raise self._busy(
             uses,
-            "was in use at the source while its offsets were committed",
-            "the offsets of the plan are committed and stay. Stop its consumers at the source, then "
+            f"was in use{self._at_source} while its offsets were committed",
+            f"the offsets of the plan are committed and stay. Stop its consumers{self._at_source}, then "
             "either migrate again, which takes the group to where it has stopped, or roll back with the receipt",
         )
 
@@ -147,7 +153,7 @@ class SourceWatch:
         readings = groups.read_groups(self._source, sorted(stood)) if stood else {}
         written = {(at.group, at.partition) for entry in self._plan.entries if entry.key in keys for at in entry.source}
         found = {name: _use(_of_written(readings[name], written), offsets) for name, offsets in sorted(stood.items())}
-        uses = {name: use for name, use in found.items() if use is not None}
+        uses = {name: use._replace(where=self._at_destination) for name, use in found.items() if use is not None}
         members = {name: use.members for name, use in uses.items() if use.members}
         members = quiet.with_clients(self._source, members, readings)
         return {name: use._replace(members=members.get(name)) for name, use in uses.items()}

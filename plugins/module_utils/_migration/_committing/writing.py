@@ -16,7 +16,7 @@ from ..._model.group_state import CommittedOffset, GroupReading, commit_text, co
 from ..._model.idle import idle_problem
 from ..._model.option_names import because_of, option_name, ways
 from ..._model.policies import OnActiveGroup
-from ..._model.progress import counted
+from ..._model.progress import counted, part_of
 from ..._model.receipt import Key
 from ..._model.records import TopicPartition
 from .. import quiet
@@ -132,7 +132,7 @@ def write_commits(destination: Connection, targets: t.Mapping[Key, Target]) -> N
         partition, why = next(iter(sorted(its.items())))
         count = sum(len(each) for each in errors.values())
         raise BrokerError(
-            f"{count} of {len(targets)} commits were refused",
+            f"{part_of(count, len(targets), 'commit')} {'was' if count == 1 else 'were'} refused",
             cluster=str(destination),
             group=group,
             **partition._asdict(),

@@ -21,7 +21,7 @@ from ..._model.policies import OnMisplaced, OnRewind
 from ..._model.progress import counted
 from ..._model.records import TopicPartition
 from ..._model.replication_policy import ReplicationPolicy
-from ..._model.selection import Selection
+from ..._model.selection import Selection, name_hint
 from ..file_clusters import KEEPS_ROLLBACK, check_cluster
 from .replicator import Offsets, Replicator, stopped_at
 from .stores import Store, check_read_back, check_stopped
@@ -135,11 +135,24 @@ def hand_over(task: Handover, store: Store, receipt: ConnectReceipt, save: Save 
     return done
 
 
-def take_back(store: Store, receipt: ConnectReceipt, save: Save | None) -> HandoverOutcome:
-    """Store what was there before the hand-over, nothing included."""
+def take_back(store: Store, receipt: ConnectReceipt, selection: Selection, save: Save | None) -> HandoverOutcome:
+    """Store what was there before the hand-over of the selected topics of the receipt, nothing included."""
+    selection.check_words()
+    topics_known = {entry.partition.topic for entry in receipt.entries}
+    missing = sorted(set(selection.topics) - topics_known)
+    if missing:
+        raise NotFound(
+            f"the receipt has no topic {', '.join(missing)}",
+            why="nothing was handed over of it",
+            remedy=f"correct {option_name('topics')}{name_hint('topics', missing, sorted(topics_known))}",
+        )
+    # What is in the receipt was handed over on purpose: only the user's own patterns leave something out.
+    chosen = dataclasses.replace(
+        selection, exclude_topic_patterns=selection.exclude_topic_patterns or ()
+    ).select_topics(topics_known)
     store.check()
     found = store.read()
-    concerned = {entry.partition: entry for entry in receipt.entries}
+    concerned = {entry.partition: entry for entry in receipt.entries if entry.partition.topic in chosen.names}
     before = {where: found.offsets.get(where) for where in concerned}
     moved = [
         where
@@ -156,9 +169,9 @@ def take_back(store: Store, receipt: ConnectReceipt, save: Save | None) -> Hando
     after = {where: entry.before for where, entry in concerned.items()}
     changes = {where: offset for where, offset in after.items() if before[where] != offset}
     if save is not None and changes:
-        cleared = receipt.merged(entry._replace(written=None) for entry in receipt.entries)
+        cleared = receipt.merged(entry._replace(written=None) for entry in concerned.values())
         _write(cleared, changes, store, (), save)
-    return HandoverOutcome(before, after, len(changes))
+    return HandoverOutcome(before, after, len(changes), notes=tuple(excluded(topics=chosen.left_out)))
 
 
 def _write(
@@ -239,7 +252,7 @@ def _check(task: Handover, changes: Offsets) -> None:
     problems = _problems(task, changes)
     if problems:
         raise Refused(
-            f"{len(problems)} positions cannot be continued: {'; '.join(problems[:10])}"
+            f"{counted(len(problems), 'position')} cannot be continued: {'; '.join(problems[:10])}"
             + (f"; and {len(problems) - 10} more" if problems[10:] else ""),
             remedy=f"correct what the message lists, or leave topics out with {option_name('exclude_topic_patterns')}",
             kind=FailureKind.POSITIONS_UNCLEAR,

@@ -91,8 +91,9 @@ def uncounted(entry: PlanEntry, policy: OnNewRecords) -> PlanEntry:
 
 
 def new_record_notes(entries: t.Iterable[PlanEntry]) -> list[Note]:
-    """What stays at the source, in a line: the plan has each of these entries."""
-    staying = sorted((entry for entry in entries if entry.reason is Reason.NEW_RECORDS), key=lambda entry: entry.key)
+    """What stays at the source on purpose, in a line: the plan has each of these entries. It says itself what it blocks."""
+    left = (entry for entry in entries if entry.reason is Reason.NEW_RECORDS and entry.verdict is Verdict.SAFE)
+    staying = sorted(left, key=lambda entry: entry.key)
     if not staying:
         return []
     more = f" (and {counted(len(staying) - 1, 'more group-partition')})" if staying[1:] else ""

@@ -17,7 +17,7 @@ from ..._model.failure_kinds import FailureKind
 from ..._model.match_on import Matching, MatchOn
 from ..._model.plan import Copied, Evidence, PlanEntry, SourcePosition
 from ..._model.policies import OnUncommitted
-from ..._model.progress import Say, paced, silent
+from ..._model.progress import Say, paced, part_of, silent
 from ..._model.records import TopicPartition
 from ..._model.verdicts import Reason, Verdict
 from ..cluster_logs import ClusterLogs, learn_both, while_records_expire
@@ -199,7 +199,8 @@ def _with_uncommitted(decision: Decision, sources: Sources, on_uncommitted: OnUn
         return decision
     side = "consumed" if on_uncommitted == OnUncommitted.END else "unconsumed"
     assumed = (
-        f"{count} of {len(sources.positions)} source partitions have no commit: all of them counts as {side} "
+        f"{part_of(count, len(sources.positions), 'source partition')} {'has' if count == 1 else 'have'} no committed offset: "
+        f"all records of {'it' if count == 1 else 'them'} count as {side} "
         f"(on_uncommitted: {on_uncommitted})"
     )
     return dataclasses.replace(decision, detail="; ".join(filter(None, (decision.detail, assumed))))

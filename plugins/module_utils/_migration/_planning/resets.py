@@ -21,9 +21,10 @@ from ..._model.policies import OnOutOfRange
 from ..._model.receipt import Key, Receipt, ReceiptEntry
 from ..._model.records import TopicPartition
 from ..._model.reset_rules import ResetRule, ResetTo, first_fit
-from ..._model.selection import Selected, Selection
+from ..._model.selection import Selected, Selection, looks_like_pattern, matches, name_hint
 from ..._model.snapshot import Snapshot, SnapshotEntry
 from ..._model.verdicts import Reason, Verdict
+from ..._model.visible_text import visible
 from .. import not_taken, renewal
 from ..drafts import Draft, decided
 from ..expected import with_expected
@@ -65,7 +66,7 @@ def plan_resets(
     rests_on = clusters.look_at(cluster, counts).traits
     wanted = _wanted(selection, readings, chosen, counts)
     ruled = {key: rule for key in wanted if (rule := first_fit(rules, key[1])) is not None}
-    _check_rules(rules, ruled)
+    _check_rules(rules, ruled, wanted)
     commits = commits_of(readings)
     receipts = written.by_key()
     reset = {
@@ -152,15 +153,25 @@ def _wanted(
     return found
 
 
-def _check_rules(rules: t.Sequence[ResetRule], ruled: t.Mapping[Key, ResetRule]) -> None:
-    """Raise InvalidInput for a rule, or a partition that it names, that nothing is done for: it is misspelt."""
+def _check_rules(rules: t.Sequence[ResetRule], ruled: t.Mapping[Key, ResetRule], wanted: t.Collection[Key]) -> None:
+    """Raise InvalidInput for a rule, or a topic or a partition that it names, that nothing is done for: it is misspelt."""
+    known = {partition.topic for _group, partition in wanted}
     for number, rule in enumerate(rules, 1):
+        unknown = [pattern for pattern in rule.topics if not any(matches(name, (pattern,)) for name in known)]
+        if unknown:
+            hint = "" if looks_like_pattern(unknown[0]) else name_hint("topics", unknown[:1], sorted(known))
+            raise InvalidInput(
+                f"{option_name('resets')}, entry {number} ({rule}) names the topic {visible(unknown[0])}, and no selected "
+                f"topic is called so{hint}",
+                why="only topics count on which the selected groups have committed, or that are named",
+                remedy=f"correct its topics, or name the topic in {option_name('topics')}",
+            )
         numbers = {key[1].partition for key, its in ruled.items() if its is rule}
         if not numbers:
             raise InvalidInput(
                 f"{option_name('resets')}, entry {number} ({rule}) is about no partition of the selected groups and topics",
-                why="no topic or partition fits it, or an earlier entry is about all that do",
-                remedy=f"correct its topics and partitions, name the topics in {option_name('topics')}, or remove the entry",
+                why="no selected topic has its partitions, or earlier entries are about all of them",
+                remedy="correct its partitions, or remove the entry",
             )
         if rule.partitions - numbers:
             missing = ", ".join(str(each) for each in sorted(rule.partitions - numbers))

@@ -21,7 +21,7 @@ from ..._model.receipt import Receipt
 from ..._model.records import TopicPartition
 from ..._model.report import ProblemKind
 from ..._model.selection import Selection
-from ..._model.verdicts import Verdict
+from ..._model.verdicts import Reason, Verdict
 from .. import drafts, take_snapshot
 from ..drafts import Draft
 from ..file_clusters import changed_entries
@@ -218,4 +218,5 @@ def _claim(entries: list[PlanEntry]) -> Claim:
         tuple(stands.items()),
         tuple((entry.partition, entry.offset or 0) for entry in entries),
         None if None in repeats else sum(each or 0 for each in repeats),
+        leaves=first.verdict is Verdict.SAFE and first.reason is Reason.NEW_RECORDS,
     )

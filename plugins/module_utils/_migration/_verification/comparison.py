@@ -21,7 +21,7 @@ from ..._model.spark import SparkOptions
 from ..._spark.content_frame import Extent, LogPair, read_once
 from ..._spark.session import absence, session_on_demand
 from ..cluster_logs import ClusterLogs, learn_both, while_records_expire
-from .partition_units import ClaimCounts, InProcess, PartitionUnit, on_spark
+from .partition_units import ClaimCounts, InProcess, PartitionUnit, on_spark, with_aborted_copies
 
 if t.TYPE_CHECKING:
     from ..._spark.spark_library import SparkSession
@@ -145,6 +145,8 @@ def _counted(
         else:
             for some in _in_turn(units) if size > FEW else [units]:
                 found |= InProcess(source, destination, some, parts).count()
+        if doubted := _few_with_extra_copies(units, found):
+            found |= with_aborted_copies(source, destination, doubted, parts, found)
     every = [_finding(case, found[number], source_logs, destination_logs) for number, case in enumerate(cases)]
     for number, offsets in left_out.items():
         every[number] = _with_left_out(every[number], offsets)
@@ -154,6 +156,18 @@ def _counted(
 def _size(units: t.Iterable[PartitionUnit]) -> int:
     """How many offsets are read for them, each once."""
     return sum(pair.size for pair in read_once(unit.pair for unit in units).values())
+
+
+def _few_with_extra_copies(units: t.Iterable[PartitionUnit], found: t.Mapping[int, ClaimCounts]) -> list[PartitionUnit]:
+    """Those with copies that may be those of aborted records, as many as this process reads at once."""
+    few: list[PartitionUnit] = []
+    size = 0
+    for unit in units:
+        counts = [found[number].counts for number in unit.windows]
+        if any(its.destination_only or its.recopied for its in counts) and size + unit.pair.size <= FEW:
+            few.append(unit)
+            size += unit.pair.size
+    return few
 
 
 def _sizes(units: t.Iterable[PartitionUnit]) -> dict[int, int]:

@@ -11,8 +11,9 @@ import itertools
 import typing as t
 
 from ..._comparing.claims import Windows, aligned, pair_runs
+from ..._comparing.offset_counts import Contents
 from ..._comparing.shared_records import SharedRecords
-from ..._comparing.sums import Counts, ToolProgress
+from ..._comparing.sums import Counts, ToolProgress, with_aborted
 from ..._matching.evidence import Span, united
 from ..._model.background import at_once
 from ..._model.connection import Connection
@@ -72,41 +73,71 @@ class InProcess:
         sources = [extent for unit in units for extent in unit.pair.sources]
         stable = _spans((each.partition, each.start, each.end) for each in sources)
         held = _spans((each.partition, each.end, each.open_end or each.end) for each in sources)
-        copies = _spans((each.partition, each.start, each.end) for unit in units for each in unit.pair.destinations)
 
-        def originals() -> _Records:
+        def originals() -> _Logs:
             found = _read(source, stable, parts, committed=True)
             for partition, records in _read(source, held, parts, committed=False).items():
                 found[partition] = found.get(partition, []) + records
             return found
 
-        self._logs = at_once(originals, lambda: _read(destination, copies, parts, committed=True))
+        self._logs = at_once(originals, lambda: _copies(destination, units, parts))
 
     def count(self) -> dict[int, ClaimCounts]:
         """See UnitReader."""
-        together: dict[t.Any, list[PartitionUnit]] = collections.defaultdict(list)
-        for unit in self._units:
-            together[unit.pair.partitions, unit.match_on].append(unit)
         found: dict[int, ClaimCounts] = {}
-        for (partitions, match_on), units in together.items():
-            logs = zip(self._logs, partitions, strict=True)
-            source, copies = ([its.get(each, []) for each in side] for its, side in logs)
-            shared = SharedRecords(source, copies, match_on)
-            for unit in units:
-                found |= _counted(shared, unit)
+        for unit, contents in _contents(self._units, self._logs):
+            for claim, windows in unit.windows.items():
+                read = aligned(windows, contents.landmark_runs)
+                counts = contents.counts(read, contents.progress)
+                found[claim] = ClaimCounts(counts, read, not contents.headers_changed)
         return found
 
 
-def _counted(shared: SharedRecords, unit: PartitionUnit) -> t.Iterator[tuple[int, ClaimCounts]]:
-    spans = ([(its.start, its.open_end or its.end) for its in side] for side in unit.pair)
-    contents = shared.contents(*spans, is_lossy=unit.is_lossy)
-    for claim, windows in unit.windows.items():
-        read = aligned(windows, contents.landmark_runs)
-        yield claim, ClaimCounts(contents.counts(read, contents.progress), read, not contents.headers_changed)
+def with_aborted_copies(
+    source: Connection,
+    destination: Connection,
+    units: t.Sequence[PartitionUnit],
+    parts: tuple[str, ...],
+    found: t.Mapping[int, ClaimCounts],
+) -> dict[int, ClaimCounts]:
+    """What was found of the claims of these units, with copies of aborted records named as such.
+
+    Reads everything once more, in this process: aborted records of the source, too. Raises as scan_frame() does.
+    """
+    sources = [extent for unit in units for extent in unit.pair.sources]
+    spans = _spans((each.partition, each.start, each.open_end or each.end) for each in sources)
+    logs = at_once(lambda: _read(source, spans, parts, committed=False), lambda: _copies(destination, units, parts))
+    result: dict[int, ClaimCounts] = {}
+    for unit, contents in _contents(units, logs):
+        for claim in unit.windows:
+            its = found[claim]
+            uncommitted = contents.counts(its.windows, contents.progress)
+            result[claim] = its._replace(counts=with_aborted(its.counts, uncommitted))
+    return result
 
 
 _Spans = dict[TopicPartition, list[Span]]
-_Records = dict[TopicPartition, list[Seen]]
+_Logs = dict[TopicPartition, list[Seen]]
+
+
+def _contents(
+    units: t.Iterable[PartitionUnit], logs: tuple[_Logs, _Logs]
+) -> t.Iterator[tuple[PartitionUnit, Contents]]:
+    """Each unit with its contents. logs: what was read of both clusters."""
+    together: dict[t.Any, list[PartitionUnit]] = collections.defaultdict(list)
+    for unit in units:
+        together[unit.pair.partitions, unit.match_on].append(unit)
+    for (partitions, match_on), alike in together.items():
+        source, copies = ([its.get(each, []) for each in side] for its, side in zip(logs, partitions, strict=True))
+        shared = SharedRecords(source, copies, match_on)
+        for unit in alike:
+            spans = ([(its.start, its.open_end or its.end) for its in side] for side in unit.pair)
+            yield unit, shared.contents(*spans, is_lossy=unit.is_lossy)
+
+
+def _copies(destination: Connection, units: t.Iterable[PartitionUnit], parts: tuple[str, ...]) -> _Logs:
+    spans = _spans((each.partition, each.start, each.end) for unit in units for each in unit.pair.destinations)
+    return _read(destination, spans, parts, committed=True)
 
 
 def _spans(spans: t.Iterable[tuple[TopicPartition, int, int]]) -> _Spans:
@@ -117,9 +148,9 @@ def _spans(spans: t.Iterable[tuple[TopicPartition, int, int]]) -> _Spans:
     return dict(found)
 
 
-def _read(connection: Connection, spans: _Spans, parts: tuple[str, ...], *, committed: bool) -> _Records:
+def _read(connection: Connection, spans: _Spans, parts: tuple[str, ...], *, committed: bool) -> _Logs:
     pieces = [Piece(0, partition, *span) for partition, its in spans.items() for span in its]
-    found: dict[TopicPartition, list[Seen]] = collections.defaultdict(list)
+    found: _Logs = collections.defaultdict(list)
     for rows in scan(connection, pieces, parts=parts, committed=committed):
         columns = zip(rows.offsets, rows.timestamps, rows.fingerprints, rows.bare, strict=True)
         for run in rows.runs:

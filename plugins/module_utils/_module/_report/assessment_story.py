@@ -9,6 +9,7 @@ import itertools
 import typing as t
 
 from ..._model.assessment import OTHER_USES, Assessment, Row, sharing
+from ..._model.option_names import with_option_names
 from ..._model.progress import counted
 from ..._model.risks import PAGE, RISKS, Risk, RiskKind, Severity
 from .sections import Cell, Section
@@ -45,12 +46,13 @@ def assessment_story(assessment: Assessment) -> AssessmentStory:
     ]
     facts.append(("read", head["read"]))
     applications = [row for row in assessment.groups if row["use"] not in OTHER_USES]
+    topics = _own_topics(assessment)
     figures = [
         (len(assessment.groups), "groups"),
         (len(applications), "groups of applications and sinks"),
         (len(applications) - len(_concerned(applications, assessment.risks)), "of these without blockers and warnings"),
-        (len(assessment.topics), "topics"),
-        (sum(row["partitions"] for row in assessment.topics), "partitions"),
+        (len(topics), "topics"),
+        (sum(row["partitions"] for row in topics), "partitions"),
         (sum(row["lag"] or 0 for row in applications), "offsets of lag"),
         (counts["blocker"], "blocker" if counts["blocker"] == 1 else "blockers"),
         (counts["warning"], "warning" if counts["warning"] == 1 else "warnings"),
@@ -81,13 +83,18 @@ def _concerned(groups: t.Iterable[Row], risks: t.Iterable[Risk]) -> set[str]:
     return {row["group"] for row in groups if row["group"] in names or topics.intersection(row["topics"])}
 
 
+def _own_topics(assessment: Assessment) -> list[Row]:
+    """The topics of the users: those of Kafka and of tools, such as __consumer_offsets, are not moved."""
+    return [row for row in assessment.topics if row["what"] is None]
+
+
 def headline(assessment: Assessment) -> str:
     """The assessment in one sentence."""
     counts = assessment.counts
     found = (
         f"{counted(counts['blocker'], 'blocker')}, {counted(counts['warning'], 'warning')}, {counts['info']:,} to know"
     )
-    return f"{counted(len(assessment.groups), 'group')} and {counted(len(assessment.topics), 'topic')}: {found}."
+    return f"{counted(len(assessment.groups), 'group')} and {counted(len(_own_topics(assessment)), 'topic')}: {found}."
 
 
 def _by_kind(risks: t.Sequence[Risk]) -> t.Iterator[tuple[RiskKind, list[Risk]]]:
@@ -108,12 +115,16 @@ def _risks(risks: t.Sequence[Risk]) -> t.Iterator[Section]:
             yield Section(
                 f"{kind.value}: {len(its):,}",
                 3,
-                (RISKS[kind].meaning, f"Remedy: {RISKS[kind].remedy} See {PAGE}#{kind.value}."),
+                (RISKS[kind].meaning, f"Remedy: {_remedy(kind)} See {PAGE}#{kind.value}."),
                 header=("Group or topic", "What is seen"),
                 rows=tuple(_named(risk.place or "-", risk.detail) for risk in its[:_EXAMPLES]),
                 rest=f"... and {more:,} more in assessment.json." if more > 0 else "",
                 anchor=kind.value,
             )
+
+
+def _remedy(kind: RiskKind) -> str:
+    return with_option_names(RISKS[kind].remedy)
 
 
 def _named(name: str, *texts: str) -> tuple[Cell, ...]:
@@ -142,7 +153,7 @@ def _decisions(risks: t.Sequence[Risk]) -> Section:
         groups, topics = {risk.group for risk in its} - {None}, {risk.topic for risk in its if not risk.group} - {None}
         about = [counted(len(names), noun) for names, noun in ((groups, "group"), (topics, "topic")) if names]
         texts = RISKS[kind].severity.value, " and ".join(about) or "the clusters"
-        rows.append((Cell(kind.value, "section"), *map(Cell, texts), Cell(RISKS[kind].remedy, "detail")))
+        rows.append((Cell(kind.value, "section"), *map(Cell, texts), Cell(_remedy(kind), "detail")))
     if not rows:
         return Section("What to decide", sentences=("Nothing stands in the way that this assessment sees.",))
     header = ("Kind", "Severity", "About", "What to do")

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The lease is that of the process of ansible-playbook, the parent of the one in which an action runs."""
-
-from __future__ import annotations
 
 import json
 import os

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The modules whose progress is shown are called as all others: by their full name, with defaults of their action group."""
-
-from __future__ import annotations
 
 import json
 import re

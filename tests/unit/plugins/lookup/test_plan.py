@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """lookup('streamshift.kafka.plan', path, query='...'): the documented queries, and what it refuses."""
-
-from __future__ import annotations
 
 import json
 import re

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """query('streamshift.kafka.waves', 'waves/*.yml'): the files of variables that runs take with -e @FILE."""
-
-from __future__ import annotations
 
 import re
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Run a module's main() in this process, and give back what it said."""
-
-from __future__ import annotations
 
 import contextlib
 import io

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What modules accept is what their documentation says, and no secret is shown."""
-
-from __future__ import annotations
 
 import importlib
 import json

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """kafka_backlog_copy copies, or clears a copy: files are written by a real run only, and the copy file goes last."""
-
-from __future__ import annotations
 
 import pytest
 
@@ -103,6 +99,11 @@ def test_a_copy_that_is_given_up_takes_its_files_with_it(copy, tmp_path):
     assert {**predicted, "invocation": None} == {**removed, "invocation": None}
     assert removed["changed"] and (removed["removed_groups"], removed["restored_topics"]) == (["group"], ["orders"])
     assert not (tmp_path / "copy.json").exists() and not (tmp_path / "p.json").exists()
+
+
+def test_topics_are_not_removed_with_a_copy_that_goes_on(copy):
+    assert "remove_topics has no meaning with state present" in copy(remove_topics=True)["msg"]
+    assert not hasattr(copy, "asked")
 
 
 def test_where_no_copy_is_nothing_is_removed(copy):

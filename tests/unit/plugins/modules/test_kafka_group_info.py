@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """kafka_group_info returns groups as they were read; without a selection it asks for all of them."""
-
-from __future__ import annotations
 
 import pytest
 

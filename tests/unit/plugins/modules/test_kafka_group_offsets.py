@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """kafka_group_offsets writes what was read, once; in check mode it writes nothing and says the same."""
-
-from __future__ import annotations
 
 import pytest
 

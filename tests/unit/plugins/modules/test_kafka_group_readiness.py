@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """kafka_group_readiness returns how far groups are, and replaces the status and the metrics, of a failed round too."""
-
-from __future__ import annotations
 
 import json
 
@@ -89,6 +85,10 @@ def test_consumers_that_do_not_start_are_waited_for_and_named(look, monkeypatch)
     assert look.asked == 1
 
 
+def test_what_a_plan_is_not_asked_with_is_refused(look):
+    assert "waves has no meaning without directories" in look(waves=[{"name": "first", "groups": ["billing"]}])["msg"]
+
+
 def test_a_path_that_no_node_exporter_reads_is_refused(look, tmp_path):
     result = look(metrics=str(tmp_path / "kafka.txt"))
     assert result["failed"]
@@ -138,6 +138,7 @@ def test_directories_that_cannot_be_meant_are_refused_before_a_cluster_is_asked(
     refused = status(directories=[str(tmp_path / "receipt.json")])
     assert "receipt.json is no directory" in refused["msg"] and "has plan.json and receipt.json" in refused["msg"]
     assert "exclusive" in status(plan=str(tmp_path / "plan.json"))["msg"]
+    assert "wait_for_start has no meaning without plan" in status(wait_for_start=5)["msg"]
     assert "selects no group" in status(waves=[{"name": "first"}])["msg"]
     assert status.asked == []
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """kafka_group_removal hands plan, receipt and the file of removed groups to the use case, and saves that file."""
-
-from __future__ import annotations
 
 import pytest
 

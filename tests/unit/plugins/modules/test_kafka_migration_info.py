@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """kafka_migration_info names all problems together, those of files among them, and changes nothing."""
-
-from __future__ import annotations
 
 import pytest
 
@@ -104,6 +100,13 @@ def test_a_receipt_of_another_cluster_is_a_problem(look, tmp_path):
     assert "Correct the addresses if they are wrong, or use another directory" in problem["message"]
 
 
+def test_exchanged_clusters_are_told_as_that(look, tmp_path):
+    path = saved(tmp_path / "r.json", receipt.to_json(receipt.Receipt("S", written().entries)))
+    (problem,) = look(receipt=path)["problems"]
+    assert problem["kind"] == "other_cluster"
+    assert "source and destination are exchanged: the receipt" in problem["message"] and path in problem["message"]
+
+
 def test_what_spark_lacks_matters_only_to_whom_it_concerns(look):
     assert [each["message"] for each in look(verify="records")["problems"]] == ["no Java."]
     assert look(verify="anchors")["problems"] == []
@@ -135,6 +138,9 @@ def test_a_migration_of_the_opposite_direction_beside_this_one_is_told(
     saved(tmp_path / "damaged/receipt.json", "{}")
     result = look(receipt=str(tmp_path / "here/receipt.json"))
     assert result["note_kinds"] == [*kinds, "setting_differs"] and result["problems"] == []
+    failed = look([NO_ACL], receipt=str(tmp_path / "here/receipt.json"), on_problem="fail")
+    first, *_others = failed["msg"].splitlines()
+    assert ("swapped" in first) == bool(kinds), "nothing else is worth looking at before that"
     assert (
         not kinds or f"{tmp_path}/back/receipt.json says that billing came from this destination" in result["notes"][0]
     )

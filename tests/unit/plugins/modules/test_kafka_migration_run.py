@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A run holds its directory from its first task to its last; another one is refused, or leaves, until the first has ended."""
-
-from __future__ import annotations
 
 import json
 import os

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The files of an assessment are whole or not there, and a dry run makes none."""
-
-from __future__ import annotations
 
 import os
 import resource

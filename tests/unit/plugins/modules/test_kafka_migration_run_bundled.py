@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A support bundle has the files of a migration, and no name and no secret."""
-
-from __future__ import annotations
 
 import dataclasses
 import json

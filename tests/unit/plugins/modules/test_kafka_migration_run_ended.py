@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The end of a run keeps whole folders, the last ones, touches nothing that is not its own, and releases the directory."""
-
-from __future__ import annotations
 
 import contextlib
 import datetime

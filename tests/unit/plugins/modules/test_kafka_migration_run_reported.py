@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """kafka_migration_run writes two files beside those of the migration, and is never changed."""
-
-from __future__ import annotations
 
 import hashlib
 import json

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """kafka_offset_commit hands plan, receipt and report to the use case, and saves the receipt that comes back."""
-
-from __future__ import annotations
 
 import dataclasses
 from pathlib import Path

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """kafka_offset_translate asks for what its options say, and writes a plan only where that is another one."""
-
-from __future__ import annotations
 
 import dataclasses
 

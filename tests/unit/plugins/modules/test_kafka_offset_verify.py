@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """kafka_offset_verify fails for what is wrong, or reports it; it writes reports and nothing else."""
-
-from __future__ import annotations
 
 import pytest
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """kafka_topic_promotion decides or reads a plan, carries it out, and leaves files alone that say nothing new."""
-
-from __future__ import annotations
 
 import pytest
 
@@ -138,7 +134,10 @@ def test_a_plan_is_written_and_applied_later(promote, tmp_path):
     assert promote(state="planned")["changed"]
     assert promote.done == [] and files(tmp_path) == {"topics.json"}
     assert not promote(state="planned")["changed"]
-    assert promote(NO_CHANGES, state="applied")["changed"]
+    applied = promote(NO_CHANGES, state="applied")
+    assert applied["changed"] and "topics does not limit this: everything in topics.json" in applied["summary"][0]
+    assert "does not limit" not in str(promote(NO_CHANGES, state="applied", topics=None)["summary"])
+    promote(NO_CHANGES, state="applied")
     assert promote.done == [CHANGES]
 
 
@@ -170,6 +169,7 @@ def test_a_rollback_tells_what_goes_back(promote, tmp_path):
     result = promote(state="rolled_back")
     assert {**predicted, "invocation": None} == {**result, "invocation": None}
     assert result["summary"] == [
+        "topics does not limit this: everything in receipt.json is rolled back.",
         "new: deleted",
         "orders: retention.ms 1 -> 5 (override), segment.ms 7 -> default",
         "removed: ALLOW READ on TOPIC orders for User:billing",
@@ -185,6 +185,13 @@ def test_a_promotion_is_not_undone_by_a_fence(promote, tmp_path, state, acls):
     (tmp_path / "receipt.json").write_text(topic_receipt.to_json(PromotionReceipt("D", topics, acls)))
     assert "is the receipt of a promotion" in promote(state=state, topics=["orders"])["msg"]
     assert promote.done == []
+
+
+@pytest.mark.parametrize("state", ["fenced", "lifted"])
+def test_a_snapshot_that_a_fence_would_not_ask_is_refused(promote, tmp_path, state):
+    (tmp_path / "receipt.json").write_text(topic_receipt.to_json(PromotionReceipt("D")))
+    given = {"topics": None, "snapshot": str(tmp_path / "snapshot.json")}
+    assert f"snapshot has no meaning with state {state}" in promote(state=state, **given)["msg"]
 
 
 def test_the_options_are_those_of_the_user(promote):

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A secret in the wrong place is refused and not shown: not at -vvvv, not in a stored result, not in the system's log."""
-
-from __future__ import annotations
 
 import json
 import sys

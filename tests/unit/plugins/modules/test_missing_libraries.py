@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Without its libraries a module says so in one line."""
-
-from __future__ import annotations
 
 import json
 import os

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Each module starts from the archive that Ansible packs, in the plain interpreter; other tests have its code loaded."""
-
-from __future__ import annotations
 
 import json
 from pathlib import Path

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What the tests of modules hand to them: two clusters that nobody asks, and small files as the use cases make them."""
-
-from __future__ import annotations
 
 import json
 import typing as t

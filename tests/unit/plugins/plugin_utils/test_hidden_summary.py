@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What a module has to say is shown on standard error only where the callback hides the task that shows it."""
-
-from __future__ import annotations
 
 import pytest
 from ansible import constants as C  # noqa: N812

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """In the tasks of a role, the messages of modules name its variables; in any other task, the options of the module."""
-
-from __future__ import annotations
 
 import gc
 import json

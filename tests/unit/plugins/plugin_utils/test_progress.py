@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What a module says of its progress is seen while it works, in playbooks that play as users play theirs."""
-
-from __future__ import annotations
 
 import json
 import os

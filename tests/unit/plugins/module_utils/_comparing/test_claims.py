@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Where windows are cut, held against its definition, which looks at every pair of records."""
-
-from __future__ import annotations
 
 import collections
 

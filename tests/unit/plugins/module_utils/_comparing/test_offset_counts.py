@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What is counted around a group's offsets is what the definition says, however contents and partitions are dealt out."""
-
-from __future__ import annotations
 
 import collections
 import itertools
@@ -196,7 +192,7 @@ def test_a_limit_raises_no_false_alarm_and_sees_what_is_near(
             assert right.doubtful == 0 or beats  # equal beats whose copies have other times are told apart by nothing
             assert (
                 right._replace(doubtful=0)[1:]
-                == (0, 0, right.to_come, 0, 0, right.destination_only, 0, 0) + (None,) * 3
+                == (0, 0, right.to_come, 0, 0, right.destination_only, 0, 0, 0) + (None,) * 3
             )
             for moved in (1, 10):
                 far = judged(source, copies, number * source_gaps, (number + moved) * destination_gaps, 100)

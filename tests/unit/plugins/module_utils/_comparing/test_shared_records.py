@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What a claim is told depends on its own extents, whatever was read for others."""
-
-from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st

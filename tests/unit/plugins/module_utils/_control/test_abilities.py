@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What brokers do not offer: which error names it, and what is asked for instead."""
-
-from __future__ import annotations
 
 import types
 
@@ -14,6 +10,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.abiliti
     can,
     missing_part,
     needed,
+    not_told_notes,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import (
     DeleteGroupsRequest,
@@ -121,3 +118,22 @@ def test_groups_are_removed_where_single_offsets_cannot_be(monkeypatch):
     partitions = [TopicPartition("orders", 0), TopicPartition("orders", 1)]
     assert commits.delete_offsets(Connection("cluster", ("b1:9092",)), {"billing": partitions}) == {"billing": {}}
     assert [type(request) for request in sent] == [DeleteGroupsRequest]
+
+
+def test_what_brokers_do_not_tell_is_one_note_and_says_each_sentence_once():
+    operations = Ability.GROUP_OPERATIONS.value, Ability.TOPIC_OPERATIONS.value
+    (note,) = not_told_notes(
+        {
+            "source": operations,
+            "destination": [*(need._replace(found=2) for need in operations), Ability.REMOVE_GROUPS.value],
+            "new": [],
+        }
+    )
+    assert note.text == (
+        "source and destination: the brokers cannot find out what the user may do with groups (DescribeGroups 3, since Kafka "
+        "2.3) or find out what the user may do with topics (Metadata 8, since Kafka 2.3). ACLs on groups are not checked in "
+        "advance. If one is missing, the step that needs it fails. ACLs on topics are not checked in advance. "
+        "destination: the brokers cannot remove groups (DeleteGroups 0, since Kafka 1.1). "
+        f"{Ability.REMOVE_GROUPS.value.without}."
+    )
+    assert not_told_notes({"source": [], "destination": []}) == []

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The order of changes to ACLs: a run that is killed halfway allows nobody what somebody has denied."""
-
-from __future__ import annotations
 
 import pytest
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Errors of the client say why, and what to do."""
-
-from __future__ import annotations
 
 import io
 import ssl

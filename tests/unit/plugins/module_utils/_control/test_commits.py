@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What is sent in one request, and what is said of its answer."""
-
-from __future__ import annotations
 
 import contextlib
 import types

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A change is waited for on every broker, which real ones are too quick to show."""
-
-from __future__ import annotations
 
 import types
 

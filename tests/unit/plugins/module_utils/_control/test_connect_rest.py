@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Answers of a worker that rebalances are not final, and what may have been done is looked at before it is asked for again."""
-
-from __future__ import annotations
 
 import json
 import urllib.parse
@@ -21,7 +17,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
     NotAuthorized,
     NotFound,
 )
-from tests.support.bad_http import BadServer, answers
+from tests.support.bad_http import BadServer, answers, says
 
 WHERE = {"cluster": "src", "topic": "orders", "partition": 0}
 OTHER = {**WHERE, "partition": 1}
@@ -166,3 +162,27 @@ def test_the_sinks_of_a_worker_are_found_among_its_connectors(expands):
 def test_what_names_no_connectors_is_no_worker(said):
     with BadServer(answers(said)) as server, pytest.raises(InvalidInput, match="not the REST interface"):
         connect_rest.read_sinks(ConnectRest(f"http://{server.address}"))
+
+
+NO_CONNECT = "this is not the REST interface of Kafka Connect"
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "told"),
+    [
+        (answers(b"<html><body>Welcome</body></html>"), NO_CONNECT),
+        (answers(b'{"name":"schema registry"}'), NO_CONNECT),
+        (answers(b"[]"), NO_CONNECT),
+        (answers(b"<html>no such page</html>", "404 X"), "404"),
+        (answers(b"[1]", "404 X"), "404"),
+        (answers(b'{"message":"who is there?"}', "401 X"), "who is there?"),
+        (answers(b"", "302 X"), "302"),
+        (answers(b"\xff\xfe", "500 X"), "500"),
+        (says(b"SSH-2.0-Nobody\r\n"), "cannot connect"),
+    ],
+)
+def test_what_is_no_worker_is_told_without_the_password(monkeypatch, behaviour, told):
+    monkeypatch.setattr(connect_rest, "PATIENCE", 0.1)
+    with BadServer(behaviour) as server, pytest.raises(MigrationError) as refused:
+        connect_rest.check_worker(ConnectRest(f"http://{server.address}", "me", "s3cret"))
+    assert told in str(refused.value) and "s3cret" not in str(refused.value)

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Which topics a call has made is what brokers have confirmed, whatever breaks in between."""
-
-from __future__ import annotations
 
 import types
 import uuid

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A topic is deleted by its id, so that one that was made anew under its name meanwhile is not."""
-
-from __future__ import annotations
 
 import types
 import uuid

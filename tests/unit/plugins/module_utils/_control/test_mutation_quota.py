@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A quota on changes of topics makes them slow, not impossible: what was taken is not asked again, and what is left waits."""
-
-from __future__ import annotations
 
 import types
 import uuid

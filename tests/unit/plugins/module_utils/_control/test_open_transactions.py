@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Where a group keeps its offsets is computed as Kafka does; what Java's String.hashCode() gives is written here."""
-
-from __future__ import annotations
 
 import pytest
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Brokers name leaders once for look-ups that follow closely, and again if that is old or a leader has changed."""
-
-from __future__ import annotations
 
 import io
 import types

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A schema registry that is slow costs no more time than is given, and what it was not asked is no unknown id."""
-
-from __future__ import annotations
 
 import json
 import time

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """kafka-python gets user names as the mechanism sends them."""
-
-from __future__ import annotations
 
 import pytest
 

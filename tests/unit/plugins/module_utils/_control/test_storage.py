@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """How large topics are, from what brokers say of their partitions."""
-
-from __future__ import annotations
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import storage
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.storage import Replicas, TopicLayout

@@ -1,11 +1,7 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Topics grow by as many partitions as the brokers take at once, because a controller refuses more than 10,000.
 
 Brokers hear of them one after the other.
 """
-
-from __future__ import annotations
 
 import types
 

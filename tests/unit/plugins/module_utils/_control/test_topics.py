@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A topic that may not be seen is not one that does not exist."""
-
-from __future__ import annotations
 
 import types
 import uuid

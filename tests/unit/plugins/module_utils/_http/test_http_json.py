@@ -1,11 +1,7 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Whatever a server does: each call ends soon, with an error of the collection that holds no secret.
 
 And no secret goes elsewhere.
 """
-
-from __future__ import annotations
 
 import base64
 import time

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Tokens come from where the user says, are asked for once, and are told apart from what is none."""
-
-from __future__ import annotations
 
 import base64
 import sys
@@ -78,6 +74,14 @@ def test_a_token_that_has_expired_is_told_as_that():
     with pytest.raises(ConnectionFailed, match="expired 90 s ago") as refusal:
         token_source(connection(oauth_token=token))
     assert token not in str(refusal.value) and "fetch a new one" in refusal.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"), [(119, "119 s"), (120, "2 minutes"), (11_000, "3 hours"), (10**6, "11 days")]
+)
+def test_the_time_since_a_token_has_expired_is_one_for_people(seconds, told):
+    with pytest.raises(ConnectionFailed, match=f"the token in oauth_token has expired {told} ago"):
+        token_source(connection(oauth_token=unsigned_token("me", -seconds)))
 
 
 def test_a_token_of_the_users_that_ends_during_the_run_is_told_as_that(monkeypatch):

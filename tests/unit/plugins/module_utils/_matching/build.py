@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Logs written as a line of text, for tests that a reader can check by eye."""
-
-from __future__ import annotations
 
 import re
 

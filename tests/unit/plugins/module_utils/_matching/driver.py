@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Asks decide() until it decides, and serves what it needs from logs that are complete in memory."""
-
-from __future__ import annotations
 
 import bisect
 import dataclasses

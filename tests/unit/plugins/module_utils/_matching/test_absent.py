@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Unconsumed records that the destination lacks although later ones are there: said with the offset."""
-
-from __future__ import annotations
 
 import typing as t
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """No way to an answer breaks a promise in a few worlds of each class; `make attack` asks the same of very many."""
-
-from __future__ import annotations
 
 import functools
 

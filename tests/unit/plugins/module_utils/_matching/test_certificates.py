@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Nothing is called exact, and no offset lossless, without the facts that show it."""
-
-from __future__ import annotations
 
 import pytest
 

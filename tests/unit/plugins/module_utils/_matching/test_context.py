@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The source around a committed offset, and the side that it gives to a record."""
-
-from __future__ import annotations
 
 import pytest
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A time look-up sees transaction markers: one that is younger than the records around it ends look-ups far too early."""
-
-from __future__ import annotations
 
 import dataclasses
 import typing as t

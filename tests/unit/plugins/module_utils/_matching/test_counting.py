@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Counting contents: the definition of what is promised."""
-
-from __future__ import annotations
 
 import collections
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The rule, situation by situation; test_properties.py holds it against random logs."""
-
-from __future__ import annotations
 
 import typing as t
 

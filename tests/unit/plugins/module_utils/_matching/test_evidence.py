@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What is known of a log grows by spans, and nothing is read twice."""
-
-from __future__ import annotations
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Log, LogFacts
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record

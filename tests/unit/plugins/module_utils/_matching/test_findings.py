@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The rule is right where an earlier version of it was not, in short logs, which it counts, and in long ones."""
-
-from __future__ import annotations
 
 import dataclasses
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A replication tool that adds headers, and groups that go back: the source's records have them, and new ones do not."""
-
-from __future__ import annotations
 
 import pytest
 

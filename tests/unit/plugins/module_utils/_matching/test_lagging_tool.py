@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What shows that a lagging replication tool has come as far as the group: only the copy of an unconsumed record does."""
-
-from __future__ import annotations
 
 import pytest
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Retention at the source, recurring contents, and a replication tool that lags: MirrorMaker 2 as everybody runs it."""
-
-from __future__ import annotations
 
 import random
 import typing as t

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The rule for repartitioned and merged topics: situation by situation, and against random topics whose truth is known."""
-
-from __future__ import annotations
 
 import typing as t
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Where a group stands between the last consumed copy and the first unconsumed one."""
-
-from __future__ import annotations
 
 import pytest
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What an answer costs, and that it does not depend on where a client commits; test_attack.py holds what is promised."""
-
-from __future__ import annotations
 
 import dataclasses
 

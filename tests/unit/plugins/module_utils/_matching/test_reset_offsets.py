@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Where a reset sets a group in one log, against a model that counts offsets one by one."""
-
-from __future__ import annotations
 
 import pytest
 from hypothesis import given

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A noted difference of offsets settles long logs without timestamps, and is not believed where it does not hold."""
-
-from __future__ import annotations
 
 import dataclasses
 import itertools

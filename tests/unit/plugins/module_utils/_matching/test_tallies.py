@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Copies of one content, some of which have kept their times."""
-
-from __future__ import annotations
 
 import pytest
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What the attack on the rule stands on: its notation, its truth and its worlds."""
-
-from __future__ import annotations
 
 import itertools
 

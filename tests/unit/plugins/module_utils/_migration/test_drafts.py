@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """From a snapshot to entries of a plan."""
-
-from __future__ import annotations
 
 import dataclasses
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What is said of a group follows from what was read, and nothing is said of what nobody knows."""
-
-from __future__ import annotations
 
 import pytest
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Two names of one cluster pass only where nothing is migrated onto itself."""
-
-from __future__ import annotations
 
 import pytest
 

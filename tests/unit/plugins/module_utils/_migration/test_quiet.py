@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The gate of a cut-over: groups are quiet when nobody is in them, and their commits stand still."""
-
-from __future__ import annotations
 
 import types
 import typing as t

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What differs between the settings of two clusters is named where it costs records or certainty, and nowhere else."""
-
-from __future__ import annotations
 
 import pytest
 

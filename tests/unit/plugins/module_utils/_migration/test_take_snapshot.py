@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Which groups patterns find while coordinators move, which no real cluster does at a given moment."""
-
-from __future__ import annotations
 
 import dataclasses
 

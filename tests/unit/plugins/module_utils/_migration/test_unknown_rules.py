@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A misspelt entry of a map is told; one that fits a group of another wave is not."""
-
-from __future__ import annotations
 
 import pytest
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The parts of an assessment become one: a cause is one risk, and lists in spreadsheets can be told apart."""
-
-from __future__ import annotations
 
 import csv
 import io

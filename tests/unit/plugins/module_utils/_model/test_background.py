@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What is done at the same time is waited for, and what fails is told."""
-
-from __future__ import annotations
 
 import threading
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Copy files, and where groups belong once all is copied."""
-
-from __future__ import annotations
 
 import json
 

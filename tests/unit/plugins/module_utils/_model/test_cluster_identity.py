@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
 """Clusters are told apart by what they are, and files say how they know it."""
 
 import json

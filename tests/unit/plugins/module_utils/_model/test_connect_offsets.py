@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Keys and values byte for byte as Connect has written them; of damaged ones nothing is guessed."""
-
-from __future__ import annotations
 
 import json
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What cannot be meant is refused before anything is opened, and no secret is told."""
-
-from __future__ import annotations
 
 import pytest
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What the commits of a copy hold comes back, and always fits."""
-
-from __future__ import annotations
 
 import pytest
 from hypothesis import given

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Files are hostile input: whatever becomes of one, it is read as something that Kafka can hold, or refused with the place."""
-
-from __future__ import annotations
 
 import copy
 import json

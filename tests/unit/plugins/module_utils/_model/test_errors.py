@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Errors tell what failed, where, why and what to do, in one line."""
-
-from __future__ import annotations
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The list of groups from which an operator chooses."""
-
-from __future__ import annotations
 
 import csv
 import dataclasses

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Who is in a group."""
-
-from __future__ import annotations
 
 import dataclasses
 

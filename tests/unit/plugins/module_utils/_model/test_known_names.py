@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Names of other tools, as their charts and images give them, and names of users that only look alike."""
-
-from __future__ import annotations
 
 import pytest
 

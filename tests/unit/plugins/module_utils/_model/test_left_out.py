@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What was asked for and is not done."""
-
-from __future__ import annotations
 
 import pytest
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """New names for groups and topics."""
-
-from __future__ import annotations
 
 import pytest
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What the option match_on means for fingerprints, for timestamps, and for what a plan says."""
-
-from __future__ import annotations
 
 import pytest
 

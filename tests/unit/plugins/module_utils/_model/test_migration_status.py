@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What has become of a group, from the files of its migration and from what both clusters say now."""
-
-from __future__ import annotations
 
 import pytest
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Whatever is in an internal topic is read as what it is, or refused."""
-
-from __future__ import annotations
 
 import struct
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What stands for the names of a library that is not installed."""
-
-from __future__ import annotations
 
 import pytest
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A topic is made like the source's, as far as the destination's brokers can."""
-
-from __future__ import annotations
 
 import pytest
 

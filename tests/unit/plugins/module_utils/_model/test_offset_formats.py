@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Offsets in the forms of Spark's Structured Streaming and of Flink SQL."""
-
-from __future__ import annotations
 
 import json
 import string

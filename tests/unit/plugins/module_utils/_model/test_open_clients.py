@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Clients that stay connected: who gets which, and what becomes of those that failed or were idle for long."""
-
-from __future__ import annotations
 
 import typing as t
 

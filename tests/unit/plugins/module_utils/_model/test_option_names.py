@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Messages name the variable that the user sets, and never a topic or group that is called like an option."""
-
-from __future__ import annotations
 
 import pytest
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Plan files."""
-
-from __future__ import annotations
 
 import dataclasses
 import json

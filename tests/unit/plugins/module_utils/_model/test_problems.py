@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The worst finding comes first, each has its kind, and what an option tolerates is said and no problem."""
-
-from __future__ import annotations
 
 import pytest
 
@@ -32,10 +28,11 @@ def found(
     *,
     is_compacted: bool = False,
     open_from: int | None = None,
+    leaves: bool = False,
 ) -> Finding:
     positions = tuple((partition, 60) for partition in partitions)
     windows = Windows((window(60, 0, 99, 5),) * len(partitions), (window(60, 0, 99, 5),) * len(partitions))
-    claim, opens = Claim("billing", positions, positions, 0), (open_from,) * len(partitions)
+    claim, opens = Claim("billing", positions, positions, 0, leaves), (open_from,) * len(partitions)
     return finding(claim, counts, windows, ("value",), is_compacted=is_compacted, opens=opens)
 
 
@@ -116,3 +113,15 @@ def test_what_is_tolerated_is_a_note_that_names_the_option():
     assert note.kind is NoteKind.ABSENT and note.text.startswith("3 unconsumed records are not at the destination")
     assert note.text.endswith("(on_absent: warn)")
     assert its.absent == 3
+
+
+def test_what_a_return_leaves_at_the_source_is_not_still_to_be_copied():
+    counts = NOTHING._replace(to_come=2)
+    (note,) = found(counts).notes
+    assert (note.kind, note.text) == (NoteKind.TO_COME, "2 unconsumed records are still to be copied")
+    (note,) = found(counts, leaves=True).notes
+    assert note.kind is NoteKind.NEW_RECORDS
+    assert note.text == "2 unconsumed records are only at the source, and the group never gets them"
+    skipped = counts._replace(skipped=1, first_skipped=Spot((0, 50), (0, 58)))
+    assert "verify again" in problems_of(found(skipped))[0].detail
+    assert "verify again" not in problems_of(found(skipped, leaves=True))[0].detail

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Lines of progress are few, and read well."""
-
-from __future__ import annotations
 
 import time
 

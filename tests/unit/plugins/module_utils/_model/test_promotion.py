@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Options of a promotion that cannot be meant."""
-
-from __future__ import annotations
 
 import pytest
 

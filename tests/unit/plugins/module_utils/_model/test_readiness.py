@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """How far groups are from their cut-over, on the screen, in the status file and as metrics."""
-
-from __future__ import annotations
 
 import json
 from pathlib import Path

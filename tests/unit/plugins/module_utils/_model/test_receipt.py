@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Receipt files, and what a receipt tells a second run."""
-
-from __future__ import annotations
 
 import json
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The file that makes removed groups again."""
-
-from __future__ import annotations
 
 import json
 

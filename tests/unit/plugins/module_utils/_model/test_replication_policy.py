@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Names are those that a real MirrorMaker 2 has given."""
-
-from __future__ import annotations
 
 import pytest
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Rules of a reset: what can be meant is read, and what could be meant in two ways is refused."""
-
-from __future__ import annotations
 
 import pytest
 

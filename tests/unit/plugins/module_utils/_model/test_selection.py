@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Which groups and topics are meant."""
-
-from __future__ import annotations
 
 import pytest
 
@@ -149,3 +145,9 @@ def test_a_name_that_does_not_exist_is_told_with_those_that_may_be_meant(missing
 def test_a_group_with_an_empty_name_is_left_out_whatever_pattern_matches_it(patterns, excluded):
     selection = Selection(group_patterns=patterns, exclude_group_patterns=excluded)
     assert selection.select_groups(["", "billing"]) == (("billing",), ("",))
+
+
+@pytest.mark.parametrize("option", ["groups", "topics"])
+def test_what_is_named_twice_is_refused(option):
+    with pytest.raises(InvalidInput, match=f"{option} names b twice. Remove one of them"):
+        Selection(**{option: ("a", "b", "b")}).check_words()

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Snapshot files, as JSON and as the stock tool's CSV."""
-
-from __future__ import annotations
 
 import dataclasses
 import json

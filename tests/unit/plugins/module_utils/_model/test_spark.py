@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Where Spark runs is refused early when it cannot be meant, and tells no secret."""
-
-from __future__ import annotations
 
 import pytest
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Nothing that a cluster tells acts on a terminal, or hides."""
-
-from __future__ import annotations
 
 import csv
 import io

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Waves: which groups they select, and which are in none, in several, or gone."""
-
-from __future__ import annotations
 
 import pytest
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A plan with entries of most kinds, for what people see of one."""
-
-from __future__ import annotations
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Files are whole or not there, private, and one run's alone."""
-
-from __future__ import annotations
 
 import hashlib
 import os
@@ -18,7 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, removed, snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import (
+    option_names,
+    plan,
+    receipt,
+    removed,
+    snapshot,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
     InvalidFile,
     Locked,
@@ -330,3 +332,22 @@ def test_only_what_no_module_reads_again_is_written_without_its_reader():
         "files.write(paths[name], texts[name])",
         "files.write(self.path, self.text)",
     ]
+
+
+def test_a_receipt_in_a_directory_that_is_not_there_is_told_by_the_directory(tmp_path, monkeypatch):
+    """Neither a backup nor the history helps whoever has named another directory, or other clusters."""
+    path = str(tmp_path / "onprem-to-clowd" / "receipt.json")
+    monkeypatch.setattr(option_names, "_variables", {})
+    with pytest.raises(InvalidFile, match=f"there is no directory {tmp_path}/onprem-to-clowd. Correct the path.$"):
+        files.check_exists(path, "receipt")
+    names = "directory", "source", "destination"
+    option_names.set_variables({name: f"group_migration_{name}" for name in names})
+    with pytest.raises(InvalidFile) as missing:
+        files.read_required(path, "receipt", None)
+    assert str(missing.value).endswith(
+        "Correct group_migration_directory, or group_migration_source and group_migration_destination, after which it is "
+        "called by default."
+    )
+    os.mkdir(tmp_path / "onprem-to-clowd")
+    with pytest.raises(InvalidFile, match="no run in this directory has written anything"):
+        files.check_exists(path, "receipt")

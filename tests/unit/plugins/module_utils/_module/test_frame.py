@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A module needs its libraries, and says its errors in one line."""
-
-from __future__ import annotations
 
 import importlib.metadata
 import sys

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """From a module's parameters to a connection, a selection and a mapping."""
-
-from __future__ import annotations
 
 import pytest
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Where a module's lines of progress go; that somebody reads them: tests/unit/plugins/plugin_utils/test_progress.py."""
-
-from __future__ import annotations
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.progress_file import reporter
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What people see."""
-
-from __future__ import annotations
 
 import dataclasses
 
@@ -14,8 +10,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import ReturnEntries
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot, SnapshotEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import results
-from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._module.planned import PLAN
+from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._module.planned import PLAN, entry
 
 
 def test_a_long_diff_shows_the_first_lines_that_differ_and_counts_the_rest():
@@ -45,6 +42,13 @@ def test_an_entry_names_its_group_partition_on_both_clusters():
     row = results.plan_row(renamed)
     assert (row["group"], row["topic"], row["partition"], row["offset"]) == ("billing-eu", "eu.orders", 3, 7)
     assert row["source"] == [{"group": "billing", "topic": "orders", "partition": 0, "offset": 41}]
+
+
+def test_new_records_at_the_source_are_not_said_to_be_nothing_to_lose():
+    blocked = entry(
+        "billing", 0, Verdict.BLOCKED, None, reason=Reason.NEW_RECORDS, detail="only at the source", lossless=6
+    )
+    assert results.entry_line(blocked).endswith("only at the source (the group then goes on at offset 6)")
 
 
 def test_the_plans_diff_has_a_line_for_every_entry():

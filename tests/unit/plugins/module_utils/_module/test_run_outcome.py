@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What a run has come to, by the results of its modules."""
-
-from __future__ import annotations
 
 import pytest
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What a run comes to fits on one screen, whatever its size."""
-
-from __future__ import annotations
 
 import dataclasses
 

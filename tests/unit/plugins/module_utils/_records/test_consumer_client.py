@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """librdkafka is told what a connection says."""
-
-from __future__ import annotations
 
 import time
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Why a run was fenced: by another run, which is named, or because its own transaction took too long."""
-
-from __future__ import annotations
 
 import pytest
 

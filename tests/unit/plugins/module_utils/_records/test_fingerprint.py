@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Two records have the same fingerprint when they are the same, and only then."""
-
-from __future__ import annotations
 
 import struct
 

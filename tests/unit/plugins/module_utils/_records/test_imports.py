@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Records can be read where neither Ansible nor the other client is installed, as on a Spark executor."""
-
-from __future__ import annotations
 
 import subprocess
 import sys

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Spans are read together and answered apart."""
-
-from __future__ import annotations
 
 import collections
 import itertools

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What waits for answers is answered within a transaction's minute at any speed, and a fast cluster is not held up."""
-
-from __future__ import annotations
 
 import pytest
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A transactional producer can be set up with whatever options a cluster may have."""
-
-from __future__ import annotations
 
 import pytest
 from confluent_kafka import Producer

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A header whose name is not UTF-8, which some clients can write and confluent-kafka cannot read."""
-
-from __future__ import annotations
 
 import types
 

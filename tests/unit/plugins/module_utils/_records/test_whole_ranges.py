@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Every message of a range comes once and in order, whatever comes between, and silence ends in an error that says where."""
-
-from __future__ import annotations
 
 import types
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What Spark does when it counts, without Spark: the workers' functions, called one after the other."""
-
-from __future__ import annotations
 
 import json
 import typing as t

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """One Spark session for all tests of this folder that want one: starting it costs seconds. A process has one at a time."""
-
-from __future__ import annotations
 
 import typing as t
 

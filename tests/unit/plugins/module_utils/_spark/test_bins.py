@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Ranges are dealt out to tasks: nothing is lost, nothing is read twice, and no task has much more than another."""
-
-from __future__ import annotations
 
 import itertools
 

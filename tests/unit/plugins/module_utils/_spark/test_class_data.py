@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """An archive of classes is used where it is the user's own, made where there is none, and never needed."""
-
-from __future__ import annotations
 
 from pathlib import Path
 

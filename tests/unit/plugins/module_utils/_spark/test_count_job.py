@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Counting on Spark gives the answers of its definition, for many groups and pairs at once."""
-
-from __future__ import annotations
 
 import collections
 import random

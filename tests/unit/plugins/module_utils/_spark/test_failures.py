@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Errors come out of Spark as they went in, and its own in one line that names the cause."""
-
-from __future__ import annotations
 
 import pytest
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A Java that is new enough is found, or it is told in one line what there is instead."""
-
-from __future__ import annotations
 
 import shutil
 import subprocess

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What a session promises to those who work with it. Its beginning and end: tests/integration/test_spark_sessions.py."""
-
-from __future__ import annotations
 
 import subprocess
 from pathlib import Path

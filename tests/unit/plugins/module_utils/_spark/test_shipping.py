@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Workers get this collection's code as one archive, and a connection that needs none of this machine's files."""
-
-from __future__ import annotations
 
 import pickle
 import subprocess

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A module prints its result alone, whatever becomes of Java."""
-
-from __future__ import annotations
 
 import os
 import socket

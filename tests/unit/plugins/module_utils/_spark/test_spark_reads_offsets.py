@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A file of a checkpoint is read as Spark itself reads it, in both of its versions."""
-
-from __future__ import annotations
 
 import json
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What a session changes around itself is put back, and what a killed one has left is removed."""
-
-from __future__ import annotations
 
 import fcntl
 import os
@@ -106,7 +102,7 @@ def test_processes_of_dead_sessions_end_and_those_of_living_ones_go_on(tmp_path)
             for process in (left, other, mine):
                 process.kill()
                 process.wait()
-    assert said == ["ending 1 processes of an earlier run that was killed"]
+    assert said == ["ending 1 process of an earlier run that was killed"]
 
 
 def test_temporary_files_of_a_session_lie_in_its_folder(tmp_path):

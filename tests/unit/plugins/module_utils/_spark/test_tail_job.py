@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What follows an offset is counted from the ends of both logs, and only what is certainly unconsumed counts as such."""
-
-from __future__ import annotations
 
 import collections
 

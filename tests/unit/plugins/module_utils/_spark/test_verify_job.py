@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """However the contents are dealt out to Spark's workers, they count what one process counts."""
-
-from __future__ import annotations
 
 import collections
 import typing as t

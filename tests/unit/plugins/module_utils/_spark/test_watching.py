@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """While Spark works on something long, it is said how far it is."""
-
-from __future__ import annotations
 
 import threading
 import time

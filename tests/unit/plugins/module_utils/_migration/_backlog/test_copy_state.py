@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """How a copy is told of while it runs, and how it renews its progress, because brokers delete commits that nobody renews."""
-
-from __future__ import annotations
 
 import threading
 import types

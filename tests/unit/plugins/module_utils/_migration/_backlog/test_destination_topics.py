@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Topics are made so that records can be written; what somebody else has made meanwhile is not taken for the copy's."""
-
-from __future__ import annotations
 
 import pytest
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What a backlog's copy means for every group, and disks that are too small."""
-
-from __future__ import annotations
 
 import pytest
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What a removal looks at before it deletes or restores anything, and in which order."""
-
-from __future__ import annotations
 
 import dataclasses
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Settings that are suspended come back once, to whom they belong, and never under records that are still needed."""
-
-from __future__ import annotations
 
 import dataclasses
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What is asked of the brokers before a copy is claimed, and whether a run of it is under way or dead."""
-
-from __future__ import annotations
 
 import os
 import socket

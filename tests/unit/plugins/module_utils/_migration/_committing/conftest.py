@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """No brokers, so that no client describes groups to anybody: each group with members has the same one."""
-
-from __future__ import annotations
 
 import pytest
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Commits and rollbacks on a cluster in memory: the order of steps, kills between them, and what is refused."""
-
-from __future__ import annotations
 
 import contextlib
 import dataclasses
@@ -272,10 +268,8 @@ def test_a_rolled_back_migration_can_be_done_again(cluster):
 
 @pytest.mark.parametrize("steps", range(5))
 def test_a_commit_that_was_killed_at_any_step_is_finished_by_the_same_again(cluster, steps):
-    cluster.steps_to_live = steps
-    with pytest.raises(Killed):
+    with cluster.killed_after(steps):
         commit(PLAN, None, CLOUD, REWIND, cluster.save)
-    cluster.steps_to_live = None
     commit(PLAN, cluster.saved, CLOUD, REWIND, cluster.save)
     assert cluster.groups == AFTER
     assert all(each.is_confirmed for each in cluster.saved.entries)
@@ -285,10 +279,8 @@ def test_a_commit_that_was_killed_at_any_step_is_finished_by_the_same_again(clus
 
 @pytest.mark.parametrize("steps", range(5))
 def test_a_commit_that_was_killed_at_any_step_can_be_rolled_back(cluster, steps):
-    cluster.steps_to_live = steps
-    with pytest.raises(Killed):
+    with cluster.killed_after(steps):
         commit(PLAN, None, CLOUD, REWIND, cluster.save)
-    cluster.steps_to_live = None
     if cluster.saved is not None:
         roll_back(cluster.saved, None, CLOUD, NOW, cluster.save)
     assert cluster.groups == BEFORE
@@ -297,10 +289,8 @@ def test_a_commit_that_was_killed_at_any_step_can_be_rolled_back(cluster, steps)
 @pytest.mark.parametrize("steps", range(4))
 def test_a_rollback_that_was_killed_at_any_step_is_finished_by_the_same_again(cluster, steps):
     commit(PLAN, None, CLOUD, REWIND, cluster.save)
-    cluster.steps_to_live = steps
-    with pytest.raises(Killed):
+    with cluster.killed_after(steps):
         roll_back(cluster.saved, None, CLOUD, NOW, cluster.save)
-    cluster.steps_to_live = None
     roll_back(cluster.saved, None, CLOUD, NOW, cluster.save)
     assert {group: commits for group, commits in cluster.groups.items() if commits} == BEFORE
     assert all(each.written is None for each in cluster.saved.entries)
@@ -310,7 +300,7 @@ def test_what_a_broker_refuses_is_named_and_the_rest_is_known_to_the_receipt(clu
     cluster.refused = {P1: "OFFSET_METADATA_TOO_LARGE"}
     with pytest.raises(BrokerError) as refused:
         commit(PLAN, None, CLOUD, REWIND, cluster.save)
-    assert "group billing, topic orders, partition 1: 1 of 3 commits were refused: OFFSET_METADATA_TOO_LARGE" in str(
+    assert "group billing, topic orders, partition 1: 1 of 3 commits was refused: OFFSET_METADATA_TOO_LARGE" in str(
         refused.value
     )
     cluster.refused = {}
@@ -531,12 +521,12 @@ def test_a_group_in_use_is_no_matter_where_nothing_is_to_be_written(cluster):
         (
             dataclasses.replace(PLAN, entries=(*PLAN.entries, entry("x", P0, None, None, reason=Reason.BEYOND_END))),
             REWIND,
-            "1 of 4 entries of the plan are blocked",
+            "1 of 4 entries of the plan is blocked",
         ),
         (
             dataclasses.replace(PLAN, entries=(entry("shipping", P0, 7, None, evidence=Evidence()),)),
             REWIND,
-            "1 of 1 entries of the plan are called exact, and nothing says how that is known.*Plan again",
+            "1 of 1 entry of the plan is called exact, and nothing says how that is known.*Plan again",
         ),
     ],
 )
@@ -737,10 +727,8 @@ def test_a_renewal_that_was_killed_is_completed_by_the_next_run_or_the_rollback(
 
 
 def test_a_wave_of_other_groups_completes_the_renewal_too(old_group):
-    old_group.steps_to_live = 2
-    with pytest.raises(Killed):
+    with old_group.killed_after(2):
         commit(PLAN, None, CLOUD, RENEW, old_group.save)
-    old_group.steps_to_live = None
     assert "billing" not in old_group.groups
     shipping = dataclasses.replace(PLAN, entries=PLAN.entries[2:])
     commit(shipping, old_group.saved, CLOUD, NOW, old_group.save)

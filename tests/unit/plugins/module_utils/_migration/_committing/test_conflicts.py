@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What a commit does with an entry, policy by policy and situation by situation."""
-
-from __future__ import annotations
 
 import pytest
 

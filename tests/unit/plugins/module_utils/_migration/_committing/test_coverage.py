@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A plan is applied only to the snapshot that it was made from, and only as a whole unless asked otherwise."""
-
-from __future__ import annotations
 
 import dataclasses
 
@@ -88,6 +84,13 @@ def test_a_source_that_has_moved_is_told_by_group_partition_and_both_offsets(now
     with pytest.raises(Refused, match="the source's groups have moved since the plan was made") as refused:
         check_covers(PLAN, snapshot_of(now), on_missing_entry)
     assert told in str(refused.value)
+
+
+def test_an_edited_source_offset_is_told_as_that():
+    edited = plan_of(SNAPSHOT, {**OFFSETS, ("billing", "orders", 1): 12})
+    with pytest.raises(Refused, match="somebody has edited the offsets of the source in the plan") as refused:
+        check_covers(edited, SNAPSHOT, "fail")
+    assert "group billing: orders-1 from 7 to 12 in the plan" in str(refused.value)
 
 
 def test_equal_offsets_with_other_metadata_are_another_snapshot():

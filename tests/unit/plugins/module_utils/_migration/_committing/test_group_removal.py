@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Old groups of a rename are removed and come back, on a cluster in memory: the order of steps, kills, refusals."""
-
-from __future__ import annotations
 
 import contextlib
 import dataclasses

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What the brokers would not take is refused by its entry. That they count like this: tests/integration/test_control.py."""
-
-from __future__ import annotations
 
 import pytest
 

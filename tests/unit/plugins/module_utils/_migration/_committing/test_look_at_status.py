@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What directories know of one group is put together, and the status says until when each group can go back."""
-
-from __future__ import annotations
 
 import pytest
 

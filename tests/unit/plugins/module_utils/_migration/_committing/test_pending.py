@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What would be written is what a commit writes or refuses to write, and nothing else."""
-
-from __future__ import annotations
 
 import dataclasses
 

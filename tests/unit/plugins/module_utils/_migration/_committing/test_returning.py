@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The names of a return are those of the receipt, the other way round."""
-
-from __future__ import annotations
 
 import pytest
 

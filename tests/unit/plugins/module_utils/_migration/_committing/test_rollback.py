@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Which entries of a receipt go back, and what a rollback does with them, policy by policy and situation by situation."""
-
-from __future__ import annotations
 
 import pytest
 

@@ -1,9 +1,6 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What is seen at the source around a commit: members, moved offsets, what they mean, and what each policy does."""
 
-from __future__ import annotations
-
+import dataclasses
 import typing as t
 
 import pytest
@@ -108,7 +105,7 @@ def test_only_groups_that_are_written_are_looked_at_and_only_what_was_planned_of
         ({P0: 5, P1: 0}, "orders-1 from none to 0; what it consumes from now on would be repeated"),
         ({P0: 2}, "orders-0 from 5 to 2; up to 3 records that it has moved back over would be missed"),
         ({P0: 5, P1: 3}, "orders-1 from none to 3; up to 3 records that it has consumed since would be repeated"),
-        ({}, "orders-0 from 5 to none; commits that the plan was made from are gone from the source. Nothing"),
+        ({}, "orders-0 from 5 to none; commits that the plan was made from are gone. Nothing"),
     ],
 )
 def test_what_has_moved_is_told_with_both_offsets_and_what_it_means(source, stands, told):
@@ -119,6 +116,22 @@ def test_what_has_moved_is_told_with_both_offsets_and_what_it_means(source, stan
     assert message.startswith("source cluster onprem:9092, group billing: the group is still in use at the source: ")
     assert told in message
     assert "Nothing was written. Stop its consumers at the source" in message and "on_active_source" in message
+
+
+def test_inside_one_cluster_nothing_is_said_of_a_source_and_a_destination(source):
+    source.groups["billing"][P0] = CommittedOffset(9)
+    within = dataclasses.replace(PLAN, destination_id=PLAN.source_id)
+    with pytest.raises(GroupBusy) as refused:
+        SourceWatch(ONPREM, within, "fail").before(ALL)
+    told = str(refused.value).partition("group billing: ")[2]
+    assert told.startswith(
+        "the group is still in use: billing has moved since the snapshot: orders-0 from 5 to 9; up to 4"
+    )
+    assert "would be repeated. Nothing was written. Stop its consumers, then" in told
+    with pytest.raises(GroupBusy) as after:
+        SourceWatch(ONPREM, within, "fail").after(ALL.set)
+    for message in (told, str(after.value).partition("group billing: ")[2]):
+        assert "at the source" not in message and "at the destination" not in message
 
 
 def test_a_group_that_is_gone_is_told_by_its_offsets(source):

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Topics that producers still write at the source are named, with who writes them, or stop a commit before it writes."""
-
-from __future__ import annotations
 
 import pytest
 

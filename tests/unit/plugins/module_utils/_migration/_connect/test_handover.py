@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What is stored for the new connector, when it is refused, and that it can be repeated and taken back."""
-
-from __future__ import annotations
 
 import dataclasses
 import typing as t
@@ -87,7 +83,7 @@ class Run:
         return hand_over(task, self.store, self.receipt, None if check else self.save)
 
     def take_back(self) -> handover.HandoverOutcome:
-        return take_back(self.store, self.receipt, self.save)
+        return take_back(self.store, self.receipt, Selection(), self.save)
 
 
 @pytest.fixture

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What Replicator has stored is taken as it is, or refused with the very record named."""
-
-from __future__ import annotations
 
 import json
 import typing as t

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A connector asked by REST is checked before anything is stored for it: Connect itself would take everything."""
-
-from __future__ import annotations
 
 import pytest
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Whoever waits for the replication tool reads which partition it has still to reach, and by how much."""
-
-from __future__ import annotations
 
 import pytest
 

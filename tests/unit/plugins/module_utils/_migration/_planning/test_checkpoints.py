@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Without the source, MirrorMaker 2's checkpoints say where groups go on, whatever names its replication policy gives."""
-
-from __future__ import annotations
 
 import pytest
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Which entries of the plan before may be kept, before any record is read again."""
-
-from __future__ import annotations
 
 import dataclasses
 from types import SimpleNamespace

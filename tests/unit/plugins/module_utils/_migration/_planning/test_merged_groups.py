@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Groups that become one: the commit that counts, and what the plan says of the others."""
-
-from __future__ import annotations
 
 import pytest
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Which differences of offsets MirrorMaker 2's notes suggest for a committed offset."""
-
-from __future__ import annotations
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.mirror_index import MirrorIndex
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mirror_records import Checkpoint, OffsetSync

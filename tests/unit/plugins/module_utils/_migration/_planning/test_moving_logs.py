@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A plan ends, whatever brokers answer: logs move between two requests, and some answers contradict what was learned before."""
-
-from __future__ import annotations
 
 import dataclasses
 import itertools

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A return counts what only the cluster that is left has, and blocks it, or leaves it there."""
-
-from __future__ import annotations
 
 import dataclasses
 
@@ -205,4 +201,5 @@ def test_one_note_tells_of_all():
     found = settled("abN", "ab", exact(1, 1), OnNewRecords.LEAVE)
     (note,) = new_records.new_record_notes([found, dataclasses.replace(found, group="other"), exact(1, 1)])
     assert note.text.endswith("(and 1 more group-partition)")
-    assert new_records.new_record_notes([exact(1, 1)]) == []
+    blocked = settled("abN", "ab", exact(1, 1))
+    assert new_records.new_record_notes([exact(1, 1), blocked]) == []  # the plan says what it blocks

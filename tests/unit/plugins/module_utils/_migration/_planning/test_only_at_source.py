@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """One sweep over a partition counts for every group what counting for it alone does."""
-
-from __future__ import annotations
 
 import random
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A topic whose records were copied to other partitions is blocked, though the numbers of partitions are equal."""
-
-from __future__ import annotations
 
 import itertools
 import types

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Entries of repartitioned and merged topics: which groups are read for together, and what becomes of what was read."""
-
-from __future__ import annotations
 
 import contextlib
 import dataclasses
@@ -85,12 +81,12 @@ class Spark:
         self.read: list[list[int]] = []
         self.answers: list[GroupCount] = [told()]
 
-    def session(self) -> Spark:
+    def session(self) -> t.Self:
         self.sessions += 1
         return self
 
     @contextlib.contextmanager
-    def counting(self, _spark: Spark, its: t.Any, source: Side, destination: Side, *_more: t.Any) -> t.Iterator[t.Any]:
+    def counting(self, _spark: t.Any, its: t.Any, source: Side, destination: Side, *_more: t.Any) -> t.Iterator[t.Any]:
         def count(below: t.Sequence[tuple[int, ...]]) -> list[GroupCount]:
             self.read += [
                 [destination.logs[at].facts.end for at in its.targets],
@@ -156,7 +152,7 @@ def test_every_partition_there_gets_an_entry_with_every_position(spark):
     }
     assert spark.asked == [[[20, 0, 30]]]
     assert {each.detail for each in found} == {
-        "1 of 3 source partitions have no commit: all of them counts as unconsumed (on_uncommitted: ignore)"
+        "1 of 3 source partitions has no committed offset: all records of it count as unconsumed (on_uncommitted: ignore)"
     }
     assert {(each.leader_epoch, each.evidence.matched_by) for each in found} == {(None, ("key", "value", "timestamp"))}
 
@@ -246,7 +242,7 @@ def test_without_commits_all_of_a_partition_counts_as_consumed_where_the_end_is_
     assert spark.asked == [[[20, 50]]]
     assert {(each.verdict, each.offset, each.repeats) for each in found} == {(Verdict.SAFE, 8, 5)}
     assert "5 consumed records may still come to the destination" in found[0].detail
-    assert "counts as consumed" in found[0].detail
+    assert "count as consumed" in found[0].detail
 
 
 def test_what_expires_at_the_source_while_it_is_read_is_not_taken_for_destination_only(spark):

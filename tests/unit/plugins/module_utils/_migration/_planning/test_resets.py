@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Resets of groups: which partitions they are about, what a second run finds, and what is refused. No cluster."""
-
-from __future__ import annotations
 
 import pytest
 
@@ -183,7 +179,12 @@ def test_a_time_before_the_first_record_is_told_from_its_own_time(state):
         (
             [{"to": "latest", "topics": ["odrers"]}],
             {"groups": ["billing"]},
-            "resets, entry 1 (latest) is about no partition",
+            "resets, entry 1 (latest) names the topic odrers, and no selected topic is called so (did you mean orders?): only",
+        ),
+        (
+            [{"to": "latest", "topics": ["orders", "odr.*"]}],
+            {"groups": ["billing"]},
+            "resets, entry 1 (latest) names the topic odr.*, and no selected topic is called so: only",
         ),
         (
             [{"to": "latest"}, {"to": "shift", "value": 1}],

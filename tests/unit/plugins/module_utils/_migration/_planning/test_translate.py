@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A plan stays as it is while nothing has happened, and copies that keep offsets are compared before they are believed."""
-
-from __future__ import annotations
 
 import dataclasses
 import types

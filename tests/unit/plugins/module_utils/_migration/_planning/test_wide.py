@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """When what Spark counts after an offset makes it exact; what Spark counts is given here."""
-
-from __future__ import annotations
 
 import contextlib
 import typing as t

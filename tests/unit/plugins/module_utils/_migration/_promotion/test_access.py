@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Which ACLs the destination gets, before and after the cut-over."""
-
-from __future__ import annotations
 
 import pytest
 

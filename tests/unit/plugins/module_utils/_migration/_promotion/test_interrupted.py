@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A promotion that is killed after any write is completed by the next run, and the receipt knows what stood there first."""
-
-from __future__ import annotations
 
 import copy
 import dataclasses

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Which ACLs lock clients out that they do not name."""
-
-from __future__ import annotations
 
 import pytest
 

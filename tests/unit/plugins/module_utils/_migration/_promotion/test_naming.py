@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Which topics are promoted, and names that cannot be meant."""
-
-from __future__ import annotations
 
 import pytest
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What both clusters have, while somebody changes it."""
-
-from __future__ import annotations
 
 import pytest
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What becomes of each topic."""
-
-from __future__ import annotations
 
 import pytest
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What brokers would refuse is named all together, before anything is written."""
-
-from __future__ import annotations
 
 import pytest
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A verification by anchors looks for the first unconsumed record of the source, not for the first one that has a copy."""
-
-from __future__ import annotations
 
 import dataclasses
 import typing as t

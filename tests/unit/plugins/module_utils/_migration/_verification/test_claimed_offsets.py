@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """What is to be proved of a plan: what was committed, compared by what the plan has matched."""
-
-from __future__ import annotations
 
 import dataclasses
 import typing as t
@@ -26,7 +22,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 from tests.support.identities import known_by_id
 
 SOURCE, DESTINATION = Connection("source", ("s:1",)), Connection("destination", ("d:1",))
@@ -65,7 +61,7 @@ def claimed(monkeypatch: pytest.MonkeyPatch) -> t.Callable[..., claimed_offsets.
 
 def test_a_committed_entry_is_compared_from_both_offsets_on(claimed):
     (case,) = claimed([entry()]).cases
-    assert case.claim == ("billing", ((FIRST, 50),), ((FIRST, 60),), 0)
+    assert case.claim == ("billing", ((FIRST, 50),), ((FIRST, 60),), 0, False)
 
 
 def test_what_the_user_has_named_is_compared_and_else_everything(claimed):
@@ -85,12 +81,18 @@ def test_repeats_are_those_that_the_plan_admits(claimed):
     assert [case.claim.repeats for case in cases] == [7, None]
 
 
+def test_what_the_plan_leaves_at_the_source_is_not_still_to_be_copied(claimed):
+    left = entry(verdict=Verdict.SAFE, reason=Reason.NEW_RECORDS)
+    assert [case.claim.leaves for case in claimed([left]).cases] == [True]
+    assert [case.claim.leaves for case in claimed([entry()]).cases] == [False]
+
+
 def test_partitions_that_were_merged_are_proved_together(claimed):
     eu, us = TopicPartition("eu", 0), TopicPartition("us", 0)
     source = ((eu, 5), (us, 6), (TopicPartition("us", 1), None))
     both = [entry(FIRST, 60, source, verdict=Verdict.SAFE, repeats=2), entry(SECOND, 70, source, matched_by=())]
     (case,) = claimed(both).cases
-    assert case.claim == ("billing", ((eu, 5), (us, 6)), ((FIRST, 60), (SECOND, 70)), 2)
+    assert case.claim == ("billing", ((eu, 5), (us, 6)), ((FIRST, 60), (SECOND, 70)), 2, False)
     # When one of them was left alone, what is missing in the other may be there.
     found = claimed(both, commits={FIRST: 60})
     assert (found.cases, found.without_records) == ([], 1)

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Exactly the offsets are objected to that skip an unconsumed record, or repeat more than the plan says."""
-
-from __future__ import annotations
 
 import collections
 import random

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A verification looks at what the plan does not say to be verified, and notes in it what it has found right."""
-
-from __future__ import annotations
 
 import dataclasses
 

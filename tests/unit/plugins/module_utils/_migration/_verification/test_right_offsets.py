@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A verification objects to no right offset, and passes none that skips, because it compares records as the rule does."""
-
-from __future__ import annotations
 
 import pytest
 
@@ -20,7 +16,10 @@ def found(text: str, offset: int, limit: int | None = None, repeats: int = 0) ->
     logs = rule.Logs(case)
     source, destination = logs.source, logs.destination
     hidden = [record for record in source.with_open if record.offset >= source.facts.end]
-    clusters = Clusters(Cluster(source.facts, source.visible, hidden), Cluster(destination.facts, destination.visible))
+    aborted = [record for record in source.everything if record not in source.with_open]
+    clusters = Clusters(
+        Cluster(source.facts, source.visible, hidden, aborted), Cluster(destination.facts, destination.visible)
+    )
     (finding,) = clusters.findings((case.committed, offset, repeats), limit=limit, parts=())
     return finding
 
@@ -117,3 +116,30 @@ def test_spark_knows_that_a_hidden_record_may_be_aborted() -> None:
     """Everything was copied twice, so the copy that follows may be the second one of the consumed record."""
     case = parse("S b@- h@- h@-(open) T b@-<0 h@-<1 b@-<0 h@-<1 C=2")
     assert rule.count_by_spark([case])[0][:3] == rule.count(case)[:3] == ("safe", 3, 1)
+
+
+@pytest.mark.parametrize("time", ["@{n}", "@9(L)"])
+def test_copies_of_aborted_records_are_called_that(time: str) -> None:
+    aborted = " ".join(f"q{number}@{number}(aborted)" for number in range(10, 13))
+    copies = f"{numbered('p{n}' + time + '<{n}', 10)} {numbered('q{n}' + time + '<{n}', 13, 10)} f@5"
+    finding = found(f"S {numbered('p{n}@{n}', 10)} {aborted} m@13(marker) T {copies} C=5", 5)
+    assert (finding.problems, finding.destination_only) == ((), 1)
+    assert [note.kind for note in finding.notes] == [NoteKind.ABORTED, NoteKind.DESTINATION_ONLY]
+    assert finding.notes[0].text.startswith("3 copies of aborted records follow the offset 5,")
+    assert "isolation.level=read_committed" in finding.notes[0].text
+
+
+@pytest.mark.parametrize("time", ["@{t}", "@9(L)"])
+def test_a_record_that_was_aborted_and_written_again_is_not_called_recopied(time: str) -> None:
+    aborted = " ".join(f"p{number}@{10 * number}(aborted)" for number in range(3))
+    again = " ".join(f"p{number}@{100 + number}" for number in range(3))
+    copies = f"{numbered('p{n}' + time + '<{n}', 3)} " + " ".join(
+        f"p{number}{'@9(L)' if '(L)' in time else f'@{100 + number}'}<{number + 4}" for number in range(3)
+    )
+    finding = found(f"S {aborted} m@25(marker) {again} T {copies} C=4", 0)
+    assert (finding.problems, finding.recopied) == ((), 0)
+    (note,) = finding.notes
+    assert (note.kind, note.text.partition(",")[0]) == (
+        NoteKind.ABORTED,
+        "3 copies of aborted records follow the offset 0",
+    )

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A migration that the reports of the tests are about, as the texts of its files."""
-
-from __future__ import annotations
 
 import typing as t
 

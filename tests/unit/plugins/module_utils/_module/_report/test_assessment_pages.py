@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The page of an assessment leads from what to decide to what is seen, and no name becomes anything else than a name."""
-
-from __future__ import annotations
 
 import re
 

@@ -1,8 +1,4 @@
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A report says what the files say, refuses files of two migrations, and lets no name act as code."""
-
-from __future__ import annotations
 
 import dataclasses
 import html.parser

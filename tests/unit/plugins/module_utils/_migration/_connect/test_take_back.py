@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A rollback of a hand-over restores what was stored before, of the selected topics of the receipt alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect.handover import take_back
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect.stores import StoredOffsets
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connect_receipt import (
+    ConnectEntry,
+    ConnectReceipt,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+
+ORDERS, PINGS = TopicPartition("orders", 0), TopicPartition("heartbeats", 0)
+RECEIPT = ConnectReceipt("D", "offsets", "mirror", "src", (ConnectEntry(PINGS, 3, 7, 7), ConnectEntry(ORDERS, 4, 9, 9)))
+
+
+class Stored:
+    """A store with what was handed over."""
+
+    connector, source_alias = "mirror", "src"
+
+    def __init__(self) -> None:
+        self.offsets = {ORDERS: 9, PINGS: 7}
+
+    def check(self) -> None:
+        pass
+
+    def read(self) -> StoredOffsets:
+        return StoredOffsets(dict(self.offsets))
+
+    def write(self, changes, _misplaced) -> None:
+        self.offsets |= changes
+
+
+@pytest.mark.parametrize(
+    ("selection", "restored"),
+    [
+        (Selection(), {ORDERS: 4, PINGS: 3}),
+        (Selection(topics=("orders",)), {ORDERS: 4}),
+        (Selection(topics=("heartbeats",)), {PINGS: 3}),
+        (Selection(topic_patterns=("ord.*",)), {ORDERS: 4}),
+        (Selection(exclude_topic_patterns=("ord.*",)), {}),
+    ],
+    ids=str,
+)
+def test_only_the_selected_topics_are_restored(selection, restored):
+    store, saved = Stored(), []
+    outcome = take_back(store, RECEIPT, selection, saved.append)
+    assert (outcome.after, outcome.written) == (restored, len(restored))
+    assert store.offsets == {ORDERS: 9, PINGS: 7, **restored}
+    if saved:
+        assert {its.partition: its.written for its in saved[-1].entries} == {
+            ORDERS: 9,
+            PINGS: 7,
+            **dict.fromkeys(restored),
+        }
+
+
+def test_a_topic_that_was_not_handed_over_is_refused():
+    with pytest.raises(NotFound, match=r"the receipt has no topic order.*did you mean orders\?"):
+        take_back(Stored(), RECEIPT, Selection(topics=("order",)), None)
