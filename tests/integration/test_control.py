@@ -1,5 +1,6 @@
 """Groups, commits, positions and settings, as brokers of every version tell and take them."""
 
+import dataclasses
 import os
 import signal
 import threading
@@ -10,6 +11,7 @@ from confluent_kafka import Consumer, Producer
 from confluent_kafka import TopicPartition as Position
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import (
+    admin_client,
     commits,
     coordinators,
     groups,
@@ -17,10 +19,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control import 
     topics,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import attempt
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.background import at_once
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.idle import idle_problem
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.open_clients import keeping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from testbed.clients import Message, commit, consume, create_topic, delete_records, produce
 from tests.support.consumers import assigned, member, offsets_in_transaction, open_transaction, share_member
@@ -53,6 +57,27 @@ def test_commits_come_back_as_they_were_written(cluster, connection, topic):
     reading = read(connection, topic)
     assert (reading.offsets, reading.exists, reading.state) == (written, True, "Empty")
     assert idle_problem(reading, read(connection, topic)) is None
+
+
+def test_a_module_connects_once_to_a_broker_whatever_it_asks_at_the_same_time(cluster, connection, topic, monkeypatch):
+    """Each connection takes two round trips, and with TLS and a login more."""
+    create_topic(cluster, topic, partitions=2)
+    built, build = [], admin_client._Manager._build_transport
+
+    async def counted(manager, node, timeout_at=None):
+        built.append(node)
+        return await build(manager, node, timeout_at)
+
+    monkeypatch.setattr(admin_client._Manager, "_build_transport", counted)
+    near = dataclasses.replace(connection, bootstrap_servers=connection.bootstrap_servers[:1])
+    with keeping():
+        assert topics.cluster_id(near)
+        at_once(
+            lambda: positions.partition_bounds(near, [TopicPartition(topic, 0)]),
+            lambda: groups.read_groups(near, [topic]),
+        )
+        assert topics.cluster_id(near)
+    assert len(built) == 1
 
 
 def test_what_is_removed_is_gone_and_what_is_gone_can_be_removed(cluster, connection, topic):

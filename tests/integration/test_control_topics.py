@@ -114,7 +114,8 @@ def test_a_topic_that_cannot_be_made_is_named_with_the_reason(connection, topic,
     noted = []
     with pytest.raises(BrokerError, match=f"topic {refused}: the topic cannot be created: .*{why}"):
         create_topics(connection, {refused: new, topic: NewTopic(1, 1, {})}, noted.append)
-    assert noted == [Creation(topic_ids(connection, [topic]), frozenset())]
+    ids = until(lambda: topic_ids(connection, [topic]))  # brokers tell of a topic a moment after it was made
+    assert noted == [Creation(ids, frozenset())]
     found = describe_topics(connection, [topic, refused])
     assert (found[topic].partitions, found[refused].partitions) == (1, 0)
 

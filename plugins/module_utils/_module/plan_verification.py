@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import typing as t
 
 from .._migration._backlog import copy_steps
@@ -14,6 +15,7 @@ from .._migration._verification import claimed_offsets, incremental
 from .._migration._verification import verify as use_case
 from .._migration.file_clusters import check_plan_clusters
 from .._model import backlog, plan, receipt, report
+from .._model.background import at_once
 from .._model.connection import Connection
 from .._model.errors import InvalidFile, InvalidInput
 from .._model.failure_kinds import FailureKind
@@ -104,8 +106,10 @@ def _planned(params: dict[str, t.Any], source: Connection, destination: Connecti
         written = _receipt(made, receipt_path)
         chosen = None
         if wanted == "to_commit":
-            check_plan_clusters(made, source, destination)
-            chosen = pending.entries_to_commit(made, written, destination, policies)
+            _checked, chosen = at_once(
+                functools.partial(check_plan_clusters, made, source, destination),
+                functools.partial(pending.entries_to_commit, made, written, destination, policies),
+            )
         planned.append(_Planned(made, files.file_digest(path), written if wanted == "committed" else None, chosen))
     return planned
 

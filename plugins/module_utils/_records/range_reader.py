@@ -31,6 +31,9 @@ NEAR = 256  # records between two spans of a partition that are read along: a ju
 FETCH_SIZES = (24 << 10, 256 << 10, 4 << 20)
 LONG = 2000  # records of a span, from which on even short records fill many of the smallest fetches: a round trip each
 SILENCE = 1.5  # seconds of waiting: how long it takes to take in what has come says nothing
+SILENT_ANSWERS = (
+    3  # or so many times what the first answer took, because a distant cluster answers few fetches in a second
+)
 # A client asks for every partition that it is assigned again and again, and holds what came for each: so some 1,400 at a
 # time, or fewer where much may come of each. With fewer, a distant cluster takes more round trips.
 FETCHED_AT_A_TIME = 32 << 20  # bytes
@@ -144,15 +147,18 @@ def _drain(reader: _RangeReader, patient: bool, end: float) -> None:
     """
     fresh = time.monotonic()
     since: float | None = None  # of reader.waited, when the first message came: before, larger fetches would not help
+    silence = SILENCE
     heard: set[_Place] = set()
     reader.go_on({})
     while reader.left:
         got = reader.step()
         now = time.monotonic()
         if got:
-            fresh, since = now, reader.waited if since is None else since
+            fresh = now
+            if since is None:
+                since, silence = reader.waited, max(SILENCE, SILENT_ANSWERS * reader.waited)
             heard |= got
-        if since is not None and reader.waited - since > SILENCE:
+        if since is not None and reader.waited - since > silence:
             if not patient and 0 < len(heard) < reader.assigned / 2:
                 return
             since, heard = reader.waited, set()

@@ -8,6 +8,7 @@ import dataclasses
 import typing as t
 
 from ..._control import positions
+from ..._model.background import at_once
 from ..._model.cluster_identity import ClusterIdentity, Traits
 from ..._model.connection import Connection
 from ..._model.errors import Refused
@@ -55,8 +56,9 @@ def commit(
     watch = SourceWatch(source, plan, options.on_active_source)
     producers = WriteWatch(source, plan, options.on_still_written)
     producers.begin()
-    changed = changed_entries(plan, source, destination)
-    topics = _topics_now(receipt, plan, destination)
+    changed, topics = at_once(
+        lambda: changed_entries(plan, source, destination), lambda: _topics_now(receipt, plan, destination)
+    )
     known = Receipt(topics.cluster_id) if receipt is None else receipt.as_far_as_of(topics)
     entries, blocked, left_out = conflicts.without_blocked(
         conflicts.objected(conflicts.objected(plan.entries, changed, Reason.CHANGED_SINCE_PLAN), objections or {}),

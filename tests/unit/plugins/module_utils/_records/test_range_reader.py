@@ -99,6 +99,10 @@ class TestPatience:
     def test_many_that_answer_slowly_are_waited_for(self, drain):
         assert drain((0.1, 3), (1.0, 30), (1.0, 60), END) == 0
 
+    def test_a_distant_cluster_has_the_time_for_some_answers(self, drain):
+        assert drain((1.0, 3), (1.0, 3), (1.0, 3), END) == 0
+        assert drain((1.0, 3), *[(1.0, 3)] * 4, END) == 100
+
     def test_the_time_for_what_has_come_is_not_taken_for_silence(self, drain):
         assert drain((0.1, 3), (1.0, 3), (1.0, 3), END, working=True) == 0
 
