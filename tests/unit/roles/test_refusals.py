@@ -94,9 +94,8 @@ def test_files_are_not_kept_beside_an_inventory_that_is_no_file(controller, tmp_
     (tmp_path / "play.yml").write_text(yaml.safe_dump(play))
     output = failed(controller.run(str(tmp_path / "play.yml")))
     directory = "kafka-migrations/here-to-there"
-    assert (
-        f"group_migration_directory is {directory}, a path beside the inventory, which is no file. {ABSOLUTE}" in output
-    )
+    why = "a path beside the inventory, and there is in no inventory file"
+    assert f"group_migration_directory is {directory}, {why}. {ABSOLUTE}" in output
 
 
 def test_a_command_for_rounds_without_its_phase_commits_nothing(controller):
@@ -132,6 +131,19 @@ def test_list_groups_refuses_what_is_wrong_with_a_cluster_as_the_roles_do(contro
     assert "kafka_cluster: {bootstrap_servers: [broker1:9092]}" in output
     assert "kafka_cluster of host misspelt has the key bootstrap_server, which does not exist." in output
     assert "undefined" not in output and "missing required arguments" not in output
+
+
+@pytest.mark.parametrize("playbook", ["migrate_groups", "rollback"])
+def test_the_inventory_may_name_the_clusters(controller, playbook):
+    variables = controller.directory / "group_vars/all.yml"
+    variables.parent.mkdir()
+    variables.write_text("group_migration_source: onprem\ngroup_migration_destination: cloud\n")
+    given = ("-e", '{"group_migration_groups": ["billing"]}')
+    output = failed(controller.run(f"streamshift.kafka.{playbook}", *given))
+    assert f"a path beside the inventory, and localhost is in no inventory file. {ABSOLUTE}" in output
+    directory = ("-e", f"group_migration_directory={controller.directory}/moved")
+    output = failed(controller.run(f"streamshift.kafka.{playbook}", *given, *directory))
+    assert "cannot connect" in output or "there is no receipt file" in output, output
 
 
 def test_the_playbooks_without_a_role_name_their_own_variables(controller):
