@@ -124,7 +124,7 @@ def test_a_proof_objects_to_what_is_there_twice(source, destination, topic, tmp_
     produce(destination, topic, [Message(again.value, again.key, again.headers, again.timestamp)])
     options = {"receipt": None, "limit": 0, "copy": str(migration.copy_file), "spark": {"master": "local[2,4]"}}
     said = migration.verify(via=run, method="records", report=str(tmp_path / "report.json"), **options)
-    assert said["failed"] and f"{topic}-0: 1 records are there more than once" in str(said), said
+    assert said["failed"] and f"{topic}-0: 1 record is there more than once" in str(said), said
 
 
 @pytest.fixture(scope="module")
