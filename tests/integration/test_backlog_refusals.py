@@ -190,7 +190,7 @@ class TestFiles:
         planned(known)
         produce(source, orders, [Message(b"more", partition=1)])
         message = refused()
-        assert f"{orders}-1 has grown by 1 offsets since the copy was planned" in message and "live" in message
+        assert f"{orders}-1 has grown by 1 offset since the copy was planned" in message and "live" in message
 
     def test_source_was_truncated_meanwhile(self, refused, known, orders):
         planned(known, end=12)
