@@ -32,7 +32,8 @@ class Staying(t.NamedTuple):
 
     unconsumed: those from the committed offset on; first: the source offset of the first of them. consumed: those that
     follow the last consumed record that both clusters have. again: so many records from the planned offset on may be consumed
-    ones, as their contents say. doubt: why nobody knows whether the planned offset skips what only the destination has.
+    ones, as their contents say. doubt: why nobody knows whether the planned offset skips what the group has not consumed.
+    is_early: whether what the destination lacks from the planned offset on may be far before it, as timestamps say.
     """
 
     unconsumed: int | None
@@ -40,6 +41,7 @@ class Staying(t.NamedTuple):
     consumed: int
     again: int = 0
     doubt: str = ""
+    is_early: bool = False
 
     def __str__(self) -> str:
         unconsumed = "an unknown number of unconsumed records"
@@ -114,7 +116,24 @@ def _place(entry: PlanEntry) -> tuple[int, int] | None:
 def _staying(
     entries: t.Mapping[_Key, PlanEntry], source: ClusterLogs, destination: ClusterLogs, budget: int
 ) -> dict[_Key, Staying]:
-    """Of each entry, after all that they need was read at once."""
+    """Of each entry, after all that they need was read at once.
+
+    A tool that was started anew may have written old records after newer ones on the way there.
+    """
+    found = _swept(entries, source, destination, budget)
+    early = {key: entries[key] for key, its in found.items() if its.is_early}
+    return found | _swept(early, source, destination, budget, far=True) if early else found
+
+
+def _swept(
+    entries: t.Mapping[_Key, PlanEntry],
+    source: ClusterLogs,
+    destination: ClusterLogs,
+    budget: int,
+    *,
+    far: bool = False,
+) -> dict[_Key, Staying]:
+    """far: look at what is before both offsets, too, as far as the budget allows."""
     fitting = {key: entry for key, entry in entries.items() if _fits(entry, source, destination, budget)}
     found = {key: Staying(None, None, _lag(entry)) for key, entry in entries.items()}
     together: dict[tuple[TopicPartition, TopicPartition], list[_Key]] = collections.defaultdict(list)
@@ -122,7 +141,8 @@ def _staying(
         together[entry.source[0].partition, entry.partition].append(key)
     ranges = {
         pair: [
-            min(its) for its in zip(*(_begins(fitting[key], source, destination, budget) for key in keys), strict=True)
+            min(its)
+            for its in zip(*(_begins(fitting[key], source, destination, budget, far) for key in keys), strict=True)
         ]
         for pair, keys in together.items()
     }
@@ -143,11 +163,16 @@ def _staying(
             at_source.between(0, at_source.end), at_destination.between(0, at_destination.end), times
         )
         for key in sorted(keys, key=lambda key: _place(fitting[key]) or (), reverse=True):
-            found[key] = _counted(fitting[key], at_source.facts, counts, times)
+            staying = _counted(fitting[key], at_source.facts, counts, times)
+            if times and staying.unconsumed:
+                staying = _placed(staying, fitting[key], counts, at_destination.facts.log_start if far else None)
+            found[key] = staying
     return found
 
 
-def _begins(entry: PlanEntry, source: ClusterLogs, destination: ClusterLogs, budget: int) -> tuple[int, int]:
+def _begins(
+    entry: PlanEntry, source: ClusterLogs, destination: ClusterLogs, budget: int, far: bool = False
+) -> tuple[int, int]:
     """From where on both logs are read: all that is unconsumed, consumed records that have not come, and some before these.
 
     If any have not come, what was consumed before may be at the destination from the offset on.
@@ -155,8 +180,9 @@ def _begins(entry: PlanEntry, source: ClusterLogs, destination: ClusterLogs, bud
     committed, offset = _place(entry) or (0, 0)
     log, other = source.logs[entry.source[0].partition], destination.logs[entry.partition]
     start = committed - _lag(entry) - BESIDE
-    start = start if entry.offset is not None else min(start, log.end - budget)
-    return max(log.facts.log_start, start), max(other.facts.log_start, offset - BESIDE)
+    start = start if entry.offset is not None and not far else min(start, log.end - budget)
+    before = min(offset - BESIDE, other.end - budget) if far else offset - BESIDE
+    return max(log.facts.log_start, start), max(other.facts.log_start, before)
 
 
 def _lag(entry: PlanEntry) -> int:
@@ -203,6 +229,26 @@ def _counted(entry: PlanEntry, facts: LogFacts, counts: PartitionPair, times: bo
         counts.again(committed, offset) if entry.offset is None else 0,
         doubt,
     )
+
+
+def _placed(staying: Staying, entry: PlanEntry, counts: PartitionPair, log_start: int | None) -> Staying:
+    """What lacks a copy from the planned offset on may have one before it, which the group would skip.
+
+    log_start: the destination's, where all was read that the budget allows.
+    """
+    committed, offset = _place(entry) or (0, 0)
+    if log_start is None:
+        return staying._replace(is_early=counts.is_early(committed, offset - BESIDE, offset))
+    first, doubt = counts.first_copy, ""
+    if counts.precedes(committed, offset):
+        doubt = (
+            f"an unconsumed record has a copy before the destination's offset {offset}: a tool has not copied in order"
+        )
+    elif first > log_start and counts.is_early(committed, first, first + 1):
+        doubt = (
+            f"an unconsumed record may have a copy before the destination's offset {first}; raise search_limit to look"
+        )
+    return staying._replace(doubt=staying.doubt or doubt)
 
 
 def _changed(entry: PlanEntry, staying: Staying, policy: OnNewRecords) -> PlanEntry:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import bisect
 import collections
 import heapq
+import itertools
 import operator
 import typing as t
 
@@ -35,6 +36,7 @@ class PartitionPair:
         self._offsets: dict[Key, list[int]] = collections.defaultdict(list)  # of wanted records, the last one first
         self._first: list[tuple[int, int, Key]] = []  # a heap: where a key lacks so many copies, the offset of the last
         self._by_content: dict[bytes, list[int]] = {}
+        self._earliest: list[int] = []  # the lowest timestamp from each record on
 
     def lacking(self, committed: int, offset: int) -> tuple[int, int | None]:
         """How many records from `committed` on have no copy from `offset` on, and where the first of them is.
@@ -68,6 +70,11 @@ class PartitionPair:
         if missing > 0:
             self._lacking += 1
             heapq.heappush(self._first, (self._offsets[key][missing - 1], missing, key))
+
+    @property
+    def first_copy(self) -> int:
+        """The offset of the first copy that was read; 0 where there is none."""
+        return self._copies[0].offset if self._copies else 0
 
     def last_consumed(self, committed: int, count: int) -> int:
         """How many of the last `count` offsets that a group has consumed, which end with a record, hold one."""
@@ -113,6 +120,25 @@ class PartitionPair:
             if copied[key] <= consumed[key]:
                 return False
         return bool(copies)
+
+    def is_early(self, committed: int, begin: int, offset: int) -> bool:
+        """Whether a record from `committed` on is no later than a copy between `begin` and `offset`, by their timestamps."""
+        if not self._earliest:
+            backwards = itertools.accumulate((record.timestamp for record in reversed(self._records)), min)
+            self._earliest = list(backwards)[::-1]
+        at = self._place(self._records, committed)
+        copies = self._copies[self._place(self._copies, begin) : self._place(self._copies, offset)]
+        latest = max((copy.timestamp for copy in copies), default=None)
+        return at < len(self._records) and latest is not None and self._earliest[at] <= latest
+
+    def precedes(self, committed: int, offset: int) -> bool:
+        """Whether what lacks a copy from `offset` on has one before it, which is not that of a consumed record.
+
+        Ask lacking() for both offsets first.
+        """
+        consumed = collections.Counter(self._keys[: self._place(self._records, committed)])
+        before = collections.Counter(self._copy_keys[: self._place(self._copies, offset)])
+        return any(self._wanted[key] > self._copied[key] and number > consumed[key] for key, number in before.items())
 
     @staticmethod
     def _place(records: t.Sequence[Record], offset: int) -> int:

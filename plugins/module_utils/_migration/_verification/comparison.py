@@ -371,4 +371,20 @@ def _finding(case: ClaimCase, its: ClaimCounts, source_logs: ClusterLogs, destin
         for partition, offset in positions
         if offset > side.logs[partition].facts.high_watermark
     ]
-    return dataclasses.replace(found, problems=(*wrong, *found.problems))
+    found = dataclasses.replace(found, problems=(*wrong, *found.problems))
+    return _with_hidden(found, destination_logs)
+
+
+def _with_hidden(found: Finding, destination_logs: ClusterLogs) -> Finding:
+    """Copies that an open transaction hides from consumers are not read, and the offset may skip them."""
+    hidden = 0
+    for partition, offset in found.destination:
+        facts = destination_logs.logs[partition].facts
+        hidden += max(0, min(offset, facts.high_watermark) - facts.end)
+    if not hidden:
+        return found
+    text = (
+        f"{counted(hidden, 'offset')} before the group's were not read, because an open transaction at the destination hides "
+        "them; wait until it ends, and verify again"
+    )
+    return dataclasses.replace(found, complete=False, notes=(*found.notes, Note(NoteKind.NOT_COUNTED, text)))

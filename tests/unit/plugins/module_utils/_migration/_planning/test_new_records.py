@@ -38,8 +38,9 @@ class Logs:
         self.logs.setdefault(self.partition, Log(facts)).learn(facts)
 
     def read(self, spans):
-        for start, end in spans.get(self.partition, ()):
-            self.logs[self.partition].add((start, end), [self._record(at) for at in range(start, end)])
+        for span in spans.get(self.partition, ()):
+            for start, end in self.logs[self.partition].unread(*span):
+                self.logs[self.partition].add((start, end), [self._record(at) for at in range(start, end)])
 
     def _record(self, at):
         name = self.letters[at].encode()
@@ -164,6 +165,27 @@ def test_a_record_that_only_the_old_cluster_has_is_not_skipped_for_a_later_one(p
     found = settled(new, old, entry, policy)
     assert (found.verdict, found.reason, found.lossless) == (Verdict.BLOCKED, Reason.NEW_RECORDS, None)
     assert "nobody knows whether the group has consumed it" in found.detail
+
+
+MANY = "".join(map(chr, range(0x4E00, 0x4E00 + 200)))  # each with a time of its own, each later than the one before
+
+
+@pytest.mark.parametrize("policy", OnNewRecords)
+@pytest.mark.parametrize(
+    ("budget", "why"), [(1000, "has a copy before the destination's offset 140"), (150, "may have a copy")]
+)
+def test_what_a_tool_has_copied_late_is_not_skipped_far_before_the_offset(policy, budget, why):
+    """It was started at the newest records first, and later at the oldest ones."""
+    entry = settled(MANY[100:] + MANY[:50], MANY, exact(40, 140), policy, budget)
+    assert (entry.verdict, entry.reason, entry.lossless) == (Verdict.BLOCKED, Reason.NEW_RECORDS, None)
+    assert why in entry.detail
+
+
+def test_new_records_that_are_a_little_early_are_left():
+    """As those of several producers are, whose clocks differ."""
+    new = MANY[:150] + MANY[198] + MANY[150]
+    entry = settled(new, MANY[:150] + MANY[199], exact(100, 100), OnNewRecords.LEAVE)
+    assert (entry.verdict, entry.offset) == (Verdict.SAFE, 100) and "only at the source: 2 unconsumed" in entry.detail
 
 
 def test_equal_records_at_both_are_in_no_doubt():

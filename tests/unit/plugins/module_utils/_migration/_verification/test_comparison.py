@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import LogFacts
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification import comparison
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import LogChanged
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import ProblemKind
@@ -165,6 +166,17 @@ def test_an_offset_after_the_end_is_wrong() -> None:
     assert found.problems == (("beyond_end", "offset 3 of orders-0 is after the destination's end 0"),)
     (found,) = world("", "").findings((0, 0, 0))
     assert (found.problems, found.complete) == ((), True)
+
+
+@pytest.mark.parametrize("limit", [None, 8])
+def test_what_an_open_transaction_hides_before_the_offset_is_not_called_verified(limit: int | None) -> None:
+    """The tool has copied ten records, and somebody else's transaction at the destination holds the last five."""
+    clusters = world(names(range(10), str), names(range(5), str))
+    clusters.destination = clusters.destination._replace(facts=LogFacts(0, 5, 10))
+    right, skipping = clusters.findings((5, 5, 0), (5, 9, 0), limit=limit)
+    assert (right.complete, right.problems) == (True, ())
+    assert not skipping.complete
+    assert "4 offsets before the group's were not read, because an open transaction" in skipping.notes[-1].text
 
 
 def test_what_lies_outside_of_the_limit_is_not_called_complete() -> None:
