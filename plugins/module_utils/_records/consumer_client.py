@@ -15,9 +15,8 @@ from .._model.open_clients import OpenClients
 from .confluent_library import Consumer, KafkaError, KafkaException
 
 CONNECT_SECONDS = 15.0
-FIRST_WAIT_SECONDS = (
-    2.0  # an answer over round trips of 150 ms takes half a second, and with TLS and a login a whole one
-)
+# Over round trips of 150 ms, an answer takes half a second, and with TLS and a login a whole one.
+FIRST_WAIT_SECONDS = 2.0
 
 _FINAL_CODES = frozenset({
     KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaError.SASL_AUTHENTICATION_FAILED,
@@ -168,6 +167,7 @@ def _metadata(connection: Connection, consumer: Consumer, errors: list[KafkaErro
             answer: t.Any = consumer.list_topics(timeout=wait)
         except KafkaException as exc:
             consumer.poll(0)
+            _check_token(connection)
             if last_chance or time.monotonic() > end:
                 raise connection_failed(connection, [*errors, exc.args[0]]) from exc
             # Another bootstrap server may answer even after a final reason.
@@ -177,13 +177,18 @@ def _metadata(connection: Connection, consumer: Consumer, errors: list[KafkaErro
         wait = min(wait * 2, max(0.1, end - time.monotonic()))
 
 
+def _check_token(connection: Connection) -> None:
+    """Raise the MigrationError that says why there is no token for the login any more: no further try would get one."""
+    if connection.sasl_mechanism == "OAUTHBEARER":
+        token_source(connection)
+
+
 def connection_failed(connection: Connection, errors: t.Sequence[KafkaError]) -> ConnectionFailed:
     """The most telling of what librdkafka reported: a final reason, else anything but "all brokers are down".
 
     Raises the MigrationError that says why there is no token for the login, if there is none any more.
     """
-    if connection.sasl_mechanism == "OAUTHBEARER":
-        token_source(connection)
+    _check_token(connection)
     final = [error for error in errors if _is_final(error)]
     telling = [error for error in errors if error.code() != KafkaError._ALL_BROKERS_DOWN]
     limited = [error for error in errors if is_limited(error.str())]

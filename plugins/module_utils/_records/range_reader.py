@@ -31,9 +31,8 @@ NEAR = 256  # records between two spans of a partition that are read along: a ju
 FETCH_SIZES = (24 << 10, 256 << 10, 4 << 20)
 LONG = 2000  # records of a span, from which on even short records fill many of the smallest fetches: a round trip each
 SILENCE = 1.5  # seconds of waiting: how long it takes to take in what has come says nothing
-SILENT_ANSWERS = (
-    3  # or so many times what the first answer took, because a distant cluster answers few fetches in a second
-)
+# Or so many times what the first answer took, because a distant cluster answers few fetches in a second.
+SILENT_ANSWERS = 3
 # A client asks for every partition that it is assigned again and again, and holds what came for each: so some 1,400 at a
 # time, or fewer where much may come of each. With fewer, a distant cluster takes more round trips.
 FETCHED_AT_A_TIME = 32 << 20  # bytes
