@@ -6,7 +6,6 @@ from hypothesis import HealthCheck, settings
 from ansible_collections.streamshift.kafka.plugins.module_utils._http import tokens
 
 # Stable from run to run, and a slow machine is no failure.
-# A busy machine is no fault of a test.
 settings.register_profile(
     "streamshift", deadline=None, derandomize=True, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
 )
