@@ -207,9 +207,13 @@ def _is_taken_for_another(case: Case, met: Met) -> bool:
     So it is where the tool has given that copy other headers.
     """
     texts = {record.offset: record.text for record in case.source}
-    unlike = {(c.text, c.time) for c in case.destination if c.origin is not None and texts[c.origin] != c.text}
+
+    def look(record: Original | Copy) -> tuple[str, int | None]:
+        return record.text, record.time if case.options.with_timestamp else None
+
+    unlike = {look(c) for c in case.destination if c.origin is not None and texts[c.origin] != c.text}
     others = (r for r in case.source if r.offset < case.committed and met.at_source.get(r.offset) == ("new", r.offset))
-    return any((record.text, record.time) in unlike for record in others)
+    return any(look(record) in unlike for record in others)
 
 
 def _look(record: Original | Copy, with_times: bool) -> tuple[str, int | None]:
