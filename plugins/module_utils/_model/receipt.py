@@ -121,7 +121,11 @@ def to_json(receipt: Receipt) -> str:
         KIND,
         {
             "destination": cluster_identity.to_row(receipt.identity),
-            **({"renewing": [entry_row(each) for each in sorted(receipt.renewing)]} if receipt.renewing else {}),
+            **(
+                {"renewing": [entry_row(each) for each in sorted(receipt.renewing, key=lambda entry: entry[:2])]}
+                if receipt.renewing
+                else {}
+            ),
         },
         (_row(entry) for entry in sorted(receipt.entries, key=lambda entry: entry.key)),
     )
