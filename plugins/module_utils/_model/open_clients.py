@@ -58,9 +58,9 @@ class OpenClients(t.Generic[_Key, _Client]):
         with self._lock:
             gone = [its for its in self._open if key in (None, its.key)]
             self._open = [its for its in self._open if its not in gone]
-        for its in gone:
-            if not its.users:
-                self._close(its.client)
+            idle = [its for its in gone if not its.users]  # whoever uses another one closes it
+        for its in idle:
+            self._close(its.client)
 
     def _added(self, its: _Open[_Key, _Client]) -> _Open[_Key, _Client]:
         with self._lock:

@@ -1,5 +1,6 @@
 """Clients that stay connected: who gets which, and what becomes of those that failed or were idle for long."""
 
+import contextlib
 import typing as t
 
 import pytest
@@ -57,6 +58,22 @@ def test_a_client_that_is_shared_is_closed_when_its_last_user_has_left(monkeypat
             assert not first.closed  # its answers may still come
             assert use(clients) is not first  # but nobody begins anything with it
         assert first.closed
+
+
+def test_whoever_leaves_while_others_are_closed_closes_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(open_clients, "_KINDS", [])
+    users, closed = contextlib.ExitStack(), list[Client]()
+
+    def close(client: Client) -> None:
+        closed.append(client)
+        users.close()
+
+    clients: OpenClients[str, Client] = OpenClients(close)
+    with keeping():
+        with clients.lent("source", Client) as (idle, _):
+            busy, _used = users.enter_context(clients.lent("source", Client))
+        clients.close("source")
+    assert closed == [idle, busy]
 
 
 def test_after_a_failure_everything_of_this_cluster_is_connected_anew(clients: OpenClients[str, Client]) -> None:
