@@ -234,19 +234,20 @@ def _counted(entry: PlanEntry, facts: LogFacts, counts: PartitionPair, times: bo
 def _placed(staying: Staying, entry: PlanEntry, counts: PartitionPair, log_start: int | None) -> Staying:
     """What lacks a copy from the planned offset on may have one before it, which the group would skip.
 
-    log_start: the destination's, where all was read that the budget allows.
+    log_start: the destination's, where all was read that the budget allows; None where only what is near was read.
     """
     committed, offset = _place(entry) or (0, 0)
+    first = committed if staying.first is None else staying.first
     if log_start is None:
-        return staying._replace(is_early=counts.is_early(committed, offset - BESIDE, offset))
-    first, doubt = counts.first_copy, ""
+        return staying._replace(is_early=counts.is_early(first, offset - BESIDE, offset))
+    begin, doubt = counts.first_copy, ""
     if counts.precedes(committed, offset):
         doubt = (
             f"an unconsumed record has a copy before the destination's offset {offset}: a tool has not copied in order"
         )
-    elif first > log_start and counts.is_early(committed, first, first + 1):
+    elif begin > log_start and counts.is_early(first, begin, begin + 1):
         doubt = (
-            f"an unconsumed record may have a copy before the destination's offset {first}; raise search_limit to look"
+            f"an unconsumed record may have a copy before the destination's offset {begin}; raise search_limit to look"
         )
     return staying._replace(doubt=staying.doubt or doubt)
 

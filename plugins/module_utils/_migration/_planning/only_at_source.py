@@ -37,6 +37,7 @@ class PartitionPair:
         self._first: list[tuple[int, int, Key]] = []  # a heap: where a key lacks so many copies, the offset of the last
         self._by_content: dict[bytes, list[int]] = {}
         self._earliest: list[int] = []  # the lowest timestamp from each record on
+        self._where: list[dict[Key, list[int]]] = []  # the offsets of each key: of records, and of copies
 
     def lacking(self, committed: int, offset: int) -> tuple[int, int | None]:
         """How many records from `committed` on have no copy from `offset` on, and where the first of them is.
@@ -121,12 +122,12 @@ class PartitionPair:
                 return False
         return bool(copies)
 
-    def is_early(self, committed: int, begin: int, offset: int) -> bool:
-        """Whether a record from `committed` on is no later than a copy between `begin` and `offset`, by their timestamps."""
+    def is_early(self, first: int, begin: int, offset: int) -> bool:
+        """Whether a record from `first` on is no later than a copy between `begin` and `offset`, by their timestamps."""
         if not self._earliest:
             backwards = itertools.accumulate((record.timestamp for record in reversed(self._records)), min)
             self._earliest = list(backwards)[::-1]
-        at = self._place(self._records, committed)
+        at = self._place(self._records, first)
         copies = self._copies[self._place(self._copies, begin) : self._place(self._copies, offset)]
         latest = max((copy.timestamp for copy in copies), default=None)
         return at < len(self._records) and latest is not None and self._earliest[at] <= latest
@@ -136,13 +137,26 @@ class PartitionPair:
 
         Ask lacking() for both offsets first.
         """
-        consumed = collections.Counter(self._keys[: self._place(self._records, committed)])
-        before = collections.Counter(self._copy_keys[: self._place(self._copies, offset)])
-        return any(self._wanted[key] > self._copied[key] and number > consumed[key] for key, number in before.items())
+        if not self._where:
+            sides = (self._keys, self._records), (self._copy_keys, self._copies)
+            self._where = [_offsets_by_key(keys, records) for keys, records in sides]
+        consumed, before = self._where
+        lacking = {key for _first, _missing, key in self._first if self._wanted[key] > self._copied[key]}
+        return any(
+            bisect.bisect_left(before[key], offset) > bisect.bisect_left(consumed.get(key, ()), committed)
+            for key in lacking & before.keys()
+        )
 
     @staticmethod
     def _place(records: t.Sequence[Record], offset: int) -> int:
         return bisect.bisect_left(records, offset, key=_OFFSET)
+
+
+def _offsets_by_key(keys: t.Iterable[Key], records: t.Iterable[Record]) -> dict[Key, list[int]]:
+    found: dict[Key, list[int]] = collections.defaultdict(list)
+    for key, record in zip(keys, records, strict=True):
+        found[key].append(record.offset)
+    return found
 
 
 def _matching(records: t.Sequence[Record], copies: t.Sequence[Record], times: bool) -> Matching:

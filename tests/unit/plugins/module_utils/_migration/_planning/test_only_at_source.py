@@ -1,5 +1,6 @@
 """One sweep over a partition counts for every group what counting for it alone does."""
 
+import collections
 import random
 
 import pytest
@@ -34,3 +35,6 @@ def test_a_sweep_counts_as_each_group_alone(seed, times):
         lacking = missing(unconsumed, [copy for copy in copies if copy.offset >= offset], key)
         first = min((record.offset for record in lacking), default=None)
         assert pair.lacking(committed, offset) == (len(lacking), first)
+        consumed = collections.Counter(key(record) for record in records if record.offset < committed)
+        before = collections.Counter(key(copy) for copy in copies if copy.offset < offset)
+        assert pair.precedes(committed, offset) == any(before[its] > consumed[its] for its in map(key, lacking))
