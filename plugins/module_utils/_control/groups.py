@@ -193,7 +193,7 @@ def _subscribed(row: t.Any) -> frozenset[str] | None:
 def _listing(client: KafkaAdminClient) -> BrokerQuestion[dict[str, GroupListing]]:
     """Which groups do the brokers list?
 
-    The client must be new, as those of attempt() are: it knows its brokers from its first metadata, and asks for no others.
+    Only the brokers are asked that the client knows from its last metadata.
     """
 
     def read(answers: t.Sequence[t.Any]) -> dict[str, GroupListing]:

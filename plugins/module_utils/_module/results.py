@@ -148,8 +148,7 @@ def _verdict(entry: PlanEntry) -> str:
     line = " ".join(words) + (f": {entry.shown_detail}" if entry.detail and is_told else "")
     if entry.lossless is None:
         return line
-    if (
-        entry.reason is Reason.NEW_RECORDS
-    ):  # it skips nothing that is there, and the detail ends with the option that takes it
+    if entry.reason is Reason.NEW_RECORDS:
+        # It skips nothing that is there, and the detail ends with the option that takes it.
         return f"{line} (the group then goes on at offset {entry.lossless})"
     return f"{line} (offset {entry.lossless} would lose nothing)"
