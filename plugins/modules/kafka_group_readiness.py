@@ -285,6 +285,7 @@ from ..module_utils._migration import look_at_readiness as use_case
 from ..module_utils._migration._committing.conflicts import objected
 from ..module_utils._model import documents, plan, readiness, status
 from ..module_utils._model.errors import InvalidInput
+from ..module_utils._model.option_names import option_name
 from ..module_utils._module import files, options
 from ..module_utils._module.frame import Module
 from ..module_utils._module.objections import read_objections
@@ -300,7 +301,10 @@ def look(module: Module) -> dict[str, t.Any]:
     check_status_paths(params)
     for name, other in (("waves", "directories"), ("wait_for_start", "plan")):
         if params[name] and params[other] is None:
-            raise InvalidInput(f"{name} has no meaning without {other}", remedy=f"leave it out, or set {other}")
+            raise InvalidInput(
+                f"{option_name(name)} has no meaning without {option_name(other)}",
+                remedy=f"leave it out, or set {option_name(other)}",
+            )
     if params["directories"] is not None:
         return status_result(module, options.connection(params, "source"), options.connection(params, "destination"))
     last = last_status(params["status"], params["started"])
