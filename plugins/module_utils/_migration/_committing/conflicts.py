@@ -51,6 +51,16 @@ def objected(
     ]
 
 
+def contradicted(entries: t.Iterable[PlanEntry]) -> dict[Key, str]:
+    """What the evidence of edited entries says against their offsets, by key: no plan is made with an offset that skips."""
+    return {
+        entry.key: f"offset {entry.offset} would skip the copy of the first unconsumed record, which the evidence in the plan "
+        f"has at offset {after.destination}: the plan was edited; plan again"
+        for entry in entries
+        if entry.offset is not None and (after := entry.evidence.after) is not None and after.destination < entry.offset
+    }
+
+
 def absent_objections(entries: t.Iterable[PlanEntry]) -> dict[Key, str]:
     """Why the offsets must not be written whose destination lacks unconsumed records, by key."""
     remedy = ways(

@@ -27,6 +27,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
+    Copied,
     Evidence,
     Plan,
     PlanEntry,
@@ -770,6 +771,18 @@ def test_a_topic_that_is_not_what_it_was_when_the_plan_was_made_blocks_its_entri
     assert cluster.done == []
     skipping = dataclasses.replace(REWIND, on_blocked="skip_partition")
     assert P0 not in {partition for _group, partition in commit(plan, None, CLOUD, skipping, cluster.save).set}
+
+
+def test_an_offset_beyond_the_copy_that_the_evidence_names_was_edited_and_is_not_written(cluster):
+    first, *others = PLAN.entries
+    evidence = first.evidence._replace(after=Copied(7, 49, "ab" * 16))
+    plan = dataclasses.replace(PLAN, entries=(dataclasses.replace(first, evidence=evidence), *others))
+    for save in (None, cluster.save):
+        with pytest.raises(Refused, match=r"verification_failed: offset 50 would skip .* at offset 49: .* plan again"):
+            commit(plan, None, CLOUD, REWIND, save)
+    assert cluster.done == []
+    skipping = dataclasses.replace(REWIND, on_blocked="skip_partition")
+    assert ("billing", P0) not in commit(plan, None, CLOUD, skipping, cluster.save).set
 
 
 def test_a_log_that_has_only_gone_on_blocks_nothing(cluster):
