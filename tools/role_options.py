@@ -71,6 +71,10 @@ REFERENCES = {
     "everything=true": "O({role}_rollback_all=true)",
     **{name: f"C({name}.json)" for name in ("copy", "plan", "receipt", "report", "snapshot")},
 }
+_OPPOSITE = (
+    "V(fail) also refuses to start, except for a plan, if a directory beside this one says that a selected group was migrated"
+    " in the opposite direction, because source and destination may be swapped."
+)
 # What a role does with a variable besides passing it on.
 ADDED = {
     "group_migration_on_active_source": ["The phase V(plan) only warns about members."],
@@ -104,6 +108,8 @@ ADDED = {
         "V(keep) is refused if the rollback would make an old group again beside a new one that stays."
     ],
     "group_clone_plan_digest": ["O(group_clone_phase=plan) prints the digest."],
+    "group_migration_on_rewind": [_OPPOSITE],
+    "backlog_migration_on_rewind": [_OPPOSITE],
     "group_migration_plan_digest": ["O(group_migration_phase=plan) prints the digest."],
     "backlog_migration_live": ["The phase V(plan) always plans as if this were V(true)."],
     "backlog_migration_on_active_source": ["The phase V(plan) always only warns."],
@@ -112,6 +118,7 @@ ADDED = {
     "mirror_maker_group_sync_on_rewind": [
         "This happens if the group was moved back at the source, or if another client has committed at the destination.",
         "V(fail) ends the run and names the group. With V(keep), each round reports the group.",
+        _OPPOSITE,
     ],
 }
 

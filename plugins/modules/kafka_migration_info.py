@@ -97,6 +97,15 @@ options:
     type: str
     choices: [fail, skip_group, skip_partition]
     default: fail
+  on_rewind:
+    description:
+      - What to do if a receipt in a directory beside that of O(receipt) says that a selected group was migrated in the opposite
+        direction, from this destination to this source.
+      - V(fail) reports a problem, unless O(commits=false), because source and destination may be swapped.
+      - V(keep) and V(rewind) make it one of the RV(notes).
+    type: str
+    choices: [fail, keep, rewind]
+    default: fail
   assessment:
     description:
       - Path of a file that gets the destination's part of an assessment - the RV(problems), and what topics that are missing or
@@ -249,7 +258,8 @@ from ..module_utils._migration._committing.returning import ReturnNames, return_
 from ..module_utils._migration.destination_risks import assess_destination
 from ..module_utils._model import backlog, plan, receipt, removed
 from ..module_utils._model.errors import InvalidFile, InvalidInput, MigrationError
-from ..module_utils._model.policies import OnActiveGroup, OnBlocked, OnConflict, OnProblem
+from ..module_utils._model.notes import Note, NoteKind
+from ..module_utils._model.policies import OnActiveGroup, OnBlocked, OnConflict, OnProblem, OnRewind
 from ..module_utils._module import files, options
 from ..module_utils._module.assessment_results import write_part
 from ..module_utils._module.frame import Module
@@ -298,15 +308,18 @@ def look(module: Module) -> dict[str, t.Any]:
         write_part(params["assessment"], part)
     named = {*found.groups, *params["groups"]}  # of groups that do not exist at the source, nothing is found
     opposite = use_case.opposite(_beside(params["receipt"]), found.cluster_ids, named)
+    told = [Note(NoteKind.OPPOSITE_DIRECTION, str(each)) for each in opposite]
+    if params["commits"] and params["on_rewind"] == OnRewind.FAIL:
+        problems, told = [*opposite, *problems], []
     result = {
         "cluster_ids": found.cluster_ids,
         "problems": [{**problem.place(), "message": str(problem), "remedy": problem.remedy} for problem in problems],
-        **note_results([*opposite, *found.notes]),
+        **note_results([*told, *found.notes]),
         "settings": [each._asdict() for each in found.settings],
         "return_names": names and names._asdict(),
     }
     if problems and params["on_problem"] == OnProblem.FAIL:
-        message = "\n".join([*(note.text for note in opposite), *map(str, problems)])
+        message = "\n".join(map(str, [*told, *problems]))
         module.fail_json(msg=message, failure=problems[0].place(), **result)
     return {"changed": False, **result}
 
@@ -360,6 +373,7 @@ def main() -> None:
         "verify": {"type": "str", "choices": ["records", "anchors", "none"], "default": "none"},
         "on_active_group": options.choices(OnActiveGroup, default="warn"),
         "on_blocked": options.choices(OnBlocked, default="fail"),
+        "on_rewind": options.choices(OnRewind, default="fail"),
         "on_problem": options.choices(OnProblem, default="report"),
     }
     Module(spec).run(look)

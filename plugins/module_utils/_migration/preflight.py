@@ -15,7 +15,7 @@ from .._model.errors import ConnectionFailed, GroupBusy, InvalidInput, Migration
 from .._model.failure_kinds import FailureKind
 from .._model.mapping import Mapping
 from .._model.notes import Note, NoteKind
-from .._model.option_names import option_name
+from .._model.option_names import option_name, ways
 from .._model.plan import Plan
 from .._model.policies import OnActiveGroup, OnBlocked, OnConflict
 from .._model.progress import first_of
@@ -206,12 +206,16 @@ def receipt_of_another(
 
 def opposite(
     others: t.Iterable[tuple[str, Plan, Receipt]], cluster_ids: t.Mapping[str, str], selected: t.Collection[str]
-) -> list[Note]:
-    """A note for each other migration that has brought selected groups from this destination to this source.
+) -> list[Refused]:
+    """What speaks against this direction: each other migration that has brought selected groups from the destination.
 
     others: the path of its receipt, its plan and the receipt. cluster_ids: those of look(). selected: groups of the source.
     """
-    notes = []
+    remedy = ways(
+        ("", "to take that migration back, run the playbook return_groups or rollback in its directory"),
+        ("on_rewind", f"to migrate in this direction on purpose, set {option_name('on_rewind')} to keep"),
+    )
+    problems = []
     for path, plan, receipt in others:
         is_opposite = (plan.destination_id, plan.source_id) == (
             cluster_ids.get("source"),
@@ -219,12 +223,10 @@ def opposite(
         )
         written = {entry.group for entry in receipt.entries if entry.written is not None} & set(selected)
         if is_opposite and plan.source_id != plan.destination_id and written:
-            text = (
-                f"{path} says that {first_of(sorted(written), _NAMED)} came from this destination to this source. Unless you "
-                "migrate back on purpose, source and destination are swapped."
-            )
-            notes.append(Note(NoteKind.OPPOSITE_DIRECTION, text))
-    return notes
+            why = f"{path} says that {first_of(sorted(written), _NAMED)} came from this destination to this source"
+            what = "source and destination may be swapped"
+            problems.append(Refused(what, why=why, remedy=remedy, kind=FailureKind.OTHER_CLUSTER))
+    return problems
 
 
 def _wanted(

@@ -126,7 +126,7 @@ def test_options_reach_the_use_case(look):
         pytest.param("S", "D", "billing", [], id="the same direction, in another directory"),
     ],
 )
-def test_a_migration_of_the_opposite_direction_beside_this_one_is_told(
+def test_a_migration_of_the_opposite_direction_beside_this_one_is_asked_about(
     look, tmp_path, source_id, destination_id, group, kinds
 ):
     for name in ("back", "damaged", "here"):
@@ -136,11 +136,15 @@ def test_a_migration_of_the_opposite_direction_beside_this_one_is_told(
     saved(tmp_path / "back/plan.json", plan.to_json(made))
     saved(tmp_path / "back/receipt.json", receipt.to_json(done))
     saved(tmp_path / "damaged/receipt.json", "{}")
-    result = look(receipt=str(tmp_path / "here/receipt.json"))
-    assert result["note_kinds"] == [*kinds, "setting_differs"] and result["problems"] == []
-    failed = look([NO_ACL], receipt=str(tmp_path / "here/receipt.json"), on_problem="fail")
-    first, *_others = failed["msg"].splitlines()
-    assert ("swapped" in first) == bool(kinds), "nothing else is worth looking at before that"
-    assert (
-        not kinds or f"{tmp_path}/back/receipt.json says that billing came from this destination" in result["notes"][0]
-    )
+    here = str(tmp_path / "here/receipt.json")
+    said = f"{tmp_path}/back/receipt.json says that billing came from this destination to this source"
+    for asked in ({}, {"on_rewind": "fail", "commits": False}, {"on_rewind": "keep"}):
+        problems = [each["kind"] for each in look(receipt=here, **asked)["problems"]]
+        assert problems == (["other_cluster"] if kinds and not asked else []), asked
+    result = look(receipt=here, on_rewind="keep")
+    assert result["note_kinds"] == [*kinds, "setting_differs"]
+    assert not kinds or said in result["notes"][0]
+    for on_rewind in ("fail", "keep"):
+        failed = look([NO_ACL], receipt=here, on_problem="fail", on_rewind=on_rewind)
+        first, *_others = failed["msg"].splitlines()
+        assert (said in first) == bool(kinds), "nothing else is worth looking at before that"
