@@ -47,8 +47,7 @@ class KnownSince(t.NamedTuple):
 
     def note(self, cluster: str) -> Note:
         """That the brokers do not offer it, and what follows."""
-        needs = f"{self.request} {self.version}, which Kafka has since {self.since}{self._instead}"
-        return Note(NoteKind.NOT_TOLD, f"{cluster}: the brokers cannot {self.use} ({needs}). {self.without}.")
+        return not_told_notes({cluster: [self]})[0]
 
     @property
     def _instead(self) -> str:

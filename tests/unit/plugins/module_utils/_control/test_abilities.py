@@ -56,7 +56,10 @@ def test_the_error_of_the_library_is_told_by_what_the_request_is_for(text, abili
     need = needed(text)
     assert need == ability.value._replace(found=found)
     assert f"which Kafka has since {need.since}{instead}" in str(need.refusal("cluster"))
-    assert f"which Kafka has since {need.since}{instead})" in need.note("cluster").text
+    assert (
+        need.note("cluster").text
+        == f"cluster: the brokers cannot {need.use} ({need.request} {need.version}, since Kafka {need.since}). {need.without}."
+    )
 
 
 @pytest.mark.parametrize("text", ["'VoteRequest'", "UNSUPPORTED_VERSION", "'MetadataRequest' client [14-14]"])

@@ -79,7 +79,7 @@ def test_nobody_knows_until_when_a_rollback_is_possible_where_each_offset_expire
     found = look(directory("here", MIDNIGHT))
     assert found.groups[0].way_back == (None, MIDNIGHT + 2 * DAY)
     (note,) = found.notes
-    assert note.kind is NoteKind.NOT_TOLD and "OffsetCommit 5, which Kafka has since 2.1" in note.text
+    assert note.kind is NoteKind.NOT_TOLD and "OffsetCommit 5, since Kafka 2.1" in note.text
     assert look().notes == []  # no group is committed
 
 
