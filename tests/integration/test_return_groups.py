@@ -50,6 +50,9 @@ def test_whoever_returns_is_not_asked_for_again_what_he_has_consumed(world):
     assert "2 exact" in first.output
     assert "-e group_migration_source=cloud -e group_migration_destination=onprem" in first.output
     assert "start the consumers on onprem. To roll back" in first.output
+    # The migration can be rolled back, too: at the old cluster, that repeats nothing.
+    said = failed(world.migrate("--check", phase="rollback"))
+    assert f"{world.new_group} was returned to the source" in said and "consume them again" not in said
     world.consume(100)
     assert done(world.take_back()).changed == 0, "whoever has consumed since stays where he is"
 

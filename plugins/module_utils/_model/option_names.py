@@ -43,6 +43,11 @@ def path_option() -> str:
     return directory if directory in _variables.values() else "the path"
 
 
+def is_in_one_cluster() -> bool:
+    """Is the message shown in a role that works inside one cluster, and so has neither a source nor a destination?"""
+    return "cluster" in _variables and "source" not in _variables
+
+
 def because_of(option: str, value: str) -> str:
     """The option's value that something is due to, in parentheses after a blank; nothing where the user cannot set it."""
     told = ways((option, f"{option_name(option)}: {value}"))

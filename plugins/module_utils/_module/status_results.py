@@ -91,13 +91,19 @@ def _read(directory: str) -> DirectoryFiles:
             kind=FailureKind.FILE_MISSING,
         )
     synced, until = _synced(load("status.json", status.from_json))
-    returned = load("return/receipt.json", receipt.from_json)
-    if returned is not None:
-        # Rounds of a return have moved these groups at the source, and they go on at the destination.
-        still_synced, last_end = _synced(load("return/status.json", status.from_json))
-        lines = (line for line in returned.entries if line.group not in still_synced or (line.time or 0) > last_end)
-        returned = dataclasses.replace(returned, entries=tuple(lines))
-    return DirectoryFiles(directory, made, written, returned, synced, until)
+    return DirectoryFiles(directory, made, written, read_return(directory), synced, until)
+
+
+def read_return(directory: str) -> receipt.Receipt | None:
+    """The receipt of the return of a migration, without what rounds have set and nobody has cut over. Raises InvalidFile."""
+    home = os.path.join(directory, "return")
+    returned = files.parsed(os.path.join(home, "receipt.json"), receipt.from_json)
+    if returned is None:
+        return None
+    # Rounds of a return have moved these groups at the source, and they go on at the destination.
+    still_synced, last_end = _synced(files.parsed(os.path.join(home, "status.json"), status.from_json))
+    lines = (line for line in returned.entries if line.group not in still_synced or (line.time or 0) > last_end)
+    return dataclasses.replace(returned, entries=tuple(lines))
 
 
 def _synced(last: status.Status | None) -> tuple[frozenset[str], float]:

@@ -106,7 +106,10 @@ def test_a_command_for_rounds_without_its_phase_commits_nothing(controller):
 
 def test_a_return_is_rolled_back_by_the_playbook_for_that(controller):
     output = failed(controller.play("return_groups", groups=["billing"], phase="rollback"))
-    assert "group_migration_return goes with no rollback" in output
+    assert (
+        "group_migration_phase is rollback, and group_migration_return is true, which the playbook return_groups sets"
+        in output
+    )
     assert "-e group_migration_source=cloud -e group_migration_destination=onprem" in output
     assert "kafka-migrations/onprem-to-cloud/return" in output and "cannot connect" not in output
     # "return" is "migrate" for them, and no rounds go with either.

@@ -138,11 +138,17 @@ def _check_certificates(plan: Plan, cluster: str) -> None:
 
 
 def roll_back(
-    receipt: Receipt, selection: Selection | None, destination: Connection, options: CommitOptions, save: Save | None
+    receipt: Receipt,
+    selection: Selection | None,
+    destination: Connection,
+    options: CommitOptions,
+    save: Save | None,
+    returned: t.Collection[str] = (),
 ) -> CommitOutcome:
     """Restore what was committed before, removing commits and groups that were not there. As commit() otherwise.
 
     :param selection: which groups and topics, by their names at the source; None for everything in the receipt.
+    :param returned: the groups that a return has set at the source since, for messages.
     Nothing else is asked for, written or changed in the receipt. Raises InvalidInput, NotFound and NotAuthorized, too.
     """
     cluster = str(destination)
@@ -155,7 +161,9 @@ def roll_back(
     recreated = receipt.traits.recreated(now.traits)
     rollback.check_recreated({**lacking, **rollback.targets(chosen.entries, readings)}, recreated, cluster)
     try:
-        entries, kept = rollback.without_kept(chosen.entries, current, options.on_rewind, options.on_advance, cluster)
+        entries, kept = rollback.without_kept(
+            chosen.entries, current, options.on_rewind, options.on_advance, cluster, returned
+        )
     except Refused:  # as a commit does
         moving = {entry.group for entry in chosen.entries if rollback.is_to_move(entry, current)}
         writing.check_members(destination, moving, found, options.on_active_group)

@@ -462,6 +462,16 @@ def test_a_rollback_names_members_first_and_then_what_it_repeats(cluster):
     assert cluster.done == []
 
 
+def test_a_rollback_after_a_return_repeats_nothing_of_what_was_returned(cluster):
+    consumed_since(cluster, shipping="consumer")
+    cluster.groups["billing"][P1] = CommittedOffset(57)
+    shipping = "shipping was returned to the source, where the consumers go on at the offsets of the return; this rollback changes"
+    with pytest.raises(Refused, match=f"billing has consumed up to 7 records at the destination .* again; {shipping}"):
+        roll_back(cluster.saved, None, CLOUD, NOW, cluster.save, {"shipping"})
+    with pytest.raises(Refused, match=f"this would remove it: {shipping} nothing there"):
+        roll_back(cluster.saved, Selection(groups=("shipping",)), CLOUD, NOW, cluster.save, {"shipping"})
+
+
 def test_a_group_in_use_can_be_left_out_as_a_whole(cluster):
     cluster.states["billing"] = "Stable"
     options = dataclasses.replace(REWIND, on_active_group="skip_group")
