@@ -14,6 +14,7 @@ from ..._model.connection import Connection
 from ..._model.errors import Refused
 from ..._model.group_state import CommittedOffset, commits_of
 from ..._model.left_out import left_out as not_done
+from ..._model.option_names import correct_clusters, path_option
 from ..._model.plan import Plan
 from ..._model.progress import are, part_of
 from ..._model.receipt import Key, Receipt
@@ -21,7 +22,7 @@ from ..._model.selection import Selection
 from ..._model.snapshot import Snapshot
 from ..._model.verdicts import Reason
 from .. import renewal
-from ..file_clusters import KEEPS_ROLLBACK, changed_entries, check_cluster
+from ..file_clusters import changed_entries, check_cluster, keeps_rollback, plan_again
 from . import conflicts, coverage, limits, rollback, writing
 from .commit_decision import CommitDecision, decide_commit
 from .conflicts import Target, Writes
@@ -152,7 +153,9 @@ def roll_back(
     Nothing else is asked for, written or changed in the receipt. Raises InvalidInput, NotFound and NotAuthorized, too.
     """
     cluster = str(destination)
-    now = check_cluster("receipt", receipt.identity, destination, "connect to the cluster of the receipt")
+    now = check_cluster(
+        receipt.name, receipt.identity, destination, f"{correct_clusters()}; or correct {path_option()}"
+    )
     chosen = rollback.choose(receipt, selection, cluster)
     found = writing.read_named_groups(destination, {entry.group for entry in chosen.entries})
     lacking = renewal.missing_commits(receipt, found)
@@ -206,10 +209,10 @@ def roll_back(
 
 def _topics_now(receipt: Receipt | None, plan: Plan, destination: Connection) -> ClusterIdentity:
     """The destination with the topics of the plan and of the receipt. Raises Refused for the receipt of another cluster."""
-    noted = receipt.identity if receipt is not None else plan.destination_identity
-    return check_cluster(
-        "receipt", noted, destination, KEEPS_ROLLBACK, {entry.partition.topic for entry in plan.entries}
-    )
+    named = {entry.partition.topic for entry in plan.entries}
+    if receipt is None:
+        return check_cluster("plan", plan.destination_identity, destination, plan_again(), named)
+    return check_cluster(receipt.name, receipt.identity, destination, keeps_rollback(), named)
 
 
 def _remove_empty_groups(
