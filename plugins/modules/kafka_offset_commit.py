@@ -407,6 +407,7 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
     options.check_not_negative(params, "idle_wait")
     selection = options.rollback_selection(params)
     if params["state"] == "rolled_back":
+        options.check_unused(params, "a rollback rests on the receipt alone", "plan_digest", "snapshot", "report")
         files.check_exists(path, "receipt")
     files.check_writable(path)
     cluster = options.connection(params, "cluster")
