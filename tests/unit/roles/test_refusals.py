@@ -365,6 +365,24 @@ def test_a_negative_limit_is_told_before_anything_is_written(controller, limit):
     assert "cannot connect" not in output and controller.files() == {}
 
 
+@pytest.mark.parametrize(
+    ("play", "role", "phase"),
+    [
+        ("hand_over_replicator", "replicator_handover", "rollback"),
+        ("sync_mirror_maker_groups", "mirror_maker_group_sync", "sync"),
+    ],
+)
+def test_a_missing_policy_is_told_in_one_line(controller, play, role, phase):
+    output = failed(getattr(controller, play)(phase=phase))
+    assert f"{role}_replication_policy is not set. Give what the configuration of MirrorMaker 2 calls" in output
+    assert "argument_spec_data" not in output and "cannot connect" not in output
+
+
+def test_a_rollback_of_a_sync_needs_no_policy(controller):
+    output = failed(controller.sync_mirror_maker_groups(phase="rollback", groups=["billing"]))
+    assert "there is no receipt file" in output and "replication_policy" not in output
+
+
 @pytest.mark.parametrize("play", ["clone_groups", "hand_over_replicator", "promote_topics", "reset_groups"])
 def test_a_negative_number_of_runs_to_keep_is_told(controller, play):
     more = {"replication_policy": {"source_alias": "onprem"}} if play == "hand_over_replicator" else {}
