@@ -223,7 +223,7 @@ def test_topics_that_are_not_what_they_were_are_refused_whatever_was_said_of_new
     for policy in ("fail", "leave"):
         assert "topic_missing: topic" in failed(world.take_back(on_new_records=policy))
     told = done(world.controller.migration_status()).output
-    assert "roll back until" in told and f"ends of their logs: {world.old_topic}." in " ".join(told.split())
+    assert "rollback_until" in told and f"ends of their logs: {world.old_topic}." in " ".join(told.split())
     create_topic(world.old, world.old_topic, PARTITIONS, retention_ms=-1)
     assert "new_records: only at the source" in failed(world.take_back())
     with contextlib.closing(KafkaAdminClient(bootstrap_servers=world.new.bootstrap_servers)) as client:

@@ -17,7 +17,7 @@ from .._model.connection import Connection
 from .._model.documents import utc_text
 from .._model.errors import InvalidFile
 from .._model.failure_kinds import FailureKind
-from .._model.migration_status import DirectoryFiles, next_lines, status_table
+from .._model.migration_status import DirectoryFiles, incomplete_lines, next_lines, status_table
 from .._model.option_names import option_name
 from . import files
 from .frame import Module
@@ -54,7 +54,7 @@ def status_result(module: Module, source: Connection, destination: Connection) -
         "changed": False,
         **result,
         "table": status_table(found.groups),
-        "summary": [*lines, *told, *next_lines(found.groups)],
+        "summary": [*lines, *told, *incomplete_lines(found.groups), *next_lines(found.groups)],
         **module.warned(found.notes),
     }
 
@@ -84,10 +84,14 @@ def _read(directory: str) -> DirectoryFiles:
 
     made, written = load("plan.json", plan.from_json), load("receipt.json", receipt.from_json)
     if made is None and written is None:
+        is_there = os.path.isdir(directory)
+        remedy = f"correct {option_name('directories')}"
         raise InvalidFile(
-            f"there is neither receipt.json nor plan.json in {directory}",
-            why="no run has planned or written anything there, or the files are lost",
-            remedy=f"correct {option_name('directories')}, or leave the directory out",
+            f"there is no plan file and no receipt file in {directory}",
+            why="no run has planned or written anything there, or the files are lost"
+            if is_there
+            else f"there is no directory {directory}",
+            remedy=f"{remedy}, or leave the directory out" if is_there else f"{remedy}{files.named_after()}",
             kind=FailureKind.FILE_MISSING,
         )
     synced, until = _synced(load("status.json", status.from_json))
