@@ -63,6 +63,11 @@ def is_in_one_cluster() -> bool:
     return "cluster" in _variables and "source" not in _variables
 
 
+def at_destination() -> str:
+    """Where a group is set, to follow a verb: nothing inside one cluster."""
+    return "" if is_in_one_cluster() else " at the destination"
+
+
 def because_of(option: str, value: str) -> str:
     """The option's value that something is due to, in parentheses after a blank; nothing where the user cannot set it."""
     told = ways((option, f"{option_name(option)}: {value}"))

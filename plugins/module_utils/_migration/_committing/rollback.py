@@ -269,12 +269,16 @@ def _check_names(
     whose = "" if kind == "group" else " of the selected groups"
     holds = f"it holds {first_of(sorted(known), _NAMES_SHOWN) or 'nothing'}"
     if missing:
+        which = (
+            "where a run has renamed groups, the names are the old ones"
+            if is_in_one_cluster()
+            else "the names are those at the source, or at the destination where the receipt has no others"
+        )
         raise NotFound(
             f"{kind} {', '.join(missing)}{whose} is not in the receipt",
             cluster=cluster,
             why=holds,
-            remedy=f"correct {option_name(f'{kind}s')}{name_hint(f'{kind}s', missing, known)}; "
-            "the names are those at the source, or at the destination where the receipt has no others",
+            remedy=f"correct {option_name(f'{kind}s')}{name_hint(f'{kind}s', missing, known)}; {which}",
         )
     if not selected.names:
         why = " ".join(note.text for note in excluded(**{f"{kind}s": selected.left_out})).rstrip(".") or holds
