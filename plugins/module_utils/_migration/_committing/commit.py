@@ -128,7 +128,7 @@ def _check_certificates(plan: Plan, cluster: str) -> None:
     if lacking:
         first = lacking[0]
         raise Refused(
-            f"{part_of(len(lacking), len(plan.entries), 'entry')} of the plan {are(len(lacking))} called exact, and nothing "
+            f"{part_of(len(lacking), len(plan.entries), 'group-partition')} of the plan {are(len(lacking))} called exact, and nothing "
             "says how that is known",
             cluster=cluster,
             group=first.group,

@@ -131,7 +131,7 @@ def decide_entry(entry: PlanEntry, earlier: ReceiptEntry | None, ground: Ground)
             f"{commit_text(found)} since",
             ground.cluster,
             remedy=ways(
-                ("on_advance", f"set {option_name('on_advance')} to keep to leave such entries alone"),
+                ("on_advance", f"set {option_name('on_advance')} to keep to leave such group-partitions alone"),
                 ("", "roll back and migrate again to set it anew"),
             ),
             kind=FailureKind.DESTINATION_CHANGED,
@@ -165,7 +165,7 @@ def _unexplained(
         "a tool that syncs groups, such as MirrorMaker 2, or a consumer that uses assign(), has committed this; where it was a "
         f"tool, a consumer that starts now skips up to {counted(found.offset - target.offset, 'record')}",
         f"stop what commits there; then set {option_name('on_rewind')} to rewind to commit {commit_text(target)} again, or, if "
-        "a consumer has consumed, to keep to leave such entries alone",
+        "a consumer has consumed, to keep to leave such group-partitions alone",
     )
 
 
@@ -185,7 +185,7 @@ def _again(
         "had consumed is not known any more",
         f"if the group has another name now, take it out of the selection. Otherwise set {option_name('on_rewind')} to rewind "
         f"to commit {commit_text(target)}, which repeats what it has consumed{at_destination()}{most and f', {most}'}; or to "
-        "keep to leave such entries alone: their consumers start by auto.offset.reset, where latest skips what they have not "
+        "keep to leave such group-partitions alone: their consumers start by auto.offset.reset, where latest skips what they have not "
         "consumed, and earliest repeats everything",
     )
 

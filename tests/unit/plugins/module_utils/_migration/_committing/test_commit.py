@@ -525,12 +525,12 @@ def test_a_group_in_use_is_no_matter_where_nothing_is_to_be_written(migrated):
         (
             dataclasses.replace(PLAN, entries=(*PLAN.entries, entry("x", P0, None, None, reason=Reason.BEYOND_END))),
             REWIND,
-            "1 of 4 entries of the plan is blocked",
+            "1 of 4 group-partitions of the plan is blocked",
         ),
         (
             dataclasses.replace(PLAN, entries=(entry("shipping", P0, 7, None, evidence=Evidence()),)),
             REWIND,
-            "1 of 1 entry of the plan is called exact, and nothing says how that is known.*Plan again",
+            "1 of 1 group-partition of the plan is called exact, and nothing says how that is known.*Plan again",
         ),
     ],
 )
