@@ -128,8 +128,8 @@ def _check_certificates(plan: Plan, cluster: str) -> None:
     if lacking:
         first = lacking[0]
         raise Refused(
-            f"{part_of(len(lacking), len(plan.entries), 'group-partition')} of the plan {are(len(lacking))} called exact, and nothing "
-            "says how that is known",
+            f"{part_of(len(lacking), len(plan.entries), 'group-partition')} of the plan {are(len(lacking))} called exact, and "
+            "nothing says how that is known",
             cluster=cluster,
             group=first.group,
             **first.partition._asdict(),

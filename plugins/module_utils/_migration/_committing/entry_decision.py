@@ -185,8 +185,8 @@ def _again(
         "had consumed is not known any more",
         f"if the group has another name now, take it out of the selection. Otherwise set {option_name('on_rewind')} to rewind "
         f"to commit {commit_text(target)}, which repeats what it has consumed{at_destination()}{most and f', {most}'}; or to "
-        "keep to leave such group-partitions alone: their consumers start by auto.offset.reset, where latest skips what they have not "
-        "consumed, and earliest repeats everything",
+        "keep to leave such group-partitions alone: their consumers start by auto.offset.reset, where latest skips what they "
+        "have not consumed, and earliest repeats everything",
     )
 
 
