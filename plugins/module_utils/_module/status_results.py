@@ -84,14 +84,14 @@ def _read(directory: str) -> DirectoryFiles:
 
     made, written = load("plan.json", plan.from_json), load("receipt.json", receipt.from_json)
     if made is None and written is None:
-        is_there = os.path.isdir(directory)
+        exists = os.path.isdir(directory)
         remedy = f"correct {option_name('directories')}"
         raise InvalidFile(
             f"there is no plan file and no receipt file in {directory}",
             why="no run has planned or written anything there, or the files are lost"
-            if is_there
+            if exists
             else f"there is no directory {directory}",
-            remedy=f"{remedy}, or leave the directory out" if is_there else f"{remedy}{files.named_after()}",
+            remedy=f"{remedy}, or leave the directory out" if exists else f"{remedy}{files.named_after()}",
             kind=FailureKind.FILE_MISSING,
         )
     synced, until = _synced(load("status.json", status.from_json))
