@@ -110,6 +110,11 @@ def _wave(path: str, known: t.Container[str], problems: list[str]) -> dict[str, 
     )
     names = ("groups", "group_patterns", "exclude_group_patterns")
     chosen = {name: given[f"{_ROLE}_{name}"] for name in names if f"{_ROLE}_{name}" in given}
+    problems.extend(
+        f"{path}: {_ROLE}_{name} is no list of texts. Give one, such as [billing]."
+        for name, its in chosen.items()
+        if isinstance(its, dict) or (isinstance(its, list) and any(isinstance(each, (dict, list)) for each in its))
+    )
     if given and not chosen.get("groups") and not chosen.get("group_patterns"):
         problems.append(f"{path} selects no group: set {_ROLE}_groups or {_ROLE}_group_patterns.")
     name = os.path.splitext(os.path.basename(path))[0]

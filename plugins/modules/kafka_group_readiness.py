@@ -206,6 +206,11 @@ groups:
       type: int
       sample: 12
     moved: {description: Number of partitions whose committed offset the receipt does not explain., type: int, sample: 0}
+    left_out:
+      description: Number of partitions that the group consumes at the source and that its migration has not set, because
+        the plan blocks them, or because the group has no committed offset there at the destination.
+      type: int
+      sample: 0
     committed_at:
       description: When the group was last committed, in UTC; null if it is not, or if an early version has written the receipt.
       type: str

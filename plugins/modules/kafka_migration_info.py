@@ -270,7 +270,7 @@ _File = t.TypeVar("_File")
 
 def look(module: Module) -> dict[str, t.Any]:
     params = module.params
-    names = _turned_round(params)
+    migrated, names = _turned_round(params)
     source, destination = options.connection(params, "source"), options.connection(params, "destination")
     mapping = options.mapping(params)
     damaged: list[MigrationError] = []
@@ -299,7 +299,9 @@ def look(module: Module) -> dict[str, t.Any]:
     )
     another = []
     if written is not None:
-        another = use_case.receipt_of_another(written, params["receipt"], destination, found.cluster_ids)
+        another = use_case.receipt_of_another(written, source, destination, found.cluster_ids)
+    if migrated is not None:
+        another = [*use_case.receipt_of_no_return(migrated, source, destination, found.cluster_ids), *another]
     problems = list({str(problem): problem for problem in (*damaged, *another, *lacking, *found.problems)}.values())
     if params["assessment"]:
         part = assess_destination(
@@ -324,16 +326,16 @@ def look(module: Module) -> dict[str, t.Any]:
     return {"changed": False, **result}
 
 
-def _turned_round(params: dict[str, t.Any]) -> ReturnNames | None:
-    """The names of a return, which the options have from here on. Raises InvalidFile without a receipt."""
+def _turned_round(params: dict[str, t.Any]) -> tuple[receipt.Receipt, ReturnNames] | tuple[None, None]:
+    """What a return undoes, and its names, which the options have from here on. Raises InvalidFile without a receipt."""
     path = params["returns"]
     if path is None:
-        return None
+        return None, None
     migrated = receipt.from_json(files.read_required(path, "receipt", None), path)
     source = str(options.connection(params, "source"))
     names = return_names(migrated, options.selection(params), options.mapping(params), source)
     params |= {**names._asdict(), "group_patterns": [], "topic_patterns": [], "exclude_group_patterns": None}
-    return names
+    return migrated, names
 
 
 def _read(path: str | None, parse: t.Callable[[str, str], _File], damaged: list[MigrationError]) -> _File | None:

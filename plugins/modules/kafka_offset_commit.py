@@ -38,7 +38,8 @@ options:
       - V(committed) commits the offsets of O(plan).
       - V(rolled_back) restores, for the selected groups, the offsets that were committed before according to
         O(receipt). The module deletes offsets that did not exist before, and groups that have no offsets left. It
-        leaves everything else in the receipt alone, whether it is in use or not.
+        leaves everything else in the receipt alone, whether it is in use or not. It reads C(return/receipt.json) beside
+        O(receipt), if it is there, to know which groups repeat nothing because a return has set them at the source since.
     type: str
     choices: [committed, rolled_back]
     default: committed
@@ -350,6 +351,7 @@ failure: {description: "What C(msg) says, as data. See C(docs/troubleshooting.md
 """
 
 import functools
+import os
 import time
 import typing as t
 
@@ -357,12 +359,14 @@ from ..module_utils._migration._committing import commit as use_case
 from ..module_utils._migration._committing.conflicts import absent_objections
 from ..module_utils._migration._committing.outcome import CommitOptions
 from ..module_utils._model import offset_formats, plan, receipt
-from ..module_utils._model.errors import MigrationError
+from ..module_utils._model.errors import InvalidFile, MigrationError
+from ..module_utils._model.migration_status import DirectoryFiles, groups_of
 from ..module_utils._model.policies import OnAbsent, OnActiveGroup, ReturnEntries
 from ..module_utils._module import digests, files, options, summaries
 from ..module_utils._module.commit_results import commit_result
 from ..module_utils._module.frame import Module
 from ..module_utils._module.objections import read_objections
+from ..module_utils._module.status_results import read_return
 
 
 def commit(module: Module) -> dict[str, t.Any]:
@@ -387,12 +391,23 @@ def _objections(params: dict[str, t.Any], made: plan.Plan) -> t.Mapping[receipt.
     return absent_objections(made.entries)
 
 
+def _returned(recorded: receipt.Receipt, path: str) -> frozenset[str]:
+    """The groups that a return has set at the source since, as far as its receipt is there and can be read."""
+    try:
+        back = read_return(os.path.dirname(path))
+    except InvalidFile:  # serves a message alone
+        return frozenset()
+    its = groups_of(DirectoryFiles("", None, recorded, back))
+    return frozenset(each.group for each in its if each.is_returned)
+
+
 def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dict[str, t.Any]:
     params = module.params
     path = params["receipt"]
     options.check_not_negative(params, "idle_wait")
     selection = options.rollback_selection(params)
     if params["state"] == "rolled_back":
+        options.check_unused(params, "a rollback rests on the receipt alone", "plan_digest", "snapshot", "report")
         files.check_exists(path, "receipt")
     files.check_writable(path)
     cluster = options.connection(params, "cluster")
@@ -423,7 +438,8 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
             may_start = outcome.may_start(made.entries)
         else:
             recorded = receipt.from_json(files.read_required(path, "receipt", None), path)
-            outcome, stands = use_case.roll_back(recorded, selection, cluster, policies, writer), None
+            returned = _returned(recorded, path)
+            outcome, stands = use_case.roll_back(recorded, selection, cluster, policies, writer, returned), None
             may_start = []
             head = [summaries.rollback_line(outcome.set, {entry.group for entry in recorded.entries})]
             head += summaries.first_lines([f"  {line}" for line in outcome.unmoved])

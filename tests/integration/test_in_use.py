@@ -95,7 +95,7 @@ class TestAnOpenTransactionWithOffsets:
             (detail,) = (row["detail"] for row in planned if row["reason"])
             assert f"transactional id {name} (producer id " in detail
             refused = migration.commit(via=refuses)
-            assert "1 of 4 entries of the plan is blocked" in refused and name in refused
+            assert "1 of 4 group-partitions of the plan is blocked" in refused and name in refused
             assert committed(destination, other) == {}
             migration.commit(on_blocked="skip_partition", source=migration.source)
         assert set(committed(destination, orders)) == {(orders, 0)} and set(committed(destination, other)) == {

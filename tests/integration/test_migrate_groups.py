@@ -200,13 +200,16 @@ def test_of_two_waves_the_second_is_rolled_back_while_the_first_goes_on(
         moved = committed(destination, first)
         wanted = {"groups": [second], "group_map": new_name}
         played = done(controller.rollback(source="gone", directory=str(home), **wanted))  # the source may be lost
-        assert "Rollback of 1 of 2 groups in the receipt" in played.output
+        assert "Rollback of 1 of 2 groups in the receipt" in played.output and "does not use" not in played.output
         assert [name for name in list_groups(destination) if orders in name] == [first]
         assert committed(destination, first) == moved
     files = controller.files()
     assert "no group is selected for the rollback" in failed(controller.rollback())
     assert (controller.files(), committed(destination, first)) == (files, moved)
-    done(controller.rollback(groups=[second], rollback_all=True, on_rewind="rewind", write_report=True))
+    unused = {"on_blocked": "skip_group", "plan_digest": "0" * 64}  # of the command of the migration
+    played = done(controller.rollback(rollback_all=True, on_rewind="rewind", write_report=True, **unused))
+    said = "A rollback does not use group_migration_on_blocked, group_migration_plan_digest."
+    assert said in " ".join(played.output.split())
     assert first not in list_groups(destination)
     # The plan that is there is the second wave's.
     ticket = (home / "report.md").read_text()

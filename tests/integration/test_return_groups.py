@@ -50,6 +50,9 @@ def test_whoever_returns_is_not_asked_for_again_what_he_has_consumed(world):
     assert "2 exact" in first.output
     assert "-e group_migration_source=cloud -e group_migration_destination=onprem" in first.output
     assert "start the consumers on onprem. To roll back" in first.output
+    # The migration can be rolled back, too: at the old cluster, that repeats nothing.
+    said = failed(world.migrate("--check", phase="rollback"))
+    assert f"{world.new_group} was returned to the source" in said and "consume them again" not in said
     world.consume(100)
     assert done(world.take_back()).changed == 0, "whoever has consumed since stays where he is"
 
@@ -220,7 +223,7 @@ def test_topics_that_are_not_what_they_were_are_refused_whatever_was_said_of_new
     for policy in ("fail", "leave"):
         assert "topic_missing: topic" in failed(world.take_back(on_new_records=policy))
     told = done(world.controller.migration_status()).output
-    assert "roll back until" in told and f"ends of their logs: {world.old_topic}." in " ".join(told.split())
+    assert "rollback_until" in told and f"ends of their logs: {world.old_topic}." in " ".join(told.split())
     create_topic(world.old, world.old_topic, PARTITIONS, retention_ms=-1)
     assert "new_records: only at the source" in failed(world.take_back())
     with contextlib.closing(KafkaAdminClient(bootstrap_servers=world.new.bootstrap_servers)) as client:

@@ -14,14 +14,22 @@ from .._model.connection import Connection
 from .._model.errors import Refused
 from .._model.failure_kinds import FailureKind
 from .._model.notes import Note, NoteKind
+from .._model.option_names import another_directory, correct_clusters
 from .._model.plan import Plan, PlanEntry
 from .._model.receipt import Key
 
-KEEPS_ROLLBACK = (
-    "correct the addresses if they are wrong, or use another directory for another cluster, "
-    "because the rollback of the earlier run needs this file"
-)
-_PLAN_AGAIN = "connect to the clusters that the plan was made for, or plan again"
+
+def keeps_rollback() -> str:
+    """The remedy where a file of an earlier run is in the way."""
+    return (
+        f"{correct_clusters()}; or {another_directory()} for another cluster, because the rollback of the earlier run "
+        "needs this file"
+    )
+
+
+def plan_again() -> str:
+    """The remedy for a plan of another cluster."""
+    return f"{correct_clusters()}; or plan again"
 
 
 def check_cluster(
@@ -52,8 +60,8 @@ def check_same(
 def check_plan_clusters(plan: Plan, source: Connection, destination: Connection) -> None:
     """Raise Refused for a plan of other clusters."""
     at_once(
-        functools.partial(check_cluster, "plan", plan.source_identity, source, _PLAN_AGAIN),
-        functools.partial(check_cluster, "plan", plan.destination_identity, destination, _PLAN_AGAIN),
+        functools.partial(check_cluster, "plan", plan.source_identity, source, plan_again()),
+        functools.partial(check_cluster, "plan", plan.destination_identity, destination, plan_again()),
     )
 
 
@@ -80,7 +88,7 @@ def _now(noted: ClusterIdentity, connection: Connection | None) -> Traits:
     if connection is None:
         return noted.traits
     return check_same(
-        "plan", noted, clusters.look_at(connection, noted.traits.topic_ids.keys()), connection, _PLAN_AGAIN
+        "plan", noted, clusters.look_at(connection, noted.traits.topic_ids.keys()), connection, plan_again()
     ).traits
 
 

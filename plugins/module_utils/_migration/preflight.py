@@ -15,7 +15,7 @@ from .._model.errors import ConnectionFailed, GroupBusy, InvalidInput, Migration
 from .._model.failure_kinds import FailureKind
 from .._model.mapping import Mapping
 from .._model.notes import Note, NoteKind
-from .._model.option_names import option_name, ways
+from .._model.option_names import correct_clusters, option_name, ways
 from .._model.plan import Plan
 from .._model.policies import OnActiveGroup, OnBlocked, OnConflict
 from .._model.progress import first_of
@@ -28,7 +28,7 @@ from .._model.verdicts import Reason
 from .._spark.session import absence, obstacle
 from . import drafts, take_snapshot
 from .drafts import Draft
-from .file_clusters import KEEPS_ROLLBACK, check_cluster, equal_ids
+from .file_clusters import check_cluster, equal_ids, keeps_rollback
 from .one_cluster import check_nothing_stays, check_rules_fit
 from .setting_differences import SettingDifference, setting_differences
 
@@ -182,7 +182,7 @@ def _lacking(options: SparkOptions, otherwise: str | None) -> list[MigrationErro
 
 
 def receipt_of_another(
-    receipt: Receipt, path: str, destination: Connection, cluster_ids: t.Mapping[str, str]
+    receipt: Receipt, source: Connection, destination: Connection, cluster_ids: t.Mapping[str, str]
 ) -> list[MigrationError]:
     """Why a receipt that is there cannot be added to; cluster_ids are those of look()."""
     if "destination" not in cluster_ids:
@@ -191,14 +191,37 @@ def receipt_of_another(
         problem = Refused(
             "source and destination are exchanged",
             cluster=str(destination),
-            why=f"the receipt {path} was made for the cluster that is the source now",
-            remedy="correct the addresses of both clusters; to bring groups back on purpose, run the playbook return_groups "
+            why=f"the {receipt.name} was made for the cluster that is the source now, {source}",
+            remedy=f"{correct_clusters()}; to bring groups back on purpose, run the playbook return_groups "
             "with the source and the destination of the migration",
             kind=FailureKind.OTHER_CLUSTER,
         )
         return [problem]
     try:
-        check_cluster(f"receipt {path}", receipt.identity, destination, KEEPS_ROLLBACK)
+        check_cluster(receipt.name, receipt.identity, destination, keeps_rollback())
+    except Refused as exc:
+        return [exc]
+    return []
+
+
+def receipt_of_no_return(
+    receipt: Receipt, source: Connection, destination: Connection, cluster_ids: t.Mapping[str, str]
+) -> list[MigrationError]:
+    """Why groups cannot be returned by the receipt of their migration: it was made for another cluster than they leave now."""
+    if "source" not in cluster_ids:
+        return []
+    remedy = f"{correct_clusters()}: a return has the source and the destination of the migration"
+    if receipt.identity.cluster_id == cluster_ids.get("destination") != cluster_ids["source"]:
+        problem = Refused(
+            "source and destination are exchanged",
+            cluster=str(destination),
+            why=f"the {receipt.name} was made for this cluster, and the groups would leave {source}",
+            remedy=remedy,
+            kind=FailureKind.OTHER_CLUSTER,
+        )
+        return [problem]
+    try:
+        check_cluster(receipt.name, receipt.identity, source, remedy)
     except Refused as exc:
         return [exc]
     return []

@@ -118,12 +118,12 @@ def streams_topics(connection: Connection) -> list[str]:
     return []
 
 
-def group_hint(name: str, connection: Connection) -> str:
-    """What may be wrong with the name of a group that does not exist: see name_hint(). Only asks for what the user may see."""
+def group_hint(names: t.Collection[str], connection: Connection) -> str:
+    """What may be wrong with names of groups that do not exist: see name_hint(). Only asks for what the user may see."""
     listed: list[str] = []
     with contextlib.suppress(MigrationError):  # the failure itself is about something else
         listed = [each.group for each in groups.list_groups(connection, surely=False)]
-    return name_hint("groups", [name], listed)
+    return name_hint("groups", names, listed)
 
 
 def _check_named(reading: GroupReading, connection: Connection) -> None:
@@ -132,7 +132,7 @@ def _check_named(reading: GroupReading, connection: Connection) -> None:
             "the group does not exist, or GROUP DESCRIBE on it is not allowed",
             cluster=str(connection),
             group=reading.group,
-            remedy=f"correct {option_name('groups')}{group_hint(reading.group, connection)}, or grant the ACL",
+            remedy=f"correct {option_name('groups')}{group_hint([reading.group], connection)}, or grant the ACL",
         )
     check_keeps_offsets(reading, connection)
     if not reading.offsets and not reading.open:

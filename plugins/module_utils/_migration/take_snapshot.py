@@ -18,7 +18,7 @@ from .._model.group_state import GroupReading, open_text, partitions_of
 from .._model.known_names import GROUPS, known
 from .._model.moves import Move
 from .._model.notes import Note, NoteKind, excluded
-from .._model.option_names import option_name, ways
+from .._model.option_names import correct_clusters, option_name, ways
 from .._model.policies import OnActiveGroup, OnBlocked
 from .._model.progress import Say, first_of, silent
 from .._model.records import TopicPartition, every_partition
@@ -26,7 +26,7 @@ from .._model.removed import Removed
 from .._model.selection import Selected, Selection
 from .._model.snapshot import OpenTransaction, Snapshot, SnapshotEntry, SnapshotGroup
 from . import not_taken, quiet, selected_groups
-from .file_clusters import KEEPS_ROLLBACK, check_cluster
+from .file_clusters import check_cluster, keeps_rollback
 
 _NAMED = 5  # groups that a note names
 SECOND_READING = 0.5  # seconds after the first one, at least, where brokers do not tell of open transactions
@@ -260,7 +260,7 @@ def _gone(removed: Removed | None, connection: Connection) -> dict[str, GroupRea
     """The groups that an earlier run has removed, as they were. Raises Refused for a file of another cluster."""
     if removed is None:
         return {}
-    check_cluster("file of removed groups", removed.identity, connection, KEEPS_ROLLBACK)
+    check_cluster("file of removed groups", removed.identity, connection, keeps_rollback())
     return removed.readings()
 
 
@@ -271,7 +271,7 @@ def check_snapshot_cluster(
 
     otherwise: what else can be done about that than to connect to the cluster of the snapshot.
     """
-    remedy = f"{otherwise}, or connect to the cluster that it was taken of"
+    remedy = f"{correct_clusters()}; or {otherwise}"
     found = check_cluster("snapshot", snapshot.identity, source, remedy)
     for topic, how in sorted(snapshot.traits.recreated(found.traits).items()):
         raise Refused(

@@ -11,8 +11,10 @@ import typing as t
 from .documents import utc_text
 from .group_state import GroupReading
 from .plan import Plan
+from .progress import counted
 from .receipt import Receipt, ReceiptEntry
 from .records import TopicPartition
+from .verdicts import Verdict
 from .visible_text import padded, shown_width, visible
 
 Readings = t.Mapping[str, GroupReading]
@@ -65,6 +67,8 @@ class GroupFiles(t.NamedTuple):
 
     written: the receipt's entries that are not rolled back. returned: entries of the return's receipt, of groups at the source.
     source: what the group's partitions are made of, each with the committed offset that the plan rests on, None if unknown.
+    consumed: the partitions of the plan on which the group has committed offsets at the source. blocked: those of them that the
+    plan blocks, and that no earlier run has written.
     """
 
     group: str
@@ -75,6 +79,8 @@ class GroupFiles(t.NamedTuple):
     returned: tuple[ReceiptEntry, ...]
     source: dict[tuple[str, TopicPartition], int | None]
     partitions: frozenset[TopicPartition]
+    consumed: frozenset[TopicPartition] = frozenset()
+    blocked: frozenset[TopicPartition] = frozenset()
 
     @property
     def source_groups(self) -> list[str]:
@@ -106,6 +112,8 @@ class WayBack(t.NamedTuple):
 class GroupStatus(t.NamedTuple):
     """One group of the destination. moved: partitions whose committed offset the receipt does not explain. lags in offsets.
 
+    left_out: partitions that the group consumes at the source, and that its migration has not set.
+
     A lag is None where no partition has a committed offset. in_use_at_source: None where the source does not answer.
     """
 
@@ -117,6 +125,7 @@ class GroupStatus(t.NamedTuple):
     destination_lag: int | None
     moved: int
     way_back: WayBack
+    left_out: int = 0
 
     def row(self) -> dict[str, t.Any]:
         """The group as the module returns it, and as the status file has it."""
@@ -133,6 +142,7 @@ class GroupStatus(t.NamedTuple):
             "partitions": len(its.partitions),
             "committed": len(its.written),
             "moved": self.moved,
+            "left_out": self.left_out,
             "committed_at": _utc(its.committed_at),
             "rollback_until": _utc(self.way_back.rollback),
             "return_until": _utc(self.way_back.returning),
@@ -151,6 +161,8 @@ def groups_of(files: DirectoryFiles) -> list[GroupFiles]:
             returned[group].append(line)
     source: dict[str, dict[tuple[str, TopicPartition], int | None]] = collections.defaultdict(dict)
     partitions: dict[str, set[TopicPartition]] = collections.defaultdict(set)
+    consumed: dict[str, set[TopicPartition]] = collections.defaultdict(set)
+    blocked: dict[str, set[TopicPartition]] = collections.defaultdict(set)
     for group, lines in written.items():
         for line in lines:
             source[group].update(dict.fromkeys(line.source))
@@ -158,6 +170,12 @@ def groups_of(files: DirectoryFiles) -> list[GroupFiles]:
     for entry in files.plan.entries if files.plan else ():
         source[entry.group].update({(at.group, at.partition): at.offset for at in entry.source})
         partitions[entry.group].add(entry.partition)
+        if any(at.offset is not None for at in entry.source):
+            consumed[entry.group].add(entry.partition)
+            if entry.verdict is Verdict.BLOCKED and not any(
+                line.partition == entry.partition and line.written is not None for line in written[entry.group]
+            ):
+                blocked[entry.group].add(entry.partition)
     return [
         GroupFiles(
             group,
@@ -168,6 +186,8 @@ def groups_of(files: DirectoryFiles) -> list[GroupFiles]:
             tuple(line for line in returned[group] if line.written is not None),
             source[group],
             frozenset(partitions[group]),
+            frozenset(consumed[group]),
+            frozenset(blocked[group]),
         )
         for group in sorted(source)
     ]
@@ -205,6 +225,9 @@ def assess(
         _lag(((reading, partition) for partition in files.partitions), ends[1]),
         moved,
         WayBack() if files.is_returned or not files.written else way_back._replace(**_in_use(used_at_source)),
+        0
+        if files.is_returned or not files.written
+        else sum(where in files.blocked or where not in reading.offsets for where in files.consumed),
     )
 
 
@@ -258,9 +281,12 @@ def in_order(groups: t.Iterable[GroupStatus]) -> list[GroupStatus]:
 
 
 def status_table(groups: t.Sequence[GroupStatus]) -> list[str]:
-    """A header, and a line for each group in columns. A lag with * is of a group that has members there."""
+    """A header, and a line for each group in columns. A lag with * is of a group that has members there.
+
+    No column has a blank in its name, at which Ansible folds a long header where it shows results as YAML.
+    """
     rows: list[tuple[str, ...]] = [
-        ("group", "state", "source lag", "destination lag", "roll back until", "return until")
+        ("group", "state", "source_lag", "destination_lag", "rollback_until", "return_until")
     ]
     for group in groups:
         lags = ((group.source_lag, group.in_use_at_source), (group.destination_lag, group.in_use_at_destination))
@@ -275,6 +301,16 @@ def status_table(groups: t.Sequence[GroupStatus]) -> list[str]:
         )
     widths = [max(shown_width(row[column]) for row in rows) for column in range(len(rows[0]))]
     return ["  ".join(padded(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def incomplete_lines(groups: t.Iterable[GroupStatus]) -> list[str]:
+    """A line for each group of which a migration has left partitions out."""
+    return [
+        f"{visible(group.files.group)}: {group.left_out} of {counted(len(group.files.consumed), 'partition')} left out: "
+        f"plan.json and the report in {group.files.directory} say why. Remove the cause, and run {_MIGRATE} again."
+        for group in groups
+        if group.left_out
+    ]
 
 
 def next_lines(groups: t.Iterable[GroupStatus], named: int = 5) -> list[str]:

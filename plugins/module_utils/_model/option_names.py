@@ -43,6 +43,31 @@ def path_option() -> str:
     return directory if directory in _variables.values() else "the path"
 
 
+def correct_clusters() -> str:
+    """What the user does where another cluster answers than was meant: a clause with the variables of a role."""
+    names = [_variables[option] for option in ("source", "destination", "cluster") if option in _variables]
+    if not names:
+        return "correct the addresses if they are wrong"
+    hosts = "these hosts" if names[1:] else "this host"
+    return f"correct {' and '.join(names)}, or bootstrap_servers of {hosts} in the inventory"
+
+
+def another_directory() -> str:
+    """How another place for files is asked for: the directory of a role, if there is one."""
+    directory = path_option()
+    return "use another directory" if directory == "the path" else f"set {directory} to another directory"
+
+
+def is_in_one_cluster() -> bool:
+    """Is the message shown in a role that works inside one cluster, and so has neither a source nor a destination?"""
+    return "cluster" in _variables and "source" not in _variables
+
+
+def at_destination() -> str:
+    """Where a group is set, to follow a verb: nothing inside one cluster."""
+    return "" if is_in_one_cluster() else " at the destination"
+
+
 def because_of(option: str, value: str) -> str:
     """The option's value that something is due to, in parentheses after a blank; nothing where the user cannot set it."""
     told = ways((option, f"{option_name(option)}: {value}"))

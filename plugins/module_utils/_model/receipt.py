@@ -72,13 +72,20 @@ class ReceiptEntry(t.NamedTuple):
 class Receipt:
     """cluster_id and traits are the destination's.
 
-    renewing: all that groups had committed that are removed and made again, from before that until it is done.
+    renewing: all that groups had committed that are removed and made again, from before that until it is done. path: where it
+    was read, for messages.
     """
 
     cluster_id: str
     entries: tuple[ReceiptEntry, ...] = ()
     renewing: tuple[SnapshotEntry, ...] = ()
     traits: Traits = NO_TRAITS
+    path: str = dataclasses.field(default="", compare=False)
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return f"receipt {self.path}".rstrip()
 
     @property
     def identity(self) -> ClusterIdentity:
@@ -139,7 +146,7 @@ def from_json(text: str, path: str) -> Receipt:
     documents.check_once(KIND, path, (entry.key for entry in entries))
     renewing = documents.parse(KIND, path, head.get("renewing", []), lambda rows: tuple(map(entry_from, rows)))
     documents.check_once(KIND, path, (entry[:2] for entry in renewing), "renewing: ")
-    return Receipt(cluster.cluster_id, entries, renewing, cluster.traits)
+    return Receipt(cluster.cluster_id, entries, renewing, cluster.traits, path)
 
 
 def _row(entry: ReceiptEntry) -> documents.Json:

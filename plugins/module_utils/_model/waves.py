@@ -63,7 +63,11 @@ def waves_from(rows: t.Iterable[t.Mapping[str, t.Any]]) -> list[Wave]:
             _refuse(name, f"names the group {visible(twice[0])} twice", "remove one of them")
         if not wave.selection.groups and not wave.selection.group_patterns:
             _refuse(name, "selects no group", "name groups or patterns in its file, or leave the file out")
-        wave.selection.check_words()
+        try:
+            wave.selection.check_words()
+        except InvalidInput as exc:
+            what = f"{option_name('waves')}: the wave {name}: {exc.what}"
+            raise InvalidInput(what, why=exc.why, remedy=exc.remedy, kind=exc.kind) from exc
         made.append(wave)
     return made
 

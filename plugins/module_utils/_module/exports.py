@@ -61,7 +61,7 @@ def export_of(plan: Plan, path: str, form: OffsetFormat) -> Export:
     if blocked and form.is_complete:
         first = blocked[0]
         raise Refused(
-            f"{path} is not written, because {part_of(len(blocked), len(plan.entries), 'entry')} of the plan "
+            f"{path} is not written, because {part_of(len(blocked), len(plan.entries), 'group-partition')} of the plan "
             f"{are(len(blocked))} blocked",
             group=first.group,
             **first.partition._asdict(),

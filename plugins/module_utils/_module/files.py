@@ -135,7 +135,7 @@ def check_exists(path: str, kind: str) -> None:
         raise _missing(path, kind, None)
 
 
-def _named_after() -> str:
+def named_after() -> str:
     """By which other variables a role finds its directory, if it has them."""
     source, destination = option_name("source"), option_name("destination")
     return "" if source == "source" else f", or {source} and {destination}, after which it is called by default"
@@ -146,7 +146,7 @@ def _missing(path: str, kind: str, made_by: str | None) -> InvalidFile:
     if made_by is not None:
         why, remedy = None, f"correct {path_option()}, or make it with {made_by}"
     elif not os.path.isdir(folder):
-        why, remedy = f"there is no directory {folder}", f"correct {path_option()}{_named_after()}"
+        why, remedy = f"there is no directory {folder}", f"correct {path_option()}{named_after()}"
     else:  # a run that finds everything as it should be writes none
         why = "no run in this directory has written anything, or the file is lost"
         remedy = (

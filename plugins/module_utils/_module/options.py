@@ -13,8 +13,8 @@ from .._model.errors import InvalidInput
 from .._model.failure_kinds import FailureKind
 from .._model.mapping import NO_PREFIXES, Mapping, prefixes_from, repartitioned_from, rules_from
 from .._model.match_on import MatchOn
-from .._model.option_names import option_name
-from .._model.policies import ReturnEntries
+from .._model.option_names import is_in_one_cluster, option_name
+from .._model.policies import ReturnEntries, Strategy
 from .._model.replication_policy import ReplicationPolicy
 from .._model.selection import Selection
 from .._model.spark import SparkOptions, spark_options_from
@@ -180,6 +180,8 @@ def spark_spec() -> Spec:
 def connection(params: Spec, option: str) -> Connection:
     """The cluster that an option describes, or InvalidInput."""
     given = {key: value for key, value in params[option].items() if value is not None}
+    if is_in_one_cluster() or params.get("strategy") == Strategy.RESET:
+        return connection_from(given, "cluster")
     return connection_from(given, option.replace("_", " ") if option.endswith("cluster") else f"{option} cluster")
 
 

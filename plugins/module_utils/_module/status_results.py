@@ -17,7 +17,7 @@ from .._model.connection import Connection
 from .._model.documents import utc_text
 from .._model.errors import InvalidFile
 from .._model.failure_kinds import FailureKind
-from .._model.migration_status import DirectoryFiles, next_lines, status_table
+from .._model.migration_status import DirectoryFiles, incomplete_lines, next_lines, status_table
 from .._model.option_names import option_name
 from . import files
 from .frame import Module
@@ -54,7 +54,7 @@ def status_result(module: Module, source: Connection, destination: Connection) -
         "changed": False,
         **result,
         "table": status_table(found.groups),
-        "summary": [*lines, *told, *next_lines(found.groups)],
+        "summary": [*lines, *told, *incomplete_lines(found.groups), *next_lines(found.groups)],
         **module.warned(found.notes),
     }
 
@@ -84,20 +84,30 @@ def _read(directory: str) -> DirectoryFiles:
 
     made, written = load("plan.json", plan.from_json), load("receipt.json", receipt.from_json)
     if made is None and written is None:
+        exists = os.path.isdir(directory)
+        remedy = f"correct {option_name('directories')}"
         raise InvalidFile(
-            f"there is neither receipt.json nor plan.json in {directory}",
-            why="no run has planned or written anything there, or the files are lost",
-            remedy=f"correct {option_name('directories')}, or leave the directory out",
+            f"there is no plan file and no receipt file in {directory}",
+            why="no run has planned or written anything there, or the files are lost"
+            if exists
+            else f"there is no directory {directory}",
+            remedy=f"{remedy}, or leave the directory out" if exists else f"{remedy}{files.named_after()}",
             kind=FailureKind.FILE_MISSING,
         )
     synced, until = _synced(load("status.json", status.from_json))
-    returned = load("return/receipt.json", receipt.from_json)
-    if returned is not None:
-        # Rounds of a return have moved these groups at the source, and they go on at the destination.
-        still_synced, last_end = _synced(load("return/status.json", status.from_json))
-        lines = (line for line in returned.entries if line.group not in still_synced or (line.time or 0) > last_end)
-        returned = dataclasses.replace(returned, entries=tuple(lines))
-    return DirectoryFiles(directory, made, written, returned, synced, until)
+    return DirectoryFiles(directory, made, written, read_return(directory), synced, until)
+
+
+def read_return(directory: str) -> receipt.Receipt | None:
+    """The receipt of the return of a migration, without what rounds have set and nobody has cut over. Raises InvalidFile."""
+    home = os.path.join(directory, "return")
+    returned = files.parsed(os.path.join(home, "receipt.json"), receipt.from_json)
+    if returned is None:
+        return None
+    # Rounds of a return have moved these groups at the source, and they go on at the destination.
+    still_synced, last_end = _synced(files.parsed(os.path.join(home, "status.json"), status.from_json))
+    lines = (line for line in returned.entries if line.group not in still_synced or (line.time or 0) > last_end)
+    return dataclasses.replace(returned, entries=tuple(lines))
 
 
 def _synced(last: status.Status | None) -> tuple[frozenset[str], float]:

@@ -129,14 +129,17 @@ def _table(
             was = ((entry, at.offset) for entry in entries for at in entry.source if at.group == old)
             left = f"{padded(old, old_width)}  {_lag(was, ends):>10}  "
             right = f"  {_lag(((entry, entry.offset) for entry in entries), ends):>10}"
-        lines.append(f"{left}{padded(name, width)}{right}  {len(entries):>10}  {cells}  {most_repeats(entries)!s:>16}")
+        repeats = str(most_repeats(entries)) if _sets_any(entries) else "-"
+        lines.append(f"{left}{padded(name, width)}{right}  {len(entries):>10}  {cells}  {repeats:>16}")
     return lines
 
 
 def _plan_total(plan: Plan, left_out: int) -> str:
     counts = plan_counts(plan)
     told = [f"{counts[each.value]:,} {each.value}" for each in Verdict if counts[each.value] or each in _ALWAYS_COUNTED]
-    more = most_repeats(plan.entries)._replace(bound=Bound.AT_MOST).clause("record", "repeated")
+    more = ""
+    if _sets_any(plan.entries):
+        more = "; " + most_repeats(plan.entries)._replace(bound=Bound.AT_MOST).clause("record", "repeated")
     more += lost_records(plan, plan.by_key())
     skipped = _skipped(plan)
     if skipped:
@@ -149,9 +152,7 @@ def _plan_total(plan: Plan, left_out: int) -> str:
         more += f"; {predicted:,} predicted, on partitions that do not exist yet"
     if left_out:
         more += _see_above(left_out)
-    return (
-        f"Total: {_size(len({entry.group for entry in plan.entries}), len(plan.entries))}: {', '.join(told)}; {more}."
-    )
+    return f"Total: {_size(len({entry.group for entry in plan.entries}), len(plan.entries))}: {', '.join(told)}{more}."
 
 
 def lost_records(plan: Plan, keys: t.Collection[tuple[str, t.Any]]) -> str:
@@ -190,6 +191,11 @@ def first_lines(lines: t.Sequence[str]) -> list[str]:
     """MOST_LINES of them, and how many there are besides."""
     more = len(lines) - MOST_LINES
     return [*lines[:MOST_LINES], *([f"  ... and {counted(more, 'more line')}"] if more > 0 else [])]
+
+
+def _sets_any(entries: t.Iterable[PlanEntry]) -> bool:
+    """Has any of them an offset? Of others, there is nothing to repeat."""
+    return any(entry.offset is not None for entry in entries)
 
 
 def _is_fine(entries: t.Iterable[PlanEntry]) -> bool:

@@ -106,7 +106,10 @@ def test_a_command_for_rounds_without_its_phase_commits_nothing(controller):
 
 def test_a_return_is_rolled_back_by_the_playbook_for_that(controller):
     output = failed(controller.play("return_groups", groups=["billing"], phase="rollback"))
-    assert "group_migration_return goes with no rollback" in output
+    assert (
+        "group_migration_phase is rollback, and group_migration_return is true, which the playbook return_groups sets"
+        in output
+    )
     assert "-e group_migration_source=cloud -e group_migration_destination=onprem" in output
     assert "kafka-migrations/onprem-to-cloud/return" in output and "cannot connect" not in output
     # "return" is "migrate" for them, and no rounds go with either.
@@ -210,14 +213,44 @@ def test_a_file_in_place_of_the_directory_of_backups_is_named(controller, place)
 @pytest.mark.parametrize(
     ("play", "role", "given", "said"),
     [
-        ("migrate_groups", "group_migration", "from", "group_migration_source is not set"),
+        (
+            "migrate_groups",
+            "group_migration",
+            "from",
+            "group_migration_source and group_migration_destination are not set",
+        ),
         ("clone_groups", "group_clone", "custer", "group_clone_cluster is not set"),
-        ("rollback", "group_migration", "from", "Name the role that is rolled back by its clusters"),
+        ("rollback", "group_migration", "from", "group_migration_source and group_migration_destination are not set"),
     ],
 )
 def test_a_misspelt_variable_that_names_a_cluster_is_shown(controller, play, role, given, said):
     output = failed(controller.run(f"streamshift.kafka.{play}", "-e", f"{role}_{given}=onprem"))
-    assert said in output and f"one of them may be misspelt: {role}_{given}" in output
+    assert said in output and f"May be misspelt: {role}_{given}." in output
+
+
+@pytest.mark.parametrize("play", ["migrate_groups", "rollback"])
+def test_clusters_that_are_not_named_are_told_once_and_no_known_variable_as_misspelt(controller, play):
+    output = failed(controller.run(f"streamshift.kafka.{play}", "-e", '{"group_migration_groups": ["billing"]}'))
+    message = "Name both clusters, as hosts of the inventory: -e group_migration_source=onprem -e group_migration_dest"
+    assert output.count('"msg": "' + message) == 1 and "misspelt" not in output and "{{ __role" not in output
+
+
+@pytest.mark.parametrize("play", ["migrate_groups", "rollback"])
+def test_clusters_that_are_named_for_a_group_of_hosts_alone_are_told_as_that(controller, play):
+    inventory = json.loads(controller.inventory.read_text())
+    its = {
+        "group_migration_source": "onprem",
+        "group_migration_destination": "cloud",
+        "group_migration_groups": ["billing"],
+    }
+    inventory["kafka_clusters"]["vars"].update(its)
+    controller.inventory.write_text(json.dumps(inventory))
+    output = failed(controller.run(f"streamshift.kafka.{play}"))
+    assert (
+        "group_migration_source and group_migration_destination are set for cloud, onprem, and not for localhost, where this "
+        "playbook begins. Set them for all hosts, such as in group_vars/all.yml beside the inventory, or by -e."
+        in output
+    )
 
 
 def test_the_role_knows_every_key_of_a_cluster():
@@ -332,6 +365,24 @@ def test_a_negative_limit_is_told_before_anything_is_written(controller, limit):
     assert "cannot connect" not in output and controller.files() == {}
 
 
+@pytest.mark.parametrize(
+    ("play", "role", "phase"),
+    [
+        ("hand_over_replicator", "replicator_handover", "rollback"),
+        ("sync_mirror_maker_groups", "mirror_maker_group_sync", "sync"),
+    ],
+)
+def test_a_missing_policy_is_told_in_one_line(controller, play, role, phase):
+    output = failed(getattr(controller, play)(phase=phase))
+    assert f"{role}_replication_policy is not set. Give what the configuration of MirrorMaker 2 calls" in output
+    assert "argument_spec_data" not in output and "cannot connect" not in output
+
+
+def test_a_rollback_of_a_sync_needs_no_policy(controller):
+    output = failed(controller.sync_mirror_maker_groups(phase="rollback", groups=["billing"]))
+    assert "there is no receipt file" in output and "replication_policy" not in output
+
+
 @pytest.mark.parametrize("play", ["clone_groups", "hand_over_replicator", "promote_topics", "reset_groups"])
 def test_a_negative_number_of_runs_to_keep_is_told(controller, play):
     more = {"replication_policy": {"source_alias": "onprem"}} if play == "hand_over_replicator" else {}
@@ -357,7 +408,7 @@ def test_a_rollback_says_when_it_does_not_know_whose_it_is(controller):
     assert "-e group_migration_source=onprem" in failed(controller.play("rollback", prefix="no_role_of_ours"))
     both = json.dumps({"backlog_migration_source": "onprem", "backlog_migration_destination": "cloud"})
     output = failed(controller.rollback("-e", both))
-    assert "for the roles backlog_migration and group_migration" in output
+    assert "variables of the roles backlog_migration and group_migration" in output
     assert "-e rollback_role=backlog_migration" in output
     output = failed(controller.rollback("-e", both, "-e", "rollback_role=group_migration", on_rewnd="fail"))
     assert "group_migration_on_rewnd is no variable" in output

@@ -16,7 +16,7 @@ from ..._model.failure_kinds import FailureKind
 from ..._model.group_state import open_text
 from ..._model.mapping import Mapping
 from ..._model.notes import Note, NoteKind
-from ..._model.option_names import option_name
+from ..._model.option_names import another_directory, correct_clusters, option_name
 from ..._model.policies import OnLostProgress, OnUncommitted
 from ..._model.progress import counted
 from ..._model.records import TopicPartition
@@ -131,7 +131,7 @@ def check_known(
     -> the source's bounds now, and what the user should know.
     """
     check_snapshot_cluster(snapshot, source)
-    remedy = "correct the addresses if they are wrong, or use another copy file (another directory)"
+    remedy = f"{correct_clusters()}; or {another_directory()} for another copy"
     check_cluster("copy file", known.source_identity, source, remedy)
     check_cluster("copy file", known.destination_identity, destination, remedy)
     preconditions.check_topics(known, source, destination)

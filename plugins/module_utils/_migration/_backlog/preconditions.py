@@ -19,7 +19,7 @@ from ..._model.connection import Connection
 from ..._model.copy_progress import all_groups, begin_anew, run_of, transactional_ids
 from ..._model.errors import BrokerError, InvalidInput, NotAuthorized, Refused
 from ..._model.failure_kinds import FailureKind
-from ..._model.option_names import option_name, path_option
+from ..._model.option_names import correct_clusters, option_name, path_option
 from ..._model.plan import Plan
 from ..._model.records import TopicPartition
 from ..._model.spark import SparkOptions
@@ -49,7 +49,7 @@ def with_ids(
 
 def check_copy_cluster(backlog: Backlog, destination: Connection) -> None:
     """Raise Refused for another cluster than the one that the copy was planned for."""
-    remedy = "correct the destination, or the path of the copy file"
+    remedy = f"{correct_clusters()}; or correct {path_option()}"
     check_cluster("copy file", backlog.destination_identity, destination, remedy)
 
 

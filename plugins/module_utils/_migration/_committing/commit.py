@@ -14,6 +14,7 @@ from ..._model.connection import Connection
 from ..._model.errors import Refused
 from ..._model.group_state import CommittedOffset, commits_of
 from ..._model.left_out import left_out as not_done
+from ..._model.option_names import correct_clusters, path_option
 from ..._model.plan import Plan
 from ..._model.progress import are, part_of
 from ..._model.receipt import Key, Receipt
@@ -21,7 +22,7 @@ from ..._model.selection import Selection
 from ..._model.snapshot import Snapshot
 from ..._model.verdicts import Reason
 from .. import renewal
-from ..file_clusters import KEEPS_ROLLBACK, changed_entries, check_cluster
+from ..file_clusters import changed_entries, check_cluster, keeps_rollback, plan_again
 from . import conflicts, coverage, limits, rollback, writing
 from .commit_decision import CommitDecision, decide_commit
 from .conflicts import Target, Writes
@@ -130,8 +131,8 @@ def _check_certificates(plan: Plan, cluster: str) -> None:
     if lacking:
         first = lacking[0]
         raise Refused(
-            f"{part_of(len(lacking), len(plan.entries), 'entry')} of the plan {are(len(lacking))} called exact, and nothing "
-            "says how that is known",
+            f"{part_of(len(lacking), len(plan.entries), 'group-partition')} of the plan {are(len(lacking))} called exact, and "
+            "nothing says how that is known",
             cluster=cluster,
             group=first.group,
             **first.partition._asdict(),
@@ -141,15 +142,23 @@ def _check_certificates(plan: Plan, cluster: str) -> None:
 
 
 def roll_back(
-    receipt: Receipt, selection: Selection | None, destination: Connection, options: CommitOptions, save: Save | None
+    receipt: Receipt,
+    selection: Selection | None,
+    destination: Connection,
+    options: CommitOptions,
+    save: Save | None,
+    returned: t.Collection[str] = (),
 ) -> CommitOutcome:
     """Restore what was committed before, removing commits and groups that were not there. As commit() otherwise.
 
     :param selection: which groups and topics, by their names at the source; None for everything in the receipt.
+    :param returned: the groups that a return has set at the source since, for messages.
     Nothing else is asked for, written or changed in the receipt. Raises InvalidInput, NotFound and NotAuthorized, too.
     """
     cluster = str(destination)
-    now = check_cluster("receipt", receipt.identity, destination, "connect to the cluster of the receipt")
+    now = check_cluster(
+        receipt.name, receipt.identity, destination, f"{correct_clusters()}; or correct {path_option()}"
+    )
     chosen = rollback.choose(receipt, selection, cluster)
     found = writing.read_named_groups(destination, {entry.group for entry in chosen.entries})
     lacking = renewal.missing_commits(receipt, found)
@@ -158,7 +167,9 @@ def roll_back(
     recreated = receipt.traits.recreated(now.traits)
     rollback.check_recreated({**lacking, **rollback.targets(chosen.entries, readings)}, recreated, cluster)
     try:
-        entries, kept = rollback.without_kept(chosen.entries, current, options.on_rewind, options.on_advance, cluster)
+        entries, kept = rollback.without_kept(
+            chosen.entries, current, options.on_rewind, options.on_advance, cluster, returned
+        )
     except Refused:  # as a commit does
         moving = {entry.group for entry in chosen.entries if rollback.is_to_move(entry, current)}
         writing.check_members(destination, moving, found, options.on_active_group)
@@ -201,10 +212,10 @@ def roll_back(
 
 def _topics_now(receipt: Receipt | None, plan: Plan, destination: Connection) -> ClusterIdentity:
     """The destination with the topics of the plan and of the receipt. Raises Refused for the receipt of another cluster."""
-    noted = receipt.identity if receipt is not None else plan.destination_identity
-    return check_cluster(
-        "receipt", noted, destination, KEEPS_ROLLBACK, {entry.partition.topic for entry in plan.entries}
-    )
+    named = {entry.partition.topic for entry in plan.entries}
+    if receipt is None:
+        return check_cluster("plan", plan.destination_identity, destination, plan_again(), named)
+    return check_cluster(receipt.name, receipt.identity, destination, keeps_rollback(), named)
 
 
 def _remove_empty_groups(

@@ -16,6 +16,7 @@ from ..._model.errors import Refused
 from ..._model.group_state import GroupReading, commits_of
 from ..._model.idle import idle_problem
 from ..._model.notes import Note, NoteKind
+from ..._model.option_names import at_destination
 from ..._model.plan import PlanEntry
 from ..._model.policies import OnActiveGroup, OnExpiring
 from ..._model.progress import first_of
@@ -137,7 +138,7 @@ def _back_notes(clauses: t.Sequence[str]) -> list[Note]:
     if not clauses:
         return []
     where = first_of(clauses, _NAMED)
-    text = f"What these groups have consumed at the destination after the plan's offsets is repeated: {where}."
+    text = f"What these groups have consumed{at_destination()} after the plan's offsets is repeated: {where}."
     return [Note(NoteKind.MOVED_BACK, text)]
 
 

@@ -72,7 +72,7 @@ def absent_objections(entries: t.Iterable[PlanEntry]) -> dict[Key, str]:
 
 def _blocked(entries: t.Sized, first: PlanEntry, count: int, cluster: str) -> Refused:
     return Refused(
-        f"{part_of(count, len(entries), 'entry')} of the plan {are(count)} blocked, first {entry_name(first)} "
+        f"{part_of(count, len(entries), 'group-partition')} of the plan {are(count)} blocked, first {entry_name(first)} "
         f"({first.reason and first.reason.value}: {first.shown_detail})",
         cluster=cluster,
         remedy=ways(
@@ -150,7 +150,7 @@ def kept_by_policy(
     on_rewind: OnRewind,
     on_advance: OnAdvance,
     cluster: str,
-    unit: str = "entries",
+    unit: str = "group-partitions",
     why: str | None = None,
 ) -> str | None:
     """Why a commit is not replaced by another, or removed: a line where a policy says keep, None where it is.

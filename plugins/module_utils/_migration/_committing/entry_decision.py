@@ -14,7 +14,7 @@ from ..._model.documents import utc_text
 from ..._model.errors import Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.group_state import CommittedOffset, commit_text, same_commit
-from ..._model.option_names import option_name, ways
+from ..._model.option_names import at_destination, option_name, ways
 from ..._model.plan import PlanEntry
 from ..._model.policies import OnAdvance, OnRewind
 from ..._model.progress import counted
@@ -131,7 +131,7 @@ def decide_entry(entry: PlanEntry, earlier: ReceiptEntry | None, ground: Ground)
             f"{commit_text(found)} since",
             ground.cluster,
             remedy=ways(
-                ("on_advance", f"set {option_name('on_advance')} to keep to leave such entries alone"),
+                ("on_advance", f"set {option_name('on_advance')} to keep to leave such group-partitions alone"),
                 ("", "roll back and migrate again to set it anew"),
             ),
             kind=FailureKind.DESTINATION_CHANGED,
@@ -139,8 +139,8 @@ def decide_entry(entry: PlanEntry, earlier: ReceiptEntry | None, ground: Ground)
     if found != entry.expected and not (earlier is not None and same_commit(found, earlier.written)):
         raise entry_refusal(
             entry.key,
-            f"the destination's commit has changed since the plan was made: expected {commit_text(entry.expected)}, "
-            f"found {commit_text(found)}",
+            f"the committed offset{at_destination()} has changed since the plan was made: expected "
+            f"{commit_text(entry.expected)}, found {commit_text(found)}",
             ground.cluster,
             remedy="find out who commits there, then plan again",
             kind=FailureKind.DESTINATION_CHANGED,
@@ -165,7 +165,7 @@ def _unexplained(
         "a tool that syncs groups, such as MirrorMaker 2, or a consumer that uses assign(), has committed this; where it was a "
         f"tool, a consumer that starts now skips up to {counted(found.offset - target.offset, 'record')}",
         f"stop what commits there; then set {option_name('on_rewind')} to rewind to commit {commit_text(target)} again, or, if "
-        "a consumer has consumed, to keep to leave such entries alone",
+        "a consumer has consumed, to keep to leave such group-partitions alone",
     )
 
 
@@ -184,9 +184,9 @@ def _again(
         "its committed offsets have expired, somebody has removed or renamed the group, or a rollback was killed; how far it "
         "had consumed is not known any more",
         f"if the group has another name now, take it out of the selection. Otherwise set {option_name('on_rewind')} to rewind "
-        f"to commit {commit_text(target)}, which repeats what it has consumed at the destination{most and f', {most}'}; or to "
-        "keep to leave such entries alone: their consumers start by auto.offset.reset, where latest skips what they have not "
-        "consumed, and earliest repeats everything",
+        f"to commit {commit_text(target)}, which repeats what it has consumed{at_destination()}{most and f', {most}'}; or to "
+        "keep to leave such group-partitions alone: their consumers start by auto.offset.reset, where latest skips what they "
+        "have not consumed, and earliest repeats everything",
     )
 
 

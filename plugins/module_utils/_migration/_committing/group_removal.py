@@ -13,14 +13,14 @@ from ..._model.errors import MigrationError, Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.group_state import GroupReading, commit_text, commits_of, same_commit
 from ..._model.notes import Note
-from ..._model.option_names import option_name
+from ..._model.option_names import correct_clusters, option_name, path_option
 from ..._model.plan import Plan
 from ..._model.policies import OnActiveGroup, OnAdvance, OnBlocked, OnRewind
 from ..._model.progress import first_of
 from ..._model.receipt import Key, Receipt
 from ..._model.removed import Removed
 from ..._model.selection import Selection
-from ..file_clusters import KEEPS_ROLLBACK, check_cluster
+from ..file_clusters import check_cluster, keeps_rollback, plan_again
 from . import conflicts, limits, removable, rollback, writing
 from .commit import roll_back
 from .conflicts import Target
@@ -70,9 +70,9 @@ def remove_old_groups(
     Everything is checked before anything is removed. Raises Refused, GroupBusy, NotAuthorized, BrokerError.
     """
     name = str(cluster)
-    check_cluster("plan", plan.destination_identity, cluster, "connect to the cluster of the plan")
+    check_cluster("plan", plan.destination_identity, cluster, plan_again())
     noted = Removed(plan.destination_id) if removed is None else removed
-    found = check_cluster("file of removed groups", noted.identity, cluster, KEEPS_ROLLBACK)
+    found = check_cluster("file of removed groups", noted.identity, cluster, keeps_rollback())
     known = dataclasses.replace(noted, cluster_id=found.cluster_id)
     removable.check_names(plan, name)
     sources = removable.source_groups(plan)
@@ -172,7 +172,7 @@ def restore_old_groups(
     :param receipt: which new groups they became. Where these were renamed as well, the later rename is rolled back first.
     """
     name = str(cluster)
-    remedy = "connect to the cluster of the file of removed groups"
+    remedy = f"{correct_clusters()}; or correct {path_option()}"
     found = check_cluster("file of removed groups", removed.identity, cluster, remedy)
     gone = removed.gone()
     names = set(gone) if selection is None else set(gone) & set(selection.select_groups(gone).names)

@@ -21,13 +21,13 @@ from ..._model.errors import ConnectionFailed, NotAuthorized
 from ..._model.failure_kinds import FailureKind
 from ..._model.migration_status import DirectoryFiles, GroupFiles, GroupStatus, WayBack
 from ..._model.notes import Note, NoteKind
+from ..._model.option_names import correct_clusters
 from ..._model.progress import first_of
 from ..._model.records import TopicPartition
 from ..file_clusters import check_same
 from ..still_written import Ends, StillWritten, grown_topics
 
 _NAMED = 5
-_REMEDY = "connect to the clusters of this migration, or leave its directory out"
 
 
 class MigrationStatus(t.NamedTuple):
@@ -117,7 +117,7 @@ def _check_clusters(
             silent = cluster
             continue
         for name, identity in files:
-            check_same(name, identity, cluster, connection, _REMEDY)
+            check_same(name, identity, cluster, connection, f"{correct_clusters()}; or leave its directory out")
     return silent
 
 

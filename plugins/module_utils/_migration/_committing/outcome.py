@@ -10,6 +10,7 @@ import typing as t
 from ..._model.errors import InvalidFile
 from ..._model.group_state import CommittedOffset, same_commit
 from ..._model.notes import Note
+from ..._model.option_names import at_destination
 from ..._model.plan import PlanEntry
 from ..._model.policies import OnActiveGroup, OnAdvance, OnBlocked, OnExpiring, OnMissingEntry, OnRewind, OnStillWritten
 from ..._model.progress import counted
@@ -106,7 +107,7 @@ def save_last(receipt: Receipt, done: t.Sized, save: Save) -> None:
         save(receipt)
     except InvalidFile as exc:
         raise InvalidFile(
-            f"{counted(len(done), 'offset')} {'is' if len(done) == 1 else 'are'} written at the destination, and {exc.what}",
+            f"{counted(len(done), 'offset')} {'is' if len(done) == 1 else 'are'} written{at_destination()}, and {exc.what}",
             why=exc.why,
             remedy=f"{exc.remedy}; then run the same again, which completes the file and writes nothing else",
             kind=exc.kind,

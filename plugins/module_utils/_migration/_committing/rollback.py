@@ -12,7 +12,7 @@ from ..._model.errors import InvalidInput, NotFound, Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.group_state import GroupReading, commit_text, commits_of, same_commit
 from ..._model.notes import Note, NoteKind, excluded
-from ..._model.option_names import option_name
+from ..._model.option_names import is_in_one_cluster, option_name
 from ..._model.policies import OnAdvance, OnRewind
 from ..._model.progress import counted, first_of
 from ..._model.receipt import Key, Origin, Receipt, ReceiptEntry
@@ -71,16 +71,23 @@ def choose(receipt: Receipt, selection: Selection | None, cluster: str) -> Chose
 
 
 def without_kept(
-    entries: t.Iterable[ReceiptEntry], current: Commits, on_rewind: OnRewind, on_advance: OnAdvance, cluster: str
+    entries: t.Iterable[ReceiptEntry],
+    current: Commits,
+    on_rewind: OnRewind,
+    on_advance: OnAdvance,
+    cluster: str,
+    returned: t.Collection[str] = (),
 ) -> tuple[list[ReceiptEntry], list[str]]:
     """The entries of groups that may go back, and one line for each entry that keeps its group, and for each such group.
 
     A group that stands where the migration has put it may go back. One that has consumed since is moved by on_rewind, or by
     on_advance where it stood further before; one that stands where nothing of that explains it, by on_rewind as well. keep
     leaves all of the group's entries alone, so that no group is split. Raises Refused where a policy says fail.
+
+    returned: the groups that a return has set at the source since they were migrated, for the refusal.
     """
     entries = list(entries)
-    why = _repeats(entries, current)
+    why = _repeats(entries, current, returned)
     kept: dict[str, list[str]] = {}
     for entry in entries:
         line = (
@@ -189,20 +196,39 @@ def _is_left_out(entry: ReceiptEntry, readings: t.Mapping[str, GroupReading]) ->
     return entry.written is not None and entry.before is None and reading.exists and not reading.offsets
 
 
-def _repeats(entries: t.Iterable[ReceiptEntry], current: Commits) -> str | None:
-    """What a rollback of these entries repeats, as a sentence, None where none of their groups has consumed since."""
+def _repeats(entries: t.Iterable[ReceiptEntry], current: Commits, returned: t.Collection[str]) -> str | None:
+    """What a rollback of these entries means for groups that have consumed since, None where no group has.
+
+    A group that was returned goes on at the source where the return has set it, whatever is rolled back.
+    """
+    one_cluster = is_in_one_cluster()
     consumed: collections.Counter[str] = collections.Counter()
     for entry in entries:
         found = current.get(entry.key)
-        if entry.written is not None and found is not None and found.offset > entry.written.offset:
-            consumed[entry.group] += found.offset - entry.written.offset
-    if not consumed:
-        return None
-    return (
-        f"{first_of(sorted(consumed), _GROUPS_SHOWN)} {'has' if len(consumed) == 1 else 'have'} consumed up to "
-        f"{counted(consumed.total(), 'record')} at the destination since the migration; after the rollback, consumers at the "
-        "source consume them again"
-    )
+        if entry.written is None or found is None:
+            continue
+        start = entry.written.offset
+        if one_cluster and entry.before is not None and entry.origins == (Origin(*entry.key),):
+            start = max(start, entry.before.offset)  # a reset: the group itself goes on where it was before
+        consumed[entry.group] += max(0, found.offset - start)
+    again = sorted(group for group, count in consumed.items() if count and group not in returned)
+    texts = []
+    if again:
+        records = counted(sum(consumed[group] for group in again), "record")
+        texts.append(
+            f"{first_of(again, _GROUPS_SHOWN)} {'has' if len(again) == 1 else 'have'} consumed up to {records} "
+            + (
+                "since the run that is rolled back; after the rollback, the consumers consume them again"
+                if one_cluster
+                else "at the destination since the migration; after the rollback, consumers at the source consume them again"
+            )
+        )
+    if back := sorted(group for group, count in consumed.items() if count and group in returned):
+        texts.append(
+            f"{first_of(back, _GROUPS_SHOWN)} {'was' if len(back) == 1 else 'were'} returned to the source, where the "
+            "consumers go on at the offsets of the return; this rollback changes nothing there"
+        )
+    return "; ".join(texts) or None
 
 
 def _kept(
@@ -243,12 +269,16 @@ def _check_names(
     whose = "" if kind == "group" else " of the selected groups"
     holds = f"it holds {first_of(sorted(known), _NAMES_SHOWN) or 'nothing'}"
     if missing:
+        which = (
+            "where a run has renamed groups, the names are the old ones"
+            if is_in_one_cluster()
+            else "the names are those at the source, or at the destination where the receipt has no others"
+        )
         raise NotFound(
             f"{kind} {', '.join(missing)}{whose} is not in the receipt",
             cluster=cluster,
             why=holds,
-            remedy=f"correct {option_name(f'{kind}s')}{name_hint(f'{kind}s', missing, known)}; "
-            "the names are those at the source, or at the destination where the receipt has no others",
+            remedy=f"correct {option_name(f'{kind}s')}{name_hint(f'{kind}s', missing, known)}; {which}",
         )
     if not selected.names:
         why = " ".join(note.text for note in excluded(**{f"{kind}s": selected.left_out})).rstrip(".") or holds

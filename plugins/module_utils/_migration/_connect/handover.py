@@ -22,7 +22,7 @@ from ..._model.progress import counted
 from ..._model.records import TopicPartition
 from ..._model.replication_policy import ReplicationPolicy
 from ..._model.selection import Selection, name_hint
-from ..file_clusters import KEEPS_ROLLBACK, check_cluster
+from ..file_clusters import check_cluster, keeps_rollback
 from .replicator import Offsets, Replicator, stopped_at
 from .stores import Store, check_read_back, check_stopped
 from .topic import TopicStore
@@ -82,12 +82,11 @@ def receipt_of(store: Store, destination: Connection, known: ConnectReceipt | No
     blank = ConnectReceipt(topics.cluster_id(destination), str(store), store.connector, store.source_alias)
     if known is None:
         return blank
-    check_cluster("receipt", ClusterIdentity(known.cluster_id), destination, KEEPS_ROLLBACK)
+    check_cluster("receipt", ClusterIdentity(known.cluster_id), destination, keeps_rollback())
     if dataclasses.replace(known, cluster_id=blank.cluster_id, entries=()) != blank:
         raise Refused(
             f"the receipt is of {known.connector} in {known.store}, and this is {blank.connector} in {blank.store}",
-            remedy="correct the addresses if they are wrong, or use another receipt file, "
-            "because the rollback of the earlier run needs this one",
+            remedy=keeps_rollback(),
             kind=FailureKind.OTHER_CLUSTER,
         )
     return known

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import typing as t
 
@@ -11,7 +12,7 @@ from ..._control import clusters, groups, positions, topics
 from ..._matching.evidence import Decision
 from ..._matching.reset_offsets import ResetLog, reset_decision
 from ..._model.connection import Connection
-from ..._model.errors import InvalidInput, NotFound
+from ..._model.errors import InvalidInput, MigrationError, NotFound
 from ..._model.failure_kinds import FailureKind
 from ..._model.group_state import CommittedOffset, GroupReading, commits_of, partitions_of
 from ..._model.notes import Note, NoteKind, excluded
@@ -88,7 +89,9 @@ def plan_resets(
     plan = Plan(cluster_id, cluster_id, snapshot.digest(), tuple(entries), destination_traits=rests_on)
     return PlannedResets(
         with_expected(plan, cluster, previous, receipt),
-        _notes(readings, selected.left_out, sorted({topic for each in chosen.values() for topic in each.left_out})),
+        _notes(
+            readings, selected.left_out, sorted({topic for each in chosen.values() for topic in each.left_out}), cluster
+        ),
         [key for key in wanted if key not in ruled],
         tuple(not_taken.topic_lines(partitions_of(readings), chosen, selection)),
     )
@@ -119,7 +122,7 @@ def _read_groups(
                 group=name,
                 why="it exists" if reading.exists else "it does not exist, or GROUP DESCRIBE on it is not allowed",
                 remedy=f"name its topics in {option_name('topics')}, or correct {option_name('groups')}"
-                + ("" if reading.exists else group_hint(name, cluster)),
+                + ("" if reading.exists else group_hint([name], cluster)),
             )
     return selected, {name: each for name, each in readings.items() if each.keeps_offsets}
 
@@ -127,8 +130,13 @@ def _read_groups(
 def _check_topics(cluster: Connection, selection: Selection, counts: t.Mapping[str, int]) -> None:
     missing = sorted(set(selection.topics) - counts.keys())
     if missing:
+        existing: list[str] = []
+        with contextlib.suppress(MigrationError):  # the failure itself is about something else
+            existing = topics.list_topics(cluster)
         raise NotFound(
-            f"no such topic: {', '.join(missing)}", cluster=str(cluster), remedy=f"correct {option_name('topics')}"
+            f"no such topic: {', '.join(missing)}",
+            cluster=str(cluster),
+            remedy=f"correct {option_name('topics')}{name_hint('topics', missing, existing)}",
         )
 
 
@@ -263,10 +271,14 @@ def _base(entry: PlanEntry) -> SnapshotEntry:
     return SnapshotEntry(position.group, position.partition, CommittedOffset(position.offset or 0))
 
 
-def _notes(readings: t.Mapping[str, GroupReading], groups: t.Sequence[str], topics: t.Sequence[str]) -> list[Note]:
+def _notes(
+    readings: t.Mapping[str, GroupReading], groups: t.Sequence[str], topics: t.Sequence[str], cluster: Connection
+) -> list[Note]:
     notes = excluded(groups, topics)
     made = sorted(name for name, each in readings.items() if not each.exists and not each.offsets)
     if made:
-        text = f"These groups do not exist yet, and the commit makes them: {', '.join(made)}."
+        text = (
+            f"These groups do not exist yet, and the commit makes them: {', '.join(made)}{group_hint(made, cluster)}."
+        )
         notes.append(Note(NoteKind.GROUP_CREATED, text))
     return notes

@@ -145,7 +145,7 @@ def _told(needs: t.Sequence[Need]) -> str:
     spans = [span for need in needs for its in (need.source, need.source_uncommitted, need.destination) for span in its]
     size = sum(end - start for start, end in spans)
     what = f"reading up to {counted(size, 'record')}" if size else "looking up timestamps"
-    return f"{what} for {counted(len(needs), 'entry')}"
+    return f"{what} for {counted(len(needs), 'group-partition')}"
 
 
 _Item = t.TypeVar("_Item")

@@ -25,7 +25,7 @@ from ..._model.selection import Selection
 from ..._model.topic_plan import ADD, REMOVE, TopicChange, TopicPlan
 from ..._model.topic_receipt import PromotionReceipt, Setting, TopicReceipt
 from .. import topic_making
-from ..file_clusters import KEEPS_ROLLBACK, check_cluster
+from ..file_clusters import check_cluster, keeps_rollback, plan_again
 from . import survey, topic_decisions, trial
 from .survey import TopicState
 
@@ -55,7 +55,7 @@ def promotion_receipt(destination: Connection, known: PromotionReceipt | None) -
     """The receipt of earlier runs, or an empty one. Raises Refused for the receipt of another cluster."""
     if known is None:
         return PromotionReceipt(topics.cluster_id(destination))
-    check_cluster("receipt", known.identity, destination, KEEPS_ROLLBACK)
+    check_cluster("receipt", known.identity, destination, keeps_rollback())
     return known
 
 
@@ -66,7 +66,7 @@ def check_expected(
 
     receipt: of earlier runs; what a run that was killed has done of this plan already is what it has noted there.
     """
-    remedy = "correct bootstrap_servers, or plan the promotion again"
+    remedy = plan_again()
     check_cluster("plan", ClusterIdentity(plan.source_id), source, remedy)
     check_cluster("plan", plan.destination_identity, destination, remedy)
     states = survey.topic_states(destination, [change.topic for change in plan.topics])

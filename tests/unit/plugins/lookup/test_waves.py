@@ -56,6 +56,7 @@ def test_all_that_is_wrong_is_told_at_once(look_up):
             list="[billing]",
             broken="a: [",
             misspelt="group_migration_grups: [billing]",
+            nested="group_migration_groups: [{name: billing}]",
         )
     said = str(failed.value)
     assert "No file matches nowhere/*.yml" in said
@@ -64,3 +65,4 @@ def test_all_that_is_wrong_is_told_at_once(look_up):
     assert "broken.yml cannot be read" in said
     assert "misspelt.yml: group_migration_grups is no variable of the role group_migration." in said
     assert "misspelt.yml selects no group" in said
+    assert "nested.yml: group_migration_groups is no list of texts. Give one, such as [billing]." in said

@@ -132,7 +132,7 @@ def status(run_module, monkeypatch, tmp_path):
 
 
 def test_directories_that_cannot_be_meant_are_refused_before_a_cluster_is_asked(status, tmp_path):
-    assert "neither receipt.json nor plan.json" in status()["msg"]
+    assert "there is no plan file and no receipt file in" in status()["msg"]
     (tmp_path / "receipt.json").write_text("{")
     assert "receipt.json" in status()["msg"]
     refused = status(directories=[str(tmp_path / "receipt.json")])

@@ -97,7 +97,7 @@ def test_a_receipt_of_another_cluster_is_a_problem(look, tmp_path):
     (problem,) = look(receipt=path)["problems"]
     assert problem["kind"] == "other_cluster"
     assert "other" in problem["message"] and path in problem["message"]
-    assert "Correct the addresses if they are wrong, or use another directory" in problem["message"]
+    assert "Correct the addresses if they are wrong; or use another directory" in problem["message"]
 
 
 def test_exchanged_clusters_are_told_as_that(look, tmp_path):
@@ -105,6 +105,28 @@ def test_exchanged_clusters_are_told_as_that(look, tmp_path):
     (problem,) = look(receipt=path)["problems"]
     assert problem["kind"] == "other_cluster"
     assert "source and destination are exchanged: the receipt" in problem["message"] and path in problem["message"]
+
+
+@pytest.mark.parametrize(
+    ("cluster_id", "why"),
+    [
+        pytest.param(
+            "D", "source and destination are exchanged: the receipt {path} was made for this cluster", id="exchanged"
+        ),
+        pytest.param(
+            "X", "the receipt {path} was made for another cluster: this one has the id S, not X", id="a third one"
+        ),
+    ],
+)
+def test_a_return_by_the_receipt_of_another_cluster_names_it_and_what_to_correct(look, tmp_path, cluster_id, why):
+    entries = tuple(each._replace(source=(receipt.Origin(*each.key),)) for each in written().entries)
+    path = saved(tmp_path / "r.json", receipt.to_json(receipt.Receipt(cluster_id, entries)))
+    variables = {name: f"group_migration_{name}" for name in ("source", "destination", "directory")}
+    (problem,) = look(returns=path, groups=["billing"], option_names=variables)["problems"]
+    assert why.format(path=path) in problem["message"] and problem["kind"] == "other_cluster"
+    assert (
+        "Correct group_migration_source and group_migration_destination, or bootstrap_servers of" in problem["message"]
+    )
 
 
 def test_what_spark_lacks_matters_only_to_whom_it_concerns(look):

@@ -151,3 +151,11 @@ def test_a_failure_says_whether_nothing_was_written(commit, monkeypatch, run_mod
     assert result.get("written") == (None if begun else 0)
     assert result.get("changed", False) is begun
     assert (its_receipt.read_text() == before) is not begun
+
+
+@pytest.mark.parametrize("option", ["plan_digest", "snapshot", "report"])
+def test_a_rollback_refuses_what_it_would_ignore(commit, tmp_path, option):
+    saved(tmp_path / "r.json", receipt.to_json(written(3)))
+    result = commit(state="rolled_back", everything=True, **{option: "x"})
+    assert f"{option} has no meaning with state rolled_back: a rollback rests on the receipt alone" in result["msg"]
+    assert not hasattr(commit, "asked")

@@ -1,5 +1,7 @@
 """What has become of a group, from the files of its migration and from what both clusters say now."""
 
+import dataclasses
+
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
@@ -12,6 +14,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.migration
     assess,
     groups_of,
     in_order,
+    incomplete_lines,
     next_lines,
     status_table,
 )
@@ -133,3 +136,28 @@ def test_what_needs_somebody_comes_first_on_the_screen():
         "1 consuming_at_source",
         "1 consuming_at_destination",
     ]
+
+
+@pytest.mark.parametrize(
+    ("lines", "now", "left"),
+    [
+        pytest.param([line()], {}, 1, id="the plan blocks another partition"),
+        pytest.param([line()], {"new": None}, 2, id="and one has no offset any more"),
+        pytest.param([], {"new": None}, 0, id="nothing is committed, so nothing is left out"),
+        pytest.param([line()], {"returned": [back(55, NOON + 9)]}, 0, id="returned"),
+    ],
+)
+def test_partitions_that_are_left_out_are_counted_and_told(lines, now, left):
+    others = [
+        PlanEntry(
+            "billing-new", NEW._replace(partition=number), None, verdict, (SourcePosition("billing", OLD, offset),)
+        )
+        for number, verdict, offset in [(1, Verdict.BLOCKED, 7), (2, Verdict.UNCOMMITTED, None)]
+    ]
+    its = look(*lines, plan=dataclasses.replace(PLAN, entries=(*PLAN.entries, *others)), **now)
+    assert its.row()["left_out"] == left
+    said = incomplete_lines([its])
+    assert bool(said) == bool(left)
+    assert all(
+        f"billing-new: {left} of 2 partitions left out: plan.json and the report in /here" in each for each in said
+    )

@@ -51,8 +51,8 @@ def test_without_waves_nothing_is_said():
         ({"name": "first", "groups": ["a", "b", "a"]}, "the wave first names the group a twice"),
         ({"name": "first"}, "the wave first selects no group"),
         ({"name": "other", "groups": ["a"]}, "the wave other is there twice"),
-        ({"name": "first", "group_patterns": ["("]}, "group_patterns"),
-        ({"name": "first", "groups": [""]}, "a name in groups is empty"),
+        ({"name": "first", "group_patterns": ["("]}, "the wave first: "),
+        ({"name": "first", "groups": [""]}, "the wave first: a name in groups is empty"),
     ],
 )
 def test_a_wave_that_cannot_be_meant_is_refused(wave, words):

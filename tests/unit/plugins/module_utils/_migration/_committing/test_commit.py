@@ -463,6 +463,18 @@ def test_a_rollback_names_members_first_and_then_what_it_repeats(cluster):
     assert cluster.done == []
 
 
+def test_a_rollback_after_a_return_repeats_nothing_of_what_was_returned(cluster):
+    consumed_since(cluster, shipping="consumer")
+    cluster.groups["billing"][P1] = CommittedOffset(57)
+    shipping = (
+        "shipping was returned to the source, where the consumers go on at the offsets of the return; this rollback"
+    )
+    with pytest.raises(Refused, match=f"billing has consumed up to 7 records at the destination .* again; {shipping}"):
+        roll_back(cluster.saved, None, CLOUD, NOW, cluster.save, {"shipping"})
+    with pytest.raises(Refused, match=f"this would remove it: {shipping} changes nothing there"):
+        roll_back(cluster.saved, Selection(groups=("shipping",)), CLOUD, NOW, cluster.save, {"shipping"})
+
+
 def test_a_group_in_use_can_be_left_out_as_a_whole(cluster):
     cluster.states["billing"] = "Stable"
     options = dataclasses.replace(REWIND, on_active_group="skip_group")
@@ -514,12 +526,12 @@ def test_a_group_in_use_is_no_matter_where_nothing_is_to_be_written(migrated):
         (
             dataclasses.replace(PLAN, entries=(*PLAN.entries, entry("x", P0, None, None, reason=Reason.BEYOND_END))),
             REWIND,
-            "1 of 4 entries of the plan is blocked",
+            "1 of 4 group-partitions of the plan is blocked",
         ),
         (
             dataclasses.replace(PLAN, entries=(entry("shipping", P0, 7, None, evidence=Evidence()),)),
             REWIND,
-            "1 of 1 entry of the plan is called exact, and nothing says how that is known.*Plan again",
+            "1 of 1 group-partition of the plan is called exact, and nothing says how that is known.*Plan again",
         ),
     ],
 )
@@ -590,8 +602,10 @@ def test_a_receipt_of_another_cluster_is_refused(cluster):
         Refused, match=r"the receipt was made for another cluster.* Correct the addresses if they are wrong"
     ):
         commit(PLAN, Receipt("other-id"), CLOUD, REWIND, cluster.save)
-    with pytest.raises(Refused, match="the receipt was made for another cluster"):
-        roll_back(Receipt("other-id"), None, CLOUD, REWIND, cluster.save)
+    with pytest.raises(
+        Refused, match="9092: the receipt of/x.json was made for another cluster.*; or correct the path"
+    ):
+        roll_back(Receipt("other-id", path="of/x.json"), None, CLOUD, REWIND, cluster.save)
     assert cluster.done == []
 
 

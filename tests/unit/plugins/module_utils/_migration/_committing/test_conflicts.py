@@ -196,7 +196,7 @@ def test_what_has_become_of_a_commit_that_is_gone_is_said_with_what_each_way_rep
         "no committed offset now: its committed offsets have expired, somebody has removed or renamed the group, or a "
         "rollback was killed; how far it had consumed is not known any more. If the group has another name now, take it "
         "out of the selection. Otherwise set on_rewind to rewind to commit 50, which repeats what it has consumed at "
-        "the destination, up to 43 records; or to keep to leave such entries alone: their consumers start by "
+        "the destination, up to 43 records; or to keep to leave such group-partitions alone: their consumers start by "
         "auto.offset.reset, where latest skips what they have not consumed, and earliest repeats everything."
     )
 
@@ -307,7 +307,7 @@ def test_blocked_entries_are_left_out_and_named(policy, entries, lines):
 def test_nothing_is_written_while_anything_is_blocked():
     with pytest.raises(Refused) as refused:
         conflicts.without_blocked([ITS_GROUP, BLOCKED, OTHER], "fail", "cloud")
-    assert "1 of 3 entries" in str(refused.value)
+    assert "1 of 3 group-partitions" in str(refused.value)
     assert "billing orders-0 (destination_lags: wait for the replication tool)" in str(refused.value)
     assert "on_blocked" in str(refused.value)
 

@@ -232,3 +232,25 @@ def test_why_nothing_of_a_group_goes_back_is_said():
     (back,) = rollback.unmoved_lines([ORDERS], {ORDERS.key: CommittedOffset(3)}, set())
     assert back == "new-billing: it has committed what it had committed before"
     assert rollback.unmoved_lines([ORDERS], {}, {"new-billing"}) == []
+
+
+@pytest.mark.parametrize(
+    ("found", "repeated", "source"),
+    [
+        pytest.param(40, None, (), id="a reset group that has not come to where it was"),
+        pytest.param(140, 40, (), id="a reset group that has gone on after where it was"),
+        pytest.param(140, 140, (("old", "orders", 0),), id="a clone, whose old group has consumed nothing of it"),
+    ],
+)
+def test_inside_one_cluster_a_rollback_speaks_of_no_source(found, repeated, source):
+    set_variables({"cluster": "group_reset_cluster"})
+    try:
+        with pytest.raises(Refused) as refused:
+            decided([entry(before=100, written=0, source=source)], reading(p0=found), on_advance="fail")
+    finally:
+        set_variables(None)
+    assert refused.value.why == (
+        repeated
+        and f"billing has consumed up to {repeated} records since the run that is rolled back; after the rollback, the "
+        "consumers consume them again"
+    )

@@ -18,7 +18,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.reset_rul
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from tests.support.identities import known_by_id
 
-CLUSTER = Connection("destination cluster", ("broker:9092",))
+CLUSTER = Connection("cluster", ("broker:9092",))
 NOW = 1_795_370_400_000
 TOPICS = {"orders": 3, "clicks": 1}
 COMMITS = {
@@ -60,6 +60,7 @@ def state(monkeypatch):
         "partition_counts",
         lambda _cluster, names: {name: TOPICS[name] for name in names if name in TOPICS},
     )
+    monkeypatch.setattr(resets.topics, "list_topics", lambda _cluster: sorted(TOPICS))
     monkeypatch.setattr(
         resets.positions, "partition_bounds", lambda _cluster, wanted: dict.fromkeys(wanted, Bounds(10, 100, 100))
     )
@@ -200,7 +201,13 @@ def test_what_is_about_nothing_is_refused(state, rules, selection, message):
 
 def test_a_topic_that_does_not_exist_is_refused(state):
     message = refused({"to": "latest"}, kind=NotFound, groups=["billing"], topics=["odrers"])
-    assert "destination cluster" in message and "no such topic: odrers" in message
+    assert "cluster broker:9092: no such topic: odrers. Correct topics (did you mean orders?)" in message
+
+
+def test_a_group_that_would_be_made_because_its_name_is_misspelt_is_noted_with_the_name_that_is_alike(state):
+    selection = Selection(groups=("biling",), topics=("orders",))
+    (note,) = resets.plan_resets(CLUSTER, selection, reset_rules_from([{"to": "latest"}], NOW + 1)).notes
+    assert "the commit makes them: biling (did you mean billing?)." in note.text
 
 
 def look_ups(monkeypatch, refusing=(), without_times=()):
