@@ -316,7 +316,7 @@ def _turned_round(params: dict[str, t.Any]) -> ReturnNames | None:
     path = params["returns"]
     if path is None:
         return None
-    migrated = receipt.from_json(files.read_required(path, "receipt", None), path)
+    migrated = files.parsed_required(path, receipt.from_json, "receipt", None)
     source = str(options.connection(params, "source"))
     names = return_names(migrated, options.selection(params), options.mapping(params), source)
     params |= {**names._asdict(), "group_patterns": [], "topic_patterns": [], "exclude_group_patterns": None}
