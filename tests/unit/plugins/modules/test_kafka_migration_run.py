@@ -173,7 +173,9 @@ def test_whatever_writes_in_the_directory_checks_the_lease(lease, playbook, tmp_
 def test_no_other_module_writes_without_asking():
     parts = [ROOT / "plugins/module_utils/_module" / name for name in ("plan_verification.py", "promoting.py")]
     sources = {path.stem: path.read_text() for path in [*(ROOT / "plugins/modules").glob("*.py"), *parts]}
-    writing = {name for name, text in sources.items() if re.search(r"files\.(write|write_document|saver|remove)\(", text)}
+    writing = {
+        name for name, text in sources.items() if re.search(r"files\.(write|write_document|saver|remove)\(", text)
+    }
     assert len(writing) >= 8
     assert {name for name in writing if "files.locked(" not in sources[name]} == set()
 
