@@ -98,21 +98,14 @@ def served_bounds(
     return {each: Bounds(*(found[(each, *kind)] for kind in kinds)) for each in whole}
 
 
-def lookup_times(connection: Connection, times: t.Mapping[TopicPartition, int]) -> dict[TopicPartition, int | None]:
-    """The offset of the first record in the log whose timestamp (ms since the epoch) is at least the asked one.
-
-    Later records may be older. None: there is no such record. Raises as partition_bounds() does.
-    """
-    found = lookup_all_times(connection, times.items())
-    return {each: found[(each, time)] for each, time in times.items()}
-
-
 def lookup_all_times(
     connection: Connection,
     wanted: t.Iterable[tuple[TopicPartition, int]],
     refused: set[TopicPartition] | None = None,
 ) -> dict[tuple[TopicPartition, int], int | None]:
-    """As lookup_times(), for any number of times in the same partition.
+    """The offset of the first record in each log whose timestamp (ms since the epoch) is at least the asked one.
+
+    Later records may be older. None: there is no such record. Raises as partition_bounds() does.
 
     refused: gets the partitions that are in a message format without timestamps, in which no broker looks up a time. They are
     left out of the answer; without such a set, they are an error.
