@@ -344,7 +344,7 @@ def _present(module: Module) -> dict[str, t.Any]:
     path = params["copy"]
     for name in ("copy", "plan"):
         files.check_writable(params[name])
-    source, destination = options.connection(params, "source"), options.connection(params, "destination")
+    source, destination = options.both_clusters(params)
     mapping = options.mapping(params)
     save = files.saver(path, file.to_json, file.from_json, check=module.check_mode)
     with files.locked(path):

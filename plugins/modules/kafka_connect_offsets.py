@@ -208,7 +208,7 @@ def connect_offsets(module: Module) -> dict[str, t.Any]:
     if rolling_back:
         files.check_exists(path, "receipt")
     files.check_writable(path)
-    source, destination = options.connection(params, "source"), options.connection(params, "destination")
+    source, destination = options.both_clusters(params)
     policy = _policy(params)
     store = _store(params, destination, policy)
     save = files.saver(path, file.to_json, file.from_json, check=module.check_mode)

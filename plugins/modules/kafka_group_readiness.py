@@ -302,7 +302,7 @@ def look(module: Module) -> dict[str, t.Any]:
                 f"{option_name(name)} has no meaning without {option_name(other)}",
                 remedy=f"leave it out, or set {option_name(other)}",
             )
-    source, destination = options.connection(params, "source"), options.connection(params, "destination")
+    source, destination = options.both_clusters(params)
     if params["directories"] is not None:
         return status_result(module, source, destination)
     last = last_status(params["status"], params["started"])

@@ -261,7 +261,7 @@ _File = t.TypeVar("_File")
 def look(module: Module) -> dict[str, t.Any]:
     params = module.params
     names = _turned_round(params)
-    source, destination = options.connection(params, "source"), options.connection(params, "destination")
+    source, destination = options.both_clusters(params)
     mapping = options.mapping(params)
     damaged: list[MigrationError] = []
     _read(params["plan"], plan.from_json, damaged)

@@ -30,7 +30,7 @@ def promote_topics(module: Module) -> dict[str, t.Any]:
     files.check_writable(path)
     files.check_writable(params["receipt"])
     options.check_named_once(params)
-    source, destination = options.connection(params, "source"), options.connection(params, "destination")
+    source, destination = options.both_clusters(params)
     decides, applies = params["state"] != "applied", params["state"] != "planned"
     with files.locked(params["receipt"]):
         receipt = promote.promotion_receipt(destination, files.parsed(params["receipt"], topic_receipt.from_json))
