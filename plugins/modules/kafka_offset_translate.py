@@ -336,7 +336,7 @@ EXAMPLES = r"""
       name: default
       source_alias: onprem
 
-- name: Plan to rename groups inside one cluster
+- name: Plan to rename and merge groups inside one cluster, and write the offsets for kafka-consumer-groups, too
   streamshift.kafka.kafka_offset_translate:
     source: "{{ kafka_cluster }}"
     destination: "{{ kafka_cluster }}"
@@ -346,15 +346,6 @@ EXAMPLES = r"""
     group_map:
       - pattern: "legacy-(.*)"
         to: "\\1"
-
-- name: Plan to merge groups, and write the offsets for kafka-consumer-groups, too
-  streamshift.kafka.kafka_offset_translate:
-    source: "{{ kafka_cluster }}"
-    destination: "{{ kafka_cluster }}"
-    snapshot: "{{ inventory_dir }}/snapshot.json"
-    plan: "{{ inventory_dir }}/plan.json"
-    strategy: identical
-    group_map:
       - pattern: "billing-(eu|us)"
         to: billing
     on_conflict: lowest
