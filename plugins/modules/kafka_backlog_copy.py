@@ -344,12 +344,9 @@ def _present(module: Module) -> dict[str, t.Any]:
     path = params["copy"]
     for name in ("copy", "plan"):
         files.check_writable(params[name])
-    source, destination = options.connection(params, "source"), options.connection(params, "destination")
+    source, destination = options.both_clusters(params)
     mapping = options.mapping(params)
-
-    def save(backlog: file.Backlog) -> None:
-        files.write_document(path, file.to_json(backlog), file.from_json)
-
+    save = files.saver(path, file.to_json, file.from_json, check=module.check_mode)
     with files.locked(path):
         planned = files.read(params["plan"])
         earlier = use_case.Earlier(
@@ -357,14 +354,15 @@ def _present(module: Module) -> dict[str, t.Any]:
             None if planned is None else plan.from_json(planned, params["plan"]),
             files.parsed(params["receipt"], receipt.from_json),
         )
-        written = None if module.check_mode else save
         if params["restore_retention"] and earlier.is_enough:
-            outcome = use_case.restore_settings(earlier, destination, written)
+            outcome = use_case.restore_settings(earlier, destination, save)
         else:
-            text = files.read_required(params["snapshot"], "snapshot", "kafka_group_offsets")
-            taken, say = offset_formats.read_snapshot(text, params["snapshot"]), reporter(params["progress_file"])
+            taken = files.parsed_required(
+                params["snapshot"], offset_formats.read_snapshot, "snapshot", "kafka_group_offsets"
+            )
+            say = reporter(params["progress_file"])
             asked = options.filled(CopyOptions, params, spark=options.spark_options(params))
-            outcome = use_case.copy_backlog(taken, source, destination, mapping, asked, earlier, written, say)
+            outcome = use_case.copy_backlog(taken, source, destination, mapping, asked, earlier, save, say)
         made = plan.to_json(outcome.plan) if outcome.plan is not None else planned
         if made is not None and made != planned:
             files.write_document(params["plan"], made, plan.from_json, check=module.check_mode)
@@ -381,7 +379,7 @@ def _absent(module: Module) -> dict[str, t.Any]:
     for name in filter(None, (path, params["plan"])):
         files.check_writable(name)
     with files.locked(path):
-        known = file.from_json(files.read_required(path, "copy", "kafka_backlog_copy"), path)
+        known = files.parsed_required(path, file.from_json, "copy", "kafka_backlog_copy")
         removed = removal.remove_copy(
             known,
             files.parsed(params["plan"], plan.from_json),
@@ -392,9 +390,8 @@ def _absent(module: Module) -> dict[str, t.Any]:
             reporter(params["progress_file"]),
         )
         if not module.check_mode:
-            for name in filter(
-                None, (params["plan"], path)
-            ):  # the copy file last: a run that was killed begins with it
+            # The copy file last: a run that was killed begins with it.
+            for name in filter(None, (params["plan"], path)):
                 files.remove(name)
     return {"changed": True, **backlog_results.removal_result(known, removed), **module.warned(removed.notes)}
 

@@ -208,18 +208,14 @@ def connect_offsets(module: Module) -> dict[str, t.Any]:
     if rolling_back:
         files.check_exists(path, "receipt")
     files.check_writable(path)
-    source, destination = options.connection(params, "source"), options.connection(params, "destination")
+    source, destination = options.both_clusters(params)
     policy = _policy(params)
     store = _store(params, destination, policy)
-
-    def save(receipt: file.ConnectReceipt) -> None:
-        files.write_document(path, file.to_json(receipt), file.from_json)
-
-    writer = None if module.check_mode else save
+    save = files.saver(path, file.to_json, file.from_json, check=module.check_mode)
     with files.locked(path):
         receipt = use_case.receipt_of(store, destination, files.parsed(path, file.from_json))
         if rolling_back:
-            outcome = use_case.take_back(store, receipt, options.selection(params), writer)
+            outcome = use_case.take_back(store, receipt, options.selection(params), save)
         else:
             task = use_case.Handover(
                 source,
@@ -230,7 +226,7 @@ def connect_offsets(module: Module) -> dict[str, t.Any]:
                 OnMisplaced(params["on_misplaced"]),
                 OnRewind(params["on_rewind"]),
             )
-            outcome = use_case.hand_over(task, store, receipt, writer)
+            outcome = use_case.hand_over(task, store, receipt, save)
     return {
         "changed": bool(outcome.written or outcome.misplaced),
         "receipt": path,

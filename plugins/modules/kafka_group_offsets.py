@@ -207,7 +207,7 @@ from ..module_utils._model.left_out import left_out
 from ..module_utils._model.offset_formats import OffsetFormat
 from ..module_utils._model.policies import OnActiveGroup, OnBlocked
 from ..module_utils._model.selection import Selection
-from ..module_utils._module import files, options, results
+from ..module_utils._module import exports, files, options, results
 from ..module_utils._module.frame import Module
 from ..module_utils._module.progress_file import progress_spec, reporter
 
@@ -220,7 +220,7 @@ def take(module: Module) -> dict[str, t.Any]:
     connection, selection = options.connection(params, "cluster"), options.selection(params)
     with files.locked(path):
         taken = _taken(params, connection, selection)
-        text = _text(taken.snapshot, connection, params["format"])
+        text = exports.snapshot_text(taken.snapshot, connection, params["format"])
         before = files.read(path)
         if text != before and params["format"] == "json":
             files.write_document(path, text, file.from_json, check=module.check_mode)
@@ -253,9 +253,9 @@ def take(module: Module) -> dict[str, t.Any]:
 
 def _taken(params: dict[str, t.Any], connection: Connection, selection: Selection) -> use_case.TakenSnapshot:
     if params["backup"] is not None:
-        text = files.read_required(params["backup"], "backup", "kafka_group_offsets")
-        backup = offset_formats.read_snapshot(text, params["backup"])
-        return backups.from_backup(backup, params["backup"], connection, selection)
+        path = params["backup"]
+        backup = files.parsed_required(path, offset_formats.read_snapshot, "backup", "kafka_group_offsets")
+        return backups.from_backup(backup, path, connection, selection)
     return use_case.take(
         connection,
         selection,
@@ -266,15 +266,6 @@ def _taken(params: dict[str, t.Any], connection: Connection, selection: Selectio
         say=reporter(params["progress_file"]),
         removed=files.parsed(params["removed"], removed.from_json),
     )
-
-
-def _text(snapshot: file.Snapshot, connection: Connection, form: str) -> str:
-    if form == "json":
-        return file.to_json(snapshot)
-    groups = offset_formats.positions_of(snapshot)
-    if form == OffsetFormat.STRUCTURED_STREAMING:  # which wants every partition
-        groups = {group: use_case.with_every_partition(connection, positions) for group, positions in groups.items()}
-    return offset_formats.to_text(OffsetFormat(form), groups)
 
 
 def main() -> None:

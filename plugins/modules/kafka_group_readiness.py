@@ -283,7 +283,6 @@ failure: {description: "What C(msg) says, as data. See C(docs/troubleshooting.md
 
 import dataclasses
 import os
-import time
 import typing as t
 
 from ..module_utils._migration import look_at_readiness as use_case
@@ -297,8 +296,6 @@ from ..module_utils._module.objections import read_objections
 from ..module_utils._module.status_files import check_status_paths, last_status, write_status
 from ..module_utils._module.status_results import status_result
 
-_PAUSE = 2.0  # seconds between two looks
-
 
 def look(module: Module) -> dict[str, t.Any]:
     params = module.params
@@ -310,13 +307,15 @@ def look(module: Module) -> dict[str, t.Any]:
                 f"{option_name(name)} has no meaning without {option_name(other)}",
                 remedy=f"leave it out, or set {option_name(other)}",
             )
+    source, destination = options.both_clusters(params)
     if params["directories"] is not None:
-        return status_result(module, options.connection(params, "source"), options.connection(params, "destination"))
+        return status_result(module, source, destination)
     last = last_status(params["status"], params["started"])
-    made = plan.from_json(files.read_required(params["plan"], "plan", "kafka_offset_translate"), params["plan"])
+    made = files.parsed_required(params["plan"], plan.from_json, "plan", "kafka_offset_translate")
     objections = read_objections(params["report"], params["plan"])
     made = dataclasses.replace(made, entries=tuple(objected(made.entries, objections)))
-    found = _watched(params, made, last.ready_since, last.now)
+    now = documents.utc_text(last.now)
+    found = use_case.look_until_started(made, source, destination, last.ready_since, now, params["wait_for_start"])
     rows = tuple(status.group_row(each) for each in found)
     written = status.Status(params["phase"], last.started, last.now, params["changed_offsets"], None, last.now, rows)
     write_status(module, written, os.path.dirname(params["plan"]))
@@ -328,19 +327,6 @@ def look(module: Module) -> dict[str, t.Any]:
         "summary": readiness.readiness_lines(found),
         **module.warned(last.notes),
     }
-
-
-def _watched(params: dict[str, t.Any], made: plan.Plan, since: dict[str, str], now: float) -> list[readiness.Readiness]:
-    """Look at the groups, and again until all have started, or the time is up."""
-    deadline = time.monotonic() + params["wait_for_start"]
-    clusters = options.connection(params, "source"), options.connection(params, "destination")
-    clock = documents.utc_text(now)
-    while True:
-        found = use_case.look_at_readiness(made, *clusters, since, clock)
-        left = deadline - time.monotonic()
-        if left <= 0 or all(group.in_use_at_destination for group in found):
-            return found
-        time.sleep(min(_PAUSE, left))
 
 
 def main() -> None:

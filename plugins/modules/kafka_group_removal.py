@@ -171,23 +171,16 @@ def remove(module: Module) -> dict[str, t.Any]:
     files.check_writable(path)
     cluster = options.connection(params, "cluster")
     policies = options.filled(use_case.RemovalOptions, params)
-
-    def save(done: removed.Removed) -> None:
-        files.write_document(path, removed.to_json(done), removed.from_json)
-
-    writer = None if module.check_mode else save
+    save = files.saver(path, removed.to_json, removed.from_json, check=module.check_mode)
     with files.locked(path):
         known = files.parsed(path, removed.from_json)
         written = files.parsed(params["receipt"], receipt.from_json)
         if params["state"] == "removed":
-            text = files.read_required(params["plan"], "plan", "kafka_offset_translate")
-            made = plan.from_json(text, params["plan"])
-            outcome = use_case.remove_old_groups(made, written, known, cluster, policies, writer)
+            made = files.parsed_required(params["plan"], plan.from_json, "plan", "kafka_offset_translate")
+            outcome = use_case.remove_old_groups(made, written, known, cluster, policies, save)
         else:
-            text = files.read_required(path, "removed groups", None)
-            outcome = use_case.restore_old_groups(
-                removed.from_json(text, path), selection, cluster, policies, writer, written
-            )
+            gone = files.parsed_required(path, removed.from_json, "removed groups", None)
+            outcome = use_case.restore_old_groups(gone, selection, cluster, policies, save, written)
     return {
         "changed": bool(outcome.groups) or outcome.removed != known,
         "removed": path,

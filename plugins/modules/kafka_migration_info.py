@@ -271,7 +271,7 @@ _File = t.TypeVar("_File")
 def look(module: Module) -> dict[str, t.Any]:
     params = module.params
     migrated, names = _turned_round(params)
-    source, destination = options.connection(params, "source"), options.connection(params, "destination")
+    source, destination = options.both_clusters(params)
     mapping = options.mapping(params)
     damaged: list[MigrationError] = []
     _read(params["plan"], plan.from_json, damaged)
@@ -331,7 +331,7 @@ def _turned_round(params: dict[str, t.Any]) -> tuple[receipt.Receipt, ReturnName
     path = params["returns"]
     if path is None:
         return None, None
-    migrated = receipt.from_json(files.read_required(path, "receipt", None), path)
+    migrated = files.parsed_required(path, receipt.from_json, "receipt", None)
     source = str(options.connection(params, "source"))
     names = return_names(migrated, options.selection(params), options.mapping(params), source)
     params |= {**names._asdict(), "group_patterns": [], "topic_patterns": [], "exclude_group_patterns": None}

@@ -437,7 +437,7 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
             lost, stands = summaries.lost_records(made, outcome.before), outcome.stands(made.entries)
             may_start = outcome.may_start(made.entries)
         else:
-            recorded = receipt.from_json(files.read_required(path, "receipt", None), path)
+            recorded = files.parsed_required(path, receipt.from_json, "receipt", None)
             returned = _returned(recorded, path)
             outcome, stands = use_case.roll_back(recorded, selection, cluster, policies, writer, returned), None
             may_start = []

@@ -336,7 +336,7 @@ EXAMPLES = r"""
       name: default
       source_alias: onprem
 
-- name: Plan to rename groups inside one cluster
+- name: Plan to rename and merge groups inside one cluster, and write the offsets for kafka-consumer-groups, too
   streamshift.kafka.kafka_offset_translate:
     source: "{{ kafka_cluster }}"
     destination: "{{ kafka_cluster }}"
@@ -346,15 +346,6 @@ EXAMPLES = r"""
     group_map:
       - pattern: "legacy-(.*)"
         to: "\\1"
-
-- name: Plan to merge groups, and write the offsets for kafka-consumer-groups, too
-  streamshift.kafka.kafka_offset_translate:
-    source: "{{ kafka_cluster }}"
-    destination: "{{ kafka_cluster }}"
-    snapshot: "{{ inventory_dir }}/snapshot.json"
-    plan: "{{ inventory_dir }}/plan.json"
-    strategy: identical
-    group_map:
       - pattern: "billing-(eu|us)"
         to: billing
     on_conflict: lowest
@@ -517,14 +508,14 @@ import typing as t
 
 from ..module_utils._migration._planning.strategy import TranslateOptions
 from ..module_utils._model import plan as file
-from ..module_utils._model.left_out import left_out
 from ..module_utils._model.match_on import PARTS
 from ..module_utils._model.offset_formats import OffsetFormat
 from ..module_utils._model.policies import OnExpired, OnNoAnchor, OnOutOfRange, ReturnEntries
 from ..module_utils._model.reset_rules import ResetTo
-from ..module_utils._module import digests, exports, files, options, results, summaries
+from ..module_utils._module import digests, exports, files, options, results
 from ..module_utils._module.frame import Module
 from ..module_utils._module.plan_making import check_options, plan_as_asked
+from ..module_utils._module.plan_results import plan_result
 from ..module_utils._module.progress_file import progress_spec
 
 _RESET = {
@@ -545,41 +536,23 @@ def translate(module: Module) -> dict[str, t.Any]:
         before = files.read(path)
         previous = file.from_json(before, path) if before is not None else None
         made = plan_as_asked(params, previous)
-        plan = made.plan
-        text = file.to_json(plan)
-        exported = [exports.export_of(plan, path, form) for path, form in asked_for.items()]
+        text = file.to_json(made.plan)
+        exported = [exports.export_of(made.plan, path, form) for path, form in asked_for.items()]
         if text != before:
             if params["report"] and not module.check_mode:
                 files.remove(params["report"])
             files.write_document(path, text, file.from_json, check=module.check_mode)
         diffs = [its for each in exported if (its := each.write(module.check_mode)) is not None]
-    diff = results.file_diff(before, plan, path, results.plan_lines, lambda *_file: previous or plan)
-    lines = left_out(made.not_taken, plan)
+    diff = results.file_diff(before, made.plan, path, results.plan_lines, lambda *_file: previous or made.plan)
     return {
         "changed": text != before or bool(diffs),
         "plan": path,
         "exports": [each.path for each in exported],
         "digest": digests.digest(text),
-        "kept": made.kept,
-        "records_read": made.records_read,
-        "index": made.index,
+        **plan_result(made, previous, ReturnEntries(params["return_entries"])),
         **module.warned([*made.notes, *(note for each in exported for note in each.notes)]),
-        "entries": [
-            {**results.plan_row(entry), "predicted": entry.predicted}
-            for entry in _returned(plan, previous, ReturnEntries(params["return_entries"]))
-        ],
-        "counts": results.plan_counts(plan),
-        "not_exact": summaries.not_exact(plan),
-        "left_out": lines,
-        "summary": summaries.plan_summary(plan, made.ends, lines),
         "diff": [diff, *diffs] if exported else diff,
     }
-
-
-def _returned(plan: file.Plan, previous: file.Plan | None, return_entries: ReturnEntries) -> list[file.PlanEntry]:
-    """The entries that the module returns; those that have changed are not in the previous plan as they are."""
-    known = previous.by_key() if previous else {}
-    return results.returned(plan.entries, return_entries, lambda entry: known.get(entry.key) != entry)
 
 
 def main() -> None:

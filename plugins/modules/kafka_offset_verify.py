@@ -353,7 +353,7 @@ _WITHOUT_PLAN = (*options.selection_spec(), *options.mapping_spec(), "match_on")
 
 
 def verify(module: Module) -> dict[str, t.Any]:
-    source, destination = options.connection(module.params, "source"), options.connection(module.params, "destination")
+    source, destination = options.both_clusters(module.params)
     found, digests = verify_as_asked(module, source, destination)
     result = verify_results.verify_result(found, digests)
     if found.problems and module.params["on_problem"] == OnProblem.FAIL:

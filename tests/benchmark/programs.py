@@ -13,6 +13,7 @@ import typing as t
 from pathlib import Path
 
 from tests.benchmark.measure import session_cpu
+from tests.support.processes import let_end
 
 HERE = Path(__file__).parent
 
@@ -68,10 +69,4 @@ def started(*words: str, file: str = "spark_program.py", **variables: str) -> t.
     try:
         yield Program(process)
     finally:
-        assert process.stdin
-        process.stdin.close()
-        try:
-            process.wait(30)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        let_end(process, 30)

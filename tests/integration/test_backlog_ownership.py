@@ -18,7 +18,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._records.copied_
 from testbed.clients import Message, create_topic, delete_groups, delete_topic, produce, read
 from tests.support import situations
 from tests.support.copies import messages
-from tests.support.modules import kill, outcome, refuses, run
+from tests.support.modules import kill, outcome, refuses, refuses_at_last, run
 from tests.support.situations import COMMITS, HERE, RECORDS, Copy, elsewhere, make_anew, owned_topic
 from tests.support.sparkless import sparkless
 
@@ -108,7 +108,7 @@ class TestLostProgress:
     def test_nothing_is_rebuilt_from_what_others_have_written(self, half_done):
         delete_groups(half_done.servers, all_groups(half_done.known()))
         (at,) = produce(half_done.servers, half_done.to, [Message(b"of somebody else", partition=2)])
-        message = run_refused(half_done, on_lost_progress="rebuild")
+        message = half_done.backlog(via=refuses_at_last, on_lost_progress="rebuild")
         assert f"topic {half_done.to}, partition 2: the record at offset {at} is not the one" in message
         assert read(half_done.servers, half_done.to, [2])[-1].offset == at  # nothing was written after it
 
@@ -151,12 +151,6 @@ class TestTopics:
         produce(source, topic, messages(0, RECORDS))
         message = copy.backlog(via=refuses)
         assert message.startswith("source cluster") and f"topic {topic}: the topic is not the one" in message
-
-
-def run_refused(copy, **options):
-    result = copy.backlog(via=run, **options)
-    assert result.get("failed") and "exception" not in result and "\n" not in result["msg"], result
-    return result["msg"]
 
 
 def wrong_with(copy, topic=None):

@@ -24,7 +24,7 @@ from testbed.clients import (
 )
 from tests.support.consumers import content, open_transaction, unconsumed
 from tests.support.killing import dies_copying
-from tests.support.modules import Migration, refuses
+from tests.support.modules import Migration, refuses, refuses_at_last
 from tests.support.numbered import numbered_topic
 from tests.support.rights import grant, revoke
 from tests.support.spark import one_session
@@ -40,6 +40,16 @@ def orders(source, topic):
 def migration(orders, migration):
     """The groups' offsets are known."""
     migration.snapshot(orders)
+    return migration
+
+
+@pytest.fixture
+def known(migration, source, destination, orders):
+    """A copy that has copied nothing, because the group is at the end."""
+    create_topic(destination, orders, partitions=2)
+    commit(source, orders, {(orders, 0): 10, (orders, 1): 10})
+    migration.snapshot(orders)
+    migration.backlog()
     return migration
 
 
@@ -113,12 +123,8 @@ class TestTopics:
         delete_topic(source, orders)
         assert orders in refused()
 
-    def test_destination_topic_is_gone_meanwhile(self, refused, migration, source, destination, orders):
-        create_topic(destination, orders, partitions=2)
-        commit(source, orders, {(orders, 0): 10, (orders, 1): 10})
-        migration.snapshot(orders)
-        migration.backlog()
-        planned(migration, start=9)
+    def test_destination_topic_is_gone_meanwhile(self, refused, known, destination, orders):
+        planned(known, start=9)
         delete_topic(destination, orders)
         message = refused()
         assert f"topic {orders}: the topic existed when the copy was planned" in message
@@ -154,15 +160,6 @@ class TestSource:
 
 
 class TestFiles:
-    @pytest.fixture
-    def known(self, migration, source, destination, orders):
-        """A copy that has copied nothing, for the group is at the end."""
-        create_topic(destination, orders, partitions=2)
-        commit(source, orders, {(orders, 0): 10, (orders, 1): 10})
-        migration.snapshot(orders)
-        migration.backlog()
-        return migration
-
     def test_snapshot_of_another_cluster(self, refused, kafka39, source):
         message = refused(source=kafka39.connection)
         assert source.cluster_id in message and kafka39.cluster_id in message
@@ -301,19 +298,10 @@ def test_a_record_that_is_too_large_in_any_way_is_named(source, destination, top
     migration = Migration(tmp_path / "migration", source, destination)
     migration.snapshot(topic)
     with one_session():
-        message = migration.backlog(via=refuses_later)
+        message = migration.backlog(via=refuses_at_last)
         assert message.startswith("destination cluster ") and f"topic {topic}, partition 0: the record at" in message
         assert f"source offset 1 of {topic}-0 has 200000 bytes, and max.message.bytes is 50000" in message
         assert read(destination, topic) == [] and not migration.plan_file.exists()
         change_topic(destination, topic, max_message_bytes=500_000)
         migration.backlog()
     assert [content(each) for each in read(destination, topic)] == [content(each) for each in read(source, topic)]
-
-
-def refuses_later(module, **options):
-    """As refuses(), for what Spark has to be started for."""
-    from tests.support.modules import run
-
-    result = run(module, **options)
-    assert result.get("failed") and "exception" not in result and "\n" not in result["msg"], result
-    return result["msg"]

@@ -127,8 +127,9 @@ def test_a_live_group_is_refused_as_a_whole(cluster, connection, topic):
         reading = read(connection, topic)
         assert "has members" in idle_problem(reading, reading)
         failed = commits.commit_offsets(connection, {topic: wanted, idle: wanted})
-        assert commits.is_busy(failed[topic]) and failed[idle] == {}
-        assert commits.is_busy(commits.delete_offsets(connection, {topic: list(wanted)})[topic])
+        assert "the group has members" in failed[topic][TopicPartition(topic, 0)] and failed[idle] == {}
+        (why,) = commits.delete_offsets(connection, {topic: list(wanted)})[topic].values()
+        assert "a member of the group is subscribed to the topic" in why
         assert "the group has members" in commits.delete_groups(connection, [topic])[topic]
         assert read(connection, topic).offsets[TopicPartition(topic, 0)].offset == 1
 
@@ -141,7 +142,8 @@ def test_a_live_kip_848_group_is_refused_as_well(source, newest, topic):
         reading = read(newest, topic)
         assert (reading.type, reading.exists) == ("consumer", True)
         assert "has members" in idle_problem(reading, reading)
-        assert commits.is_busy(commits.commit_offsets(newest, {topic: wanted})[topic])
+        (why,) = commits.commit_offsets(newest, {topic: wanted})[topic].values()
+        assert "the group has members" in why
     reading = read(newest, topic)
     assert (reading.type, reading.state, idle_problem(reading, reading)) == ("consumer", "Empty", None)
     assert commits.commit_offsets(newest, {topic: wanted}) == {topic: {}}
@@ -256,9 +258,8 @@ def test_a_time_is_looked_up_in_the_order_of_the_log(cluster, connection, topic)
     create_topic(cluster, topic, partitions=2, retention_ms=-1)
     produce(cluster, topic, [Message(b"x", timestamp=time) for time in (100, 50, 300, 200, 300, 10, 400)])
     here, there = TopicPartition(topic, 0), TopicPartition(topic, 1)
-    assert positions.lookup_times(connection, {here: 101, there: 0}) == {here: 2, there: None}
-    asked = [(here, time) for time in (0, 100, 101, 300, 301, 400, 401)]
-    assert list(positions.lookup_all_times(connection, asked).values()) == [0, 0, 2, 2, 6, 6, None]
+    asked = [*((here, time) for time in (0, 100, 101, 300, 301, 400, 401)), (there, 0)]
+    assert list(positions.lookup_all_times(connection, asked).values()) == [0, 0, 2, 2, 6, 6, None, None]
 
 
 def test_what_does_not_exist_is_named(newest, source, topic):
@@ -266,7 +267,7 @@ def test_what_does_not_exist_is_named(newest, source, topic):
     with pytest.raises(NotFound, match=f"no such partition: {topic}-1, {topic}-7"):
         positions.partition_bounds(newest, [TopicPartition(topic, each) for each in (0, 1, 7)])
     with pytest.raises(NotFound, match=f"no such topic: {topic}-none"):
-        positions.lookup_times(newest, {TopicPartition(topic, 0): 1, TopicPartition(f"{topic}-none", 0): 1})
+        positions.lookup_all_times(newest, [(TopicPartition(topic, 0), 1), (TopicPartition(f"{topic}-none", 0), 1)])
     with pytest.raises(NotFound, match=f"no such topic: {topic}-none"):
         topics.topic_settings(newest, [topic, f"{topic}-none"])
 
@@ -303,7 +304,7 @@ def test_topics_and_their_settings(cluster, connection, topic):
 def test_nothing_to_ask_asks_nobody():
     nowhere = connection_from({"bootstrap_servers": "127.0.0.1:1"})
     assert topics.describe_topics(nowhere, []) == topics.topic_settings(nowhere, []) == {}
-    assert positions.partition_bounds(nowhere, []) == positions.lookup_times(nowhere, {}) == {}
+    assert positions.partition_bounds(nowhere, []) == positions.lookup_all_times(nowhere, []) == {}
 
 
 @pytest.mark.parametrize("version", ["4.3.0", "2.8.2"])

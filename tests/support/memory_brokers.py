@@ -16,42 +16,60 @@ ORDERS = TopicPartition("orders", 0)
 
 
 class MemoryBrokers:
-    """Any partition of a cluster has its records, by the cluster's name. A subclass may refuse what it is asked."""
+    """Any partition of a cluster has its records, by the cluster's name. A subclass may refuse what it is asked.
 
-    def __init__(self, records: dict[str, list[Record]], compacted: bool = False) -> None:
+    Where partitions have records of their own, a subclass says in log_of() by what they are told apart. aborted: what only
+    a read_uncommitted consumer sees.
+    """
+
+    def __init__(self, records: dict[t.Any, list[Record]], compacted: bool = False) -> None:
         self.records = records
-        self.settings = types.SimpleNamespace(log_append_time=False, compacted=compacted, retention_ms=None)
+        self.aborted: dict[t.Any, list[Record]] = {}
+        self.compacted = compacted
+        self.stamps: set[str] = set()  # the clusters that write the time of arrival
 
     def install(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Be what `cluster_logs` asks."""
         for name in ("topics", "positions", "range_reader"):
             monkeypatch.setattr(cluster_logs, name, self)
 
+    def log_of(self, connection: Connection, _partition: TopicPartition) -> t.Any:
+        """The key of its records."""
+        return connection.name
+
     def check_exists(self, connection: Connection, partitions: t.Iterable[TopicPartition]) -> None:
         """Raise where a broker would say nothing of them."""
 
     def topic_settings(self, connection: Connection, names: t.Iterable[str]) -> dict[str, t.Any]:
         self.check_exists(connection, [TopicPartition(name, 0) for name in names])
-        return dict.fromkeys(names, self.settings)
+        stamps = connection.name in self.stamps
+        its = types.SimpleNamespace(log_append_time=stamps, compacted=self.compacted, retention_ms=None)
+        return dict.fromkeys(names, its)
 
     def partition_bounds(self, connection: Connection, partitions: t.Iterable[TopicPartition]) -> dict[t.Any, Bounds]:
         self.check_exists(connection, partitions)
-        return dict.fromkeys(partitions, self.bounds_of(connection.name))
+        return {where: self.bounds_of(self.log_of(connection, where)) for where in partitions}
 
-    def bounds_of(self, name: str) -> Bounds:
-        records = self.records[name]
+    def bounds_of(self, log: t.Any) -> Bounds:
+        records = self.records[log]
         start, end = (records[0].offset, records[-1].offset + 1) if records else (0, 0)
         return Bounds(start, end, end)
 
-    def read_ranges(self, connection: Connection, wanted: t.Mapping[t.Any, t.Any], **_options: t.Any) -> t.Any:
+    def read_ranges(
+        self, connection: Connection, wanted: t.Mapping[t.Any, t.Any], committed: bool = True, **_options: t.Any
+    ) -> t.Any:
         self.check_exists(connection, wanted)
-        return {
-            where: [(start, end, self.read(connection.name, start, end)) for start, end in spans]
-            for where, spans in wanted.items()
-        }
+        found: dict[t.Any, t.Any] = {where: [] for where in wanted}
+        for where, spans in wanted.items():
+            log = self.log_of(connection, where)
+            hidden = [] if committed else self.aborted.get(log, [])
+            for start, end in spans:
+                more = [each for each in hidden if start <= each.offset < end]
+                found[where].append((start, end, sorted([*self.read(log, start, end), *more])))
+        return found
 
-    def read(self, name: str, start: int, end: int) -> list[Record]:
-        return [each for each in self.records[name] if start <= each.offset < end]
+    def read(self, log: t.Any, start: int, end: int) -> list[Record]:
+        return [each for each in self.records[log] if start <= each.offset < end]
 
     def lookup_all_times(
         self, connection: Connection, wanted: t.Iterable[tuple[TopicPartition, int]], _refused: t.Any = None
@@ -59,7 +77,7 @@ class MemoryBrokers:
         asked = list(wanted)
         self.check_exists(connection, [where for where, _time in asked])
         assert all(time >= 0 for _where, time in asked), "no broker looks up a negative time"
-        return {(where, time): self.lookup(connection.name, time) for where, time in asked}
+        return {(where, time): self.lookup(self.log_of(connection, where), time) for where, time in asked}
 
-    def lookup(self, name: str, time: int) -> int | None:
-        return next((each.offset for each in self.records[name] if each.timestamp >= time), None)
+    def lookup(self, log: t.Any, time: int) -> int | None:
+        return next((each.offset for each in self.records[log] if each.timestamp >= time), None)

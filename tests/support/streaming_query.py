@@ -12,6 +12,7 @@ import sys
 import typing as t
 from pathlib import Path
 
+from tests.support.processes import let_end
 from tests.support.spark_connector import connector_jars
 
 ROOT = Path(__file__).parents[2]
@@ -65,13 +66,8 @@ def queries(folder: Path) -> t.Iterator[Queries]:
         try:
             yield Queries(process, folder)
         finally:
-            assert process.stdin and process.stdout
-            process.stdin.close()
-            try:
-                process.wait(60)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            let_end(process, 60)
+            assert process.stdout
             process.stdout.close()
 
 

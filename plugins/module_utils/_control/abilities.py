@@ -41,7 +41,7 @@ class KnownSince(t.NamedTuple):
             f"the brokers cannot {self.use}",
             cluster=cluster,
             group=group,
-            why=f"they do not offer {self.request} {self.version}, which Kafka has since {self.since}{self._instead}",
+            why=f"they do not offer {self._needed}",
             remedy=remedy or self.without,
         )
 
@@ -50,12 +50,13 @@ class KnownSince(t.NamedTuple):
         return not_told_notes({cluster: [self]})[0]
 
     @property
-    def _instead(self) -> str:
-        if self.found is None:
-            return ""
-        return ", nor any version of it" if self.found < 0 else f", but only {self.request} {self.found}"
+    def _needed(self) -> str:
+        instead = ", nor any version of it" if self.found == -1 else f", but only {self.request} {self.found}"
+        needed = f"{self.request} {self.version}, which Kafka has since {self.since}"
+        return needed if self.found is None else needed + instead
 
 
+_NOT_CHECKED = "ACLs on {} are not checked in advance. If one is missing, the step that needs it fails"
 _BY_FILE = "Give the offsets as a CSV file, and write the plan as CSV for kafka-consumer-groups"
 
 
@@ -152,20 +153,10 @@ class Ability(enum.Enum):
         "So nobody knows until when groups can go back; if their offsets are gone, restore them from a snapshot",
     )
     GROUP_OPERATIONS = KnownSince(
-        "DescribeGroups",
-        15,
-        3,
-        "2.3",
-        "find out what the user may do with groups",
-        "ACLs on groups are not checked in advance. If one is missing, the step that needs it fails",
+        "DescribeGroups", 15, 3, "2.3", "find out what the user may do with groups", _NOT_CHECKED.format("groups")
     )
     TOPIC_OPERATIONS = KnownSince(
-        "Metadata",
-        3,
-        8,
-        "2.3",
-        "find out what the user may do with topics",
-        "ACLs on topics are not checked in advance. If one is missing, the step that needs it fails",
+        "Metadata", 3, 8, "2.3", "find out what the user may do with topics", _NOT_CHECKED.format("topics")
     )
     ALTER_CONFIGS = KnownSince(
         "IncrementalAlterConfigs", 44, 0, "2.3", "change single settings of topics", "Change them with kafka-configs"
@@ -202,7 +193,7 @@ class Ability(enum.Enum):
         0,
         "2.8",
         "find out what the user may do with the cluster",
-        "ACLs on the cluster are not checked in advance. If one is missing, the step that needs it fails",
+        _NOT_CHECKED.format("the cluster"),
     )
     TOPICS_BY_ID = KnownSince(
         "DeleteTopics",

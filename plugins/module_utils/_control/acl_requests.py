@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import time
 import typing as t
 
 from .._model.acls import DENY, Acl
@@ -13,7 +12,7 @@ from .._model.errors import BrokerError, NotAuthorized, Refused
 from .._model.failure_kinds import FailureKind
 from .._model.option_names import option_name, ways
 from .abilities import Ability, can
-from .admin_client import attempt, exchange, raise_if_retriable
+from .admin_client import attempt, attempt_until, exchange, raise_if_retriable
 from .kafka_library import (
     CreateAclsRequest,
     DeleteAclsRequest,
@@ -141,9 +140,7 @@ def _change(
 
     if acls:
         attempt(connection, change)
-        end = time.monotonic() + SHOWN_SECONDS
-        while not attempt(connection, shown) and time.monotonic() < end:
-            time.sleep(0.1)
+        attempt_until(connection, shown, SHOWN_SECONDS)
 
 
 def _listed(client: KafkaAdminClient, connection: Connection, node: int | None) -> frozenset[Acl]:

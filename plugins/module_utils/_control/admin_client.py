@@ -243,6 +243,13 @@ def attempt(
         pause = min(pause * 2, 2.0)
 
 
+def attempt_until(connection: Connection, holds: t.Callable[[KafkaAdminClient], bool], seconds: float) -> None:
+    """Ask, again and again as attempt() does, until the brokers show it, or so many seconds are over."""
+    end = time.monotonic() + seconds
+    while not attempt(connection, holds) and time.monotonic() < end:
+        time.sleep(0.1)
+
+
 def _waits_for_room(connection: Connection, error: MigrationError) -> str:
     return f"{connection}: takes no more connections now ({error.why}), and is asked again until it does"
 

@@ -26,11 +26,13 @@ Codes = dict[TopicPartition, int]
 LONGEST_TOPIC = 249  # characters: org.apache.kafka.common.internals.Topic
 # The coordinator writes what one request commits as one batch, which message.max.bytes (1 MB by default) limits.
 BATCH_BYTES = 400_000
-BUSY = ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "REBALANCE_IN_PROGRESS", "STALE_MEMBER_EPOCH")
 BUSY_FOR_REMOVAL = ("NON_EMPTY_GROUP", "GROUP_SUBSCRIBED_TO_TOPIC")
 _GROUP = TopicPartition("", -1)  # where the error of a whole group is kept
 _EXPLAINED = {
-    **dict.fromkeys(BUSY, "the group has members"),
+    "UNKNOWN_MEMBER_ID": "the group has members",
+    "ILLEGAL_GENERATION": "the group has members",
+    "REBALANCE_IN_PROGRESS": "the group has members",
+    "STALE_MEMBER_EPOCH": "the group has members",
     "NON_EMPTY_GROUP": "the group has members",
     "GROUP_SUBSCRIBED_TO_TOPIC": "a member of the group is subscribed to the topic",
     "GROUP_ID_NOT_FOUND": "it is no consumer group",
@@ -47,7 +49,7 @@ def commit_offsets(
     """Commit for many groups at once; every group is in the answer, with the partitions that were not stored.
 
     Metadata is written character for character, a leader epoch of None as none. The broker refuses a group that has
-    members as a whole: is_busy() tells. What one group is refused does not touch the others.
+    members as a whole. What one group is refused does not touch the others.
     deadline: seconds after which no further try begins.
     Raises InvalidInput, before anything is sent, as check_possible() does.
     """
@@ -100,11 +102,6 @@ def _deleted(client: KafkaAdminClient, where: t.Mapping[str, int]) -> dict[str, 
     """What the brokers answer to the removal of each group."""
     answers = exchange(client, [(DeleteGroupsRequest(groups_names=[name]), node) for name, node in where.items()])
     return {row.group_id: _unless_gone(row.error_code) for answer in answers for row in answer.results}
-
-
-def is_busy(failed: Errors) -> bool:
-    """Was a group refused because somebody is in it?"""
-    return any(text.startswith(BUSY + BUSY_FOR_REMOVAL) for text in failed.values())
 
 
 def check_possible(connection: Connection, wanted: t.Mapping[str, Commits]) -> None:

@@ -5,14 +5,13 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 import typing as t
 
 from .._model.connection import Connection
 from .._model.errors import BrokerError
 from .._model.new_topics import is_same_value
 from .abilities import Ability, can
-from .admin_client import attempt, exchange, is_retriable, raise_if_retriable
+from .admin_client import attempt, attempt_until, exchange, is_retriable, raise_if_retriable
 from .kafka_library import DescribeConfigsRequest, IncrementalAlterConfigsRequest, KafkaAdminClient, errors
 from .reasons import error_name
 from .topics import TOPIC_RESOURCE, broker_ids, describe_configs, raise_for_topics
@@ -129,9 +128,7 @@ def alter_topic_configs(connection: Connection, changes: t.Mapping[str, t.Mappin
 
     if names:
         attempt(connection, alter)
-        end = time.monotonic() + SHOWN_SECONDS
-        while not attempt(connection, shown) and time.monotonic() < end:
-            time.sleep(0.1)
+        attempt_until(connection, shown, SHOWN_SECONDS)
 
 
 def configs_of(rows: t.Collection[t.Any]) -> TopicConfigs:

@@ -85,26 +85,10 @@ def served_bounds(
     kinds = ((EARLIEST, UNCOMMITTED), (LATEST, COMMITTED), (LATEST, UNCOMMITTED))
     told = _leaders_of(client, described)
     leaders = {each: leader for each, leader in told.items() if each in wanted and leader >= 0}
-    rounds = _rounds([(each, time, level) for time, level in kinds for each in sorted(leaders)], leaders)
-    answers = exchange(client, [(_request(level, batch), leader) for leader, level, batch in rounds])
-    found: dict[Query, int] = {}
-    for (_leader, level, batch), answer in zip(rounds, answers, strict=True):
-        for topic in answer.topics:
-            for each in topic.partitions:
-                where = TopicPartition(topic.name, each.partition_index)
-                if not each.error_code:
-                    found[(where, batch[where], level)] = each.offset
+    queries = [(each, time, level) for time, level in kinds for each in sorted(leaders)]
+    found = {query: row.offset for query, row in _answered(client, queries, leaders) if not row.error_code}
     whole = [each for each in sorted(leaders) if all((each, *kind) in found for kind in kinds)]
     return {each: Bounds(*(found[(each, *kind)] for kind in kinds)) for each in whole}
-
-
-def lookup_times(connection: Connection, times: t.Mapping[TopicPartition, int]) -> dict[TopicPartition, int | None]:
-    """The offset of the first record in the log whose timestamp (ms since the epoch) is at least the asked one.
-
-    Later records may be older. None: there is no such record. Raises as partition_bounds() does.
-    """
-    found = lookup_all_times(connection, times.items())
-    return {each: found[(each, time)] for each, time in times.items()}
 
 
 def lookup_all_times(
@@ -112,7 +96,9 @@ def lookup_all_times(
     wanted: t.Iterable[tuple[TopicPartition, int]],
     refused: set[TopicPartition] | None = None,
 ) -> dict[tuple[TopicPartition, int], int | None]:
-    """As lookup_times(), for any number of times in the same partition.
+    """The offset of the first record in each log whose timestamp (ms since the epoch) is at least the asked one.
+
+    Later records may be older. None: there is no such record. Raises as partition_bounds() does.
 
     refused: gets the partitions that are in a message format without timestamps, in which no broker looks up a time. They are
     left out of the answer; without such a set, they are an error.
@@ -134,25 +120,34 @@ def _look_up(
     def read(client: KafkaAdminClient) -> dict[Query, int]:
         wanted = {where for where, _time, _level in queries}
         leaders = _known_leaders(client, wanted) or partition_leaders(client, connection, topics, wanted)
-        rounds = _rounds(queries, leaders)
-        answers = exchange(client, [(_request(level, batch), leader) for leader, level, batch in rounds])
         found: dict[Query, int] = {}
         codes: dict[str, int] = {}
-        for (_leader, level, batch), answer in zip(rounds, answers, strict=True):
-            for topic in answer.topics:
-                for each in topic.partitions:
-                    where = TopicPartition(topic.name, each.partition_index)
-                    if refused is not None and each.error_code == errors.UnsupportedForMessageFormatError.errno:
-                        refused.add(where)
-                    elif each.error_code:
-                        codes[topic.name] = each.error_code
-                    found[(where, batch[where], level)] = each.offset
+        for query, row in _answered(client, queries, leaders):
+            where = query[0]
+            if refused is not None and row.error_code == errors.UnsupportedForMessageFormatError.errno:
+                refused.add(where)
+            elif row.error_code:
+                codes[where.topic] = row.error_code
+            found[query] = row.offset
         raise_for_topics(connection, codes, "DESCRIBE")
         if len(found) < len(set(queries)):
             raise errors.CorrelationIdError("it leaves partitions out")  # retriable
         return found
 
     return attempt(connection, read) if queries else {}
+
+
+def _answered(
+    client: KafkaAdminClient, queries: t.Sequence[Query], leaders: t.Mapping[TopicPartition, int]
+) -> t.Iterator[tuple[Query, t.Any]]:
+    """Each query with the row of its leader's answer."""
+    rounds = _rounds(queries, leaders)
+    answers = exchange(client, [(_request(level, batch), leader) for leader, level, batch in rounds])
+    for (_leader, level, batch), answer in zip(rounds, answers, strict=True):
+        for topic in answer.topics:
+            for row in topic.partitions:
+                where = TopicPartition(topic.name, row.partition_index)
+                yield (where, batch[where], level), row
 
 
 class Unserved(t.NamedTuple):
@@ -170,14 +165,10 @@ def unserved(client: KafkaAdminClient, connection: Connection, topics: t.Sequenc
     """
     leaders = partition_leaders(client, connection, topics, ())
     queries = [(where, EARLIEST, UNCOMMITTED) for where, leader in leaders.items() if leader >= 0]
-    rounds = _rounds(queries, leaders)
-    answers = exchange(client, [(_request(level, batch), leader) for leader, level, batch in rounds])
     return sorted(
-        Unserved(TopicPartition(topic.name, each.partition_index), leader, error_name(errors.for_code(each.error_code)))
-        for (leader, _level, _batch), answer in zip(rounds, answers, strict=True)
-        for topic in answer.topics
-        for each in topic.partitions
-        if each.error_code
+        Unserved(where, leaders[where], error_name(errors.for_code(row.error_code)))
+        for (where, _time, _level), row in _answered(client, queries, leaders)
+        if row.error_code
     )
 
 

@@ -46,7 +46,8 @@ class Context:
     @property
     def looked_for(self) -> list[Record]:
         """The records whose copies an offset is between: the last consumed one, and the unconsumed ones."""
-        return [*self.before[-1:], *self.sequence_after()]
+        aborted = [record for record in self.aborted if record.offset >= self.committed]
+        return [*self.before[-1:], *sorted([*self.after, *aborted], key=lambda record: record.offset)]
 
     def unconsumed_among(self, copies: c.Iterable[Record]) -> int:
         """How many of these destination records have the content of an unconsumed one, whatever their times and headers.
@@ -55,19 +56,6 @@ class Context:
         """
         contents = {record.bare for record in self.after}
         return sum(record.bare in contents for record in copies)
-
-    def sequence_before(self, with_aborted: bool = True) -> list[Record]:
-        """The consumed records, by offset."""
-        return self._merged(self.before, (r for r in self.aborted if r.offset < self.committed and with_aborted))
-
-    def sequence_after(self, with_aborted: bool = True) -> list[Record]:
-        """The unconsumed records, by offset."""
-        return self._merged(self.after, (r for r in self.aborted if r.offset >= self.committed and with_aborted))
-
-    @staticmethod
-    def _merged(visible: list[Record], aborted: c.Iterable[Record]) -> list[Record]:
-        extra = list(aborted)
-        return sorted([*visible, *extra], key=lambda record: record.offset) if extra else visible
 
 
 def read_context(source: LogReader, committed: int, width: int) -> Context:

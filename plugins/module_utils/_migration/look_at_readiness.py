@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import time
 import typing as t
 
 from .._control import groups, positions, topics
@@ -13,6 +14,8 @@ from .._model.connection import Connection
 from .._model.plan import Plan
 from .._model.readiness import Readiness
 from .file_clusters import check_plan_clusters
+
+_PAUSE = 2.0  # seconds between two looks
 
 
 def look_at_readiness(
@@ -32,3 +35,16 @@ def look_at_readiness(
     known = [partition for partition in wanted if partition.partition < counts.get(partition.topic, 0)]
     ends = positions.log_ends(source, known)
     return readiness.assess_readiness(plan, at_source, at_destination, ends, since, now)
+
+
+def look_until_started(
+    plan: Plan, source: Connection, destination: Connection, since: t.Mapping[str, str], now: str, seconds: float
+) -> list[Readiness]:
+    """As look_at_readiness(), again until all groups are in use at the destination, or so many seconds are over."""
+    deadline = time.monotonic() + seconds
+    while True:
+        found = look_at_readiness(plan, source, destination, since, now)
+        left = deadline - time.monotonic()
+        if left <= 0 or all(group.in_use_at_destination for group in found):
+            return found
+        time.sleep(min(_PAUSE, left))

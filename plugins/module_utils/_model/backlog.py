@@ -13,7 +13,7 @@ import re
 import typing as t
 
 from . import documents
-from .cluster_identity import ClusterIdentity, Traits
+from .cluster_identity import ClusterIdentity
 from .file_rows import At, Form, read_row, write_row
 from .new_topics import NewTopic
 from .records import TopicPartition
@@ -124,14 +124,13 @@ class Backlog:
     @property
     def source_identity(self) -> ClusterIdentity:
         """The source of the copy, with the topics that it is about."""
-        ids = {topic.source: topic.source_topic_id for topic in self.topics if topic.source_topic_id is not None}
-        return ClusterIdentity(self.source_id, Traits(topic_ids=ids))
+        ids = {topic.source: topic.source_topic_id for topic in self.topics}
+        return ClusterIdentity.with_topics(self.source_id, ids)
 
     @property
     def destination_identity(self) -> ClusterIdentity:
         """The destination of the copy, with the topics that it is about."""
-        ids = {topic.name: topic.topic_id for topic in self.topics if topic.topic_id is not None}
-        return ClusterIdentity(self.destination_id, Traits(topic_ids=ids))
+        return ClusterIdentity.with_topics(self.destination_id, {topic.name: topic.topic_id for topic in self.topics})
 
     @property
     def is_done(self) -> bool:

@@ -80,6 +80,11 @@ class ClusterIdentity(t.NamedTuple):
     cluster_id: str
     traits: Traits = NO_TRAITS
 
+    @classmethod
+    def with_topics(cls, cluster_id: str, ids: t.Mapping[str, str | None]) -> t.Self:
+        """A cluster with its topics by their ids, as far as these are known."""
+        return cls(cluster_id, Traits(topic_ids={name: its for name, its in ids.items() if its is not None}))
+
     def difference(self, found: ClusterIdentity) -> str | None:
         """How another cluster differs from this noted one, as the predicate of `the cluster`; None where they are one.
 

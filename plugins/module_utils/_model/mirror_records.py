@@ -2,14 +2,13 @@
 # PRIVATE to this collection: no other code may import it.
 """The binary records of MirrorMaker 2's internal topics.
 
-Formats: Checkpoint, OffsetSync and Heartbeat of org.apache.kafka.connect.mirror. Integers are big-endian; a STRING is
-its length in bytes as INT16, then UTF-8. All three topics are compacted: the last record of a key counts, and none is
+Formats: Checkpoint and OffsetSync of org.apache.kafka.connect.mirror. Integers are big-endian; a STRING is
+its length in bytes as INT16, then UTF-8. Both topics are compacted: the last record of a key counts, and none is
 left of a key whose last record has no value.
 
     record        key                                       value
     checkpoint    group, topic (the target's), partition    version INT16, source offset INT64, target offset INT64, metadata
     offset-sync   topic (the source's), partition           source offset INT64, target offset INT64
-    heartbeat     source alias, target alias                version INT16, milliseconds INT64
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ import typing as t
 from .errors import DamagedRecord
 from .records import TopicPartition
 
-_VERSION = 0  # of checkpoints and heartbeats; offset-syncs have none
+_VERSION = 0  # of checkpoints; offset-syncs have none
 
 
 class CheckpointKey(t.NamedTuple):
@@ -43,13 +42,6 @@ class OffsetSync(t.NamedTuple):
 
     source: int
     target: int
-
-
-class HeartbeatKey(t.NamedTuple):
-    """Which flow is alive, by the aliases of its clusters."""
-
-    source: str
-    target: str
 
 
 def read_checkpoint(key: bytes | None, value: bytes | None) -> tuple[CheckpointKey, Checkpoint | None]:
@@ -77,20 +69,6 @@ def read_offset_sync(key: bytes | None, value: bytes | None) -> tuple[TopicParti
     sync = OffsetSync(fields.integer(8), fields.integer(8))  # -1 is written before anything is copied
     fields.end()
     return partition, sync
-
-
-def read_heartbeat(key: bytes | None, value: bytes | None) -> tuple[HeartbeatKey, int | None]:
-    """A record of a heartbeats topic: the flow, and when it was alive, in milliseconds since the epoch."""
-    fields = _Fields("heartbeat", key)
-    flow = HeartbeatKey(fields.string(), fields.string())
-    fields.end()
-    if value is None:
-        return flow, None
-    fields = _Fields("heartbeat", value)
-    fields.version()
-    time = fields.not_negative(8)
-    fields.end()
-    return flow, time
 
 
 @dataclasses.dataclass(slots=True)

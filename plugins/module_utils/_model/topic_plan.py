@@ -9,7 +9,7 @@ import typing as t
 
 from . import documents
 from .acls import Acl, acl_from, acl_row
-from .cluster_identity import ClusterIdentity, Traits
+from .cluster_identity import ClusterIdentity
 from .file_rows import At, Form, Name, one_of, read_row, write_row
 
 KIND = "topics"
@@ -93,8 +93,8 @@ class TopicPlan:
     @property
     def destination_identity(self) -> ClusterIdentity:
         """The destination that the plan was made for, with the topics that it has."""
-        ids = {change.topic: change.topic_id for change in self.topics if change.topic_id is not None}
-        return ClusterIdentity(self.destination_id, Traits(topic_ids=ids))
+        ids = {change.topic: change.topic_id for change in self.topics}
+        return ClusterIdentity.with_topics(self.destination_id, ids)
 
     @property
     def changes(self) -> bool:

@@ -10,7 +10,7 @@ import typing as t
 
 from . import documents
 from .acls import Acl, acl_from, acl_row
-from .cluster_identity import ClusterIdentity, Traits
+from .cluster_identity import ClusterIdentity
 from .file_rows import At, Name, read_row, write_row
 from .topic_plan import Count
 
@@ -56,8 +56,7 @@ class PromotionReceipt:
     @property
     def identity(self) -> ClusterIdentity:
         """The destination that the receipt is about, with its topics."""
-        ids = {name: its.topic_id for name, its in self.topics.items() if its.topic_id is not None}
-        return ClusterIdentity(self.cluster_id, Traits(topic_ids=ids))
+        return ClusterIdentity.with_topics(self.cluster_id, {name: its.topic_id for name, its in self.topics.items()})
 
 
 def to_json(receipt: PromotionReceipt) -> str:

@@ -73,11 +73,11 @@ def write_assessment(module: Module) -> dict[str, t.Any]:
     if not params["parts"]:
         remedy = "give the files of kafka_group_info and kafka_migration_info"
         raise InvalidInput("there are no parts to make an assessment of", remedy=remedy)
-    parts = [assessment.from_json(files.read_required(path, "assessment", None), path) for path in params["parts"]]
+    parts = [files.parsed_required(path, assessment.from_json, "assessment", None) for path in params["parts"]]
     unseen = [Risk(RiskKind.NOT_VISIBLE, text) for text in params["not_visible"]]
     entries: tuple[plan.PlanEntry, ...] = ()
     if params["plan"]:
-        entries = plan.from_json(files.read_required(params["plan"], "plan", None), params["plan"]).entries
+        entries = files.parsed_required(params["plan"], plan.from_json, "plan", None).entries
     names = {name: params[name] for name in ("source", "destination")}
     whole = assessment.merged([Assessment(names), *parts, Assessment({}, risks=tuple(unseen))], entries)
     folder = os.path.abspath(params["directory"])

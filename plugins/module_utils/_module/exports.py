@@ -8,7 +8,9 @@ import collections
 import os
 import typing as t
 
-from .._model import offset_formats
+from .._migration.take_snapshot import with_every_partition
+from .._model import offset_formats, snapshot
+from .._model.connection import Connection
 from .._model.errors import InvalidInput, Refused
 from .._model.failure_kinds import FailureKind
 from .._model.notes import Note, NoteKind
@@ -16,6 +18,7 @@ from .._model.offset_formats import OffsetFormat
 from .._model.plan import Plan
 from .._model.progress import are, counted, part_of
 from .._model.records import TopicPartition
+from .._model.snapshot import Snapshot
 from .._model.verdicts import Verdict
 from . import files, results
 
@@ -36,6 +39,16 @@ class Export(t.NamedTuple):
         if not check_mode:
             files.write(self.path, self.text)
         return results.file_diff(before, self.text, self.path, results.text_lines, lambda text, _path: text)
+
+
+def snapshot_text(taken: Snapshot, connection: Connection, form: str) -> str:
+    """The text of a snapshot file, in JSON or in the form of another tool."""
+    if form == "json":
+        return snapshot.to_json(taken)
+    groups = offset_formats.positions_of(taken)
+    if form == OffsetFormat.STRUCTURED_STREAMING:  # which wants every partition
+        groups = {group: with_every_partition(connection, positions) for group, positions in groups.items()}
+    return offset_formats.to_text(OffsetFormat(form), groups)
 
 
 def asked_for(params: t.Mapping[str, t.Any]) -> dict[str, OffsetFormat]:

@@ -116,6 +116,11 @@ def read_required(path: str, kind: str, made_by: str | None) -> str:
     return text
 
 
+def parsed_required(path: str, parse: t.Callable[[str, str], _Document], kind: str, made_by: str | None) -> _Document:
+    """What parse(text, path) makes of a file that must be there: see read_required()."""
+    return parse(read_required(path, kind, made_by), path)
+
+
 def file_digest(path: str) -> str:
     """The SHA-256 digest of a file's bytes, as sha256sum prints it. Raises InvalidFile when it cannot be read."""
     text = read(path)
@@ -251,6 +256,16 @@ def write_document(path: str, text: str, read: t.Callable[[str, str], object], *
         ) from exc
     if not check:
         write(path, text)
+
+
+def saver(
+    path: str, text: t.Callable[[_Document], str], read: t.Callable[[str, str], object], *, check: bool
+) -> t.Callable[[_Document], None] | None:
+    """What writes a value to this file as write_document() does, as often as it changes; None with check, which writes nothing.
+
+    text: what makes the file's text of the value.
+    """
+    return None if check else lambda made: write_document(path, text(made), read)
 
 
 def _remove_stale(folder: str, name: str) -> None:

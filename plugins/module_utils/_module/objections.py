@@ -16,7 +16,7 @@ def read_objections(path: str | None, plan: str) -> dict[receipt.Key, str]:
     """
     if path is None:
         return {}
-    found = report.objections(files.read_required(path, "report", "kafka_offset_verify"), path)
+    found = files.parsed_required(path, report.objections, "report", "kafka_offset_verify")
     digest = files.file_digest(plan)
     if found.plan != digest:
         about = "no plan" if found.plan is None else f"a plan with the digest {found.plan}"

@@ -185,6 +185,11 @@ def connection(params: Spec, option: str) -> Connection:
     return connection_from(given, option.replace("_", " ") if option.endswith("cluster") else f"{option} cluster")
 
 
+def both_clusters(params: Spec) -> tuple[Connection, Connection]:
+    """The source and the destination, or InvalidInput."""
+    return connection(params, "source"), connection(params, "destination")
+
+
 def check_not_negative(params: Spec, *names: str) -> None:
     """Raise InvalidInput that names the first of these options with a negative value."""
     for name in names:

@@ -206,4 +206,4 @@ def _options(params: dict[str, t.Any]) -> TranslateOptions:
 def _promotion(path: str | None) -> topic_plan.TopicPlan | None:
     if path is None:
         return None
-    return topic_plan.from_json(files.read_required(path, "topics", "kafka_topic_promotion"), path)
+    return files.parsed_required(path, topic_plan.from_json, "topics", "kafka_topic_promotion")

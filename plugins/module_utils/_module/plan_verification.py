@@ -102,7 +102,7 @@ def _planned(params: dict[str, t.Any], source: Connection, destination: Connecti
     policies = options.filled(CommitOptions, params)
     planned = []
     for path, receipt_path in zip(paths, receipts, strict=True):
-        made = plan.from_json(files.read_required(path, "plan", "kafka_offset_translate"), path)
+        made = files.parsed_required(path, plan.from_json, "plan", "kafka_offset_translate")
         written = _receipt(made, receipt_path)
         chosen = None
         if wanted == "to_commit":
@@ -187,7 +187,7 @@ def _records(module: Module, planned: list[_Planned], source: Connection, destin
         claimed, source, destination, params["limit"] or None, spark, say, OnAbsent(params["on_absent"])
     )
     if params["copy"]:
-        copied = backlog.from_json(files.read_required(params["copy"], "copy", "kafka_backlog_copy"), params["copy"])
+        copied = files.parsed_required(params["copy"], backlog.from_json, "copy", "kafka_backlog_copy")
         found.problems[:0] = of_copy(copy_steps.copy_differences(copied, source, destination, spark, say))
     digests = [each.digest for each in planned] if planned else [None]
     return found._replace(notes=[*notes, *found.notes]), [

@@ -30,7 +30,7 @@ def promote_topics(module: Module) -> dict[str, t.Any]:
     files.check_writable(path)
     files.check_writable(params["receipt"])
     options.check_named_once(params)
-    source, destination = options.connection(params, "source"), options.connection(params, "destination")
+    source, destination = options.both_clusters(params)
     decides, applies = params["state"] != "applied", params["state"] != "planned"
     with files.locked(params["receipt"]):
         receipt = promote.promotion_receipt(destination, files.parsed(params["receipt"], topic_receipt.from_json))
@@ -41,8 +41,9 @@ def promote_topics(module: Module) -> dict[str, t.Any]:
             mapping = options.mapping({**params, "group_map": []})
             plan, notes = promote.plan_promotion(source, destination, _selection(params), mapping, _options(params))
         else:
-            text = files.read_required(path, "topics", "kafka_topic_promotion with state: planned")
-            plan, notes = promote.check_expected(source, destination, topic_plan.from_json(text, path), receipt), ()
+            made_by = "kafka_topic_promotion with state: planned"
+            planned = files.parsed_required(path, topic_plan.from_json, "topics", made_by)
+            plan, notes = promote.check_expected(source, destination, planned, receipt), ()
         after = topic_plan.to_json(plan)
         # A round without news keeps the file: it says what the last round with news has decided.
         is_new = decides and after != before and (not applies or plan.changes or before is None)
@@ -155,7 +156,7 @@ def _selection(params: dict[str, t.Any]) -> Selection | promotion.CommittedTopic
     path = params["snapshot"]
     if path is None:
         return options.selection(params)
-    taken = snapshot.from_json(files.read_required(path, "snapshot", "kafka_group_offsets"), path)
+    taken = files.parsed_required(path, snapshot.from_json, "snapshot", "kafka_group_offsets")
     topics = frozenset(
         entry.partition.topic
         for entry in taken.entries

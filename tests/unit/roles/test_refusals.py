@@ -358,10 +358,17 @@ def test_damaged_files_are_named_where_they_are_though_a_dry_run_works_on_copies
     assert controller.files()["kafka-migrations/onprem-to-cloud/plan.json"] == b"{"
 
 
-@pytest.mark.parametrize("limit", ["verify_limit", "search_limit", "spark_limit"])
-def test_a_negative_limit_is_told_before_anything_is_written(controller, limit):
-    output = failed(controller.migrate_groups(groups=["billing"], **{limit: -1}))
-    assert f"group_migration_{limit} is -1. Give 0 or more." in output
+@pytest.mark.parametrize(
+    ("play", "limit", "value", "remedy"),
+    [
+        *(("migrate_groups", f"{each}_limit", -1, "0 or more") for each in ("verify", "search", "spark")),
+        ("migrate_backlog", "max_bytes_per_second", 0, "more than 0"),
+        ("migrate_backlog", "idle_wait", -1, "0 or more"),
+    ],
+)
+def test_a_limit_that_cannot_be_meant_is_told_before_anything_is_written(controller, play, limit, value, remedy):
+    output = failed(getattr(controller, play)(groups=["billing"], **{limit: value}))
+    assert f"_migration_{limit} is {value}. Give {remedy}" in output
     assert "cannot connect" not in output and controller.files() == {}
 
 
@@ -388,13 +395,6 @@ def test_a_negative_number_of_runs_to_keep_is_told(controller, play):
     more = {"replication_policy": {"source_alias": "onprem"}} if play == "hand_over_replicator" else {}
     output = failed(getattr(controller, play)(keep_history=-1, **more))
     assert "_keep_history is -1. Give 0 or more." in output
-    assert "cannot connect" not in output and controller.files() == {}
-
-
-@pytest.mark.parametrize(("limit", "value"), [("max_bytes_per_second", 0), ("idle_wait", -1)])
-def test_a_limit_of_a_backlogs_copy_that_cannot_be_meant_is_told_before_anything_is_written(controller, limit, value):
-    output = failed(controller.migrate_backlog(groups=["billing"], **{limit: value}))
-    assert f"backlog_migration_{limit} is {value}. Give" in output
     assert "cannot connect" not in output and controller.files() == {}
 
 

@@ -159,12 +159,16 @@ def _size(units: t.Iterable[PartitionUnit]) -> int:
 
 
 def _few_with_extra_copies(units: t.Iterable[PartitionUnit], found: t.Mapping[int, ClaimCounts]) -> list[PartitionUnit]:
-    """Those with copies that may be those of aborted records, as many as this process reads at once."""
+    """Those with copies that may be those of aborted records, which leave gaps at the source.
+
+    As many as this process reads at once.
+    """
     few: list[PartitionUnit] = []
     size = 0
     for unit in units:
-        counts = [found[number].counts for number in unit.windows]
-        if any(its.destination_only or its.recopied for its in counts) and size + unit.pair.size <= FEW:
+        several = [found[number] for number in unit.windows]
+        extra = any(its.gaps and (its.counts.destination_only or its.counts.recopied) for its in several)
+        if extra and size + unit.pair.size <= FEW:
             few.append(unit)
             size += unit.pair.size
     return few

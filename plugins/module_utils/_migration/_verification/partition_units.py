@@ -4,10 +4,12 @@
 
 from __future__ import annotations
 
+import bisect
 import collections
 import contextlib
 import dataclasses
 import itertools
+import operator
 import typing as t
 
 from ..._comparing.claims import Windows, aligned, pair_runs
@@ -32,6 +34,7 @@ if t.TYPE_CHECKING:
 
 # Of a claim's window this many contents, at least, tell where it ends in the other log.
 _SAMPLE = 512
+_offset = operator.attrgetter("offset")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -48,11 +51,15 @@ class PartitionUnit:
 
 
 class ClaimCounts(t.NamedTuple):
-    """The counts of a claim, and the windows that they are of. headers: whether all copies have those of their records."""
+    """The counts of a claim, and the windows that they are of. headers: whether all copies have those of their records.
+
+    gaps: whether offsets of the source may be without a record that was read, as those of aborted records are.
+    """
 
     counts: Counts
     windows: Windows
     headers: bool
+    gaps: bool = True
 
 
 class UnitReader(t.Protocol):
@@ -86,11 +93,17 @@ class InProcess:
         """See UnitReader."""
         found: dict[int, ClaimCounts] = {}
         for unit, contents in _contents(self._units, self._logs):
+            gaps = any(map(self._has_gaps, unit.pair.sources))
             for claim, windows in unit.windows.items():
                 read = aligned(windows, contents.landmark_runs)
                 counts = contents.counts(read, contents.progress)
-                found[claim] = ClaimCounts(counts, read, not contents.headers_changed)
+                found[claim] = ClaimCounts(counts, read, not contents.headers_changed, gaps)
         return found
+
+    def _has_gaps(self, its: dealing.Extent) -> bool:
+        records, end = self._logs[0].get(its.partition, []), its.open_end or its.end
+        low, high = (bisect.bisect_left(records, offset, key=_offset) for offset in (its.start, end))
+        return high - low < end - its.start
 
 
 def with_aborted_copies(

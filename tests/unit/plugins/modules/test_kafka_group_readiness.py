@@ -77,7 +77,7 @@ def test_a_group_stays_ready_since_the_first_round_and_a_damaged_status_is_only_
 
 
 def test_consumers_that_do_not_start_are_waited_for_and_named(look, monkeypatch):
-    monkeypatch.setattr(kafka_group_readiness, "_PAUSE", 0.01)
+    monkeypatch.setattr(kafka_group_readiness.use_case, "_PAUSE", 0.01)
     assert look(wait_for_start=0.05)["not_started"] == ["billing"]
     assert look.asked > 1
     look.asked, look.in_use = 0, True

@@ -29,9 +29,11 @@ def test_a_partition_that_the_answer_leaves_out_is_not_taken_for_stored():
 
 
 def test_members_are_told_from_other_refusals():
-    assert commits.is_busy(commits._explained("billing", {HERE[0]: 0, HERE[1]: 25}, "READ"))
-    assert not commits.is_busy(commits._explained("billing", {HERE[0]: 0, HERE[1]: 30}, "READ"))
-    assert not commits.is_busy({})
+    refused = commits._explained("billing", {HERE[0]: 0, HERE[1]: 25, HERE[2]: 30}, "READ")
+    assert refused == {
+        HERE[1]: "UNKNOWN_MEMBER_ID: the group has members",
+        HERE[2]: "GROUP_AUTHORIZATION_FAILED: needs ACL GROUP READ on billing",
+    }
 
 
 def test_large_commits_are_sent_in_batches_that_a_broker_takes():

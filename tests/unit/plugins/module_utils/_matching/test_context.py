@@ -60,9 +60,8 @@ def test_the_edges_of_the_log() -> None:
 
 def test_aborted_records_have_their_side() -> None:
     context = read(log("a (x) b (y) c"), 2, 8)
-    assert offsets(context.sequence_before()) == [0, 1]
-    assert offsets(context.sequence_after()) == [2, 3, 4]
-    assert offsets(context.sequence_after(with_aborted=False)) == [2, 4]
+    assert offsets(context.looked_for) == [0, 2, 3, 4]
+    assert offsets(context.after) == [2, 4]
 
 
 def test_sides() -> None:

@@ -10,16 +10,14 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mirror_records import (
     Checkpoint,
     CheckpointKey,
-    HeartbeatKey,
     OffsetSync,
     read_checkpoint,
-    read_heartbeat,
     read_offset_sync,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from tests.support.mirror_records import recorded
 
-READERS = [read_checkpoint, read_offset_sync, read_heartbeat]
+READERS = [read_checkpoint, read_offset_sync]
 OFFSETS = st.integers(0, (1 << 63) - 1)
 
 
@@ -39,14 +37,6 @@ def test_every_recorded_offset_sync_is_read():
         topic, partition, source, target = each.row["decoded"]
         expected = TopicPartition(topic, partition), OffsetSync(source, target)
         assert read_offset_sync(each.key, each.value) == expected, each.run
-
-
-def test_every_recorded_heartbeat_is_read():
-    records = recorded("heartbeat")
-    assert records
-    for each in records:
-        source, target, _version, time = each.row["decoded"]
-        assert read_heartbeat(each.key, each.value) == (HeartbeatKey(source, target), time), each.run
 
 
 @pytest.mark.parametrize("read", READERS)
@@ -78,16 +68,9 @@ def test_what_was_written_as_a_checkpoint_is_read_and_one_byte_more_or_less_is_n
             read_checkpoint(*damaged)
 
 
-@pytest.mark.parametrize(
-    ("read", "key", "value"),
-    [
-        (read_checkpoint, b"\0\x01g\0\x01t\0\0\0\0", struct.pack(">hqqh", 1, 5, 5, 0)),
-        (read_heartbeat, b"\0\x01a\0\x01b", struct.pack(">hq", 2, 5)),
-    ],
-)
-def test_a_later_version_is_refused_by_its_number(read, key, value):
-    with pytest.raises(DamagedRecord, match=r"its version is [12], and this release reads version 0"):
-        read(key, value)
+def test_a_later_version_is_refused_by_its_number():
+    with pytest.raises(DamagedRecord, match="its version is 1, and this release reads version 0"):
+        read_checkpoint(b"\0\x01g\0\x01t\0\0\0\0", struct.pack(">hqqh", 1, 5, 5, 0))
 
 
 def _string(text: str) -> bytes:

@@ -3,7 +3,6 @@
 import collections
 import typing as t
 
-import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -40,27 +39,11 @@ Log: t.TypeAlias = "list[tuple[int, str, int | None]]"  # offset, content, time;
 END = 40
 
 
-def tasks_of(
-    worlds: t.Sequence[tuple[Log, Log]], layout: worker_packing.Layout, buckets: int
-) -> list[list[pa.RecordBatch]]:
-    """What Spark would give to tasks: contents that were packed and dealt out to them."""
-    types = [pa.int32(), pa.int64(), pa.int64(), pa.bool_(), pa.binary(), pa.binary()]
-    tasks: list[list[pa.RecordBatch]] = [[] for _task in range(max(1, buckets // 2))]
-    for side, (axis, pairs) in enumerate(
-        ((layout.source, layout.source_pairs), (layout.destination, layout.destination_pairs))
-    ):
-        rows = [
-            (number, offset, 7 if time is None else time, time is None, 16 * name.encode(), 16 * name.encode())
-            for number, world in enumerate(worlds)
-            for offset, name, time in world[side]
-        ]
-        columns = list(zip(*rows, strict=True)) or [()] * len(types)
-        arrays = [pa.array(column, kind) for column, kind in zip(columns, types, strict=True)]
-        batch = pa.RecordBatch.from_arrays(arrays, list(worker_packing.SCANNED))
-        for chunk in worker_packing.pack([batch], axis, pairs, range(len(worlds)), buckets, bool(side)):
-            for row in range(chunk.num_rows):
-                tasks[chunk.column(0)[row].as_py() % len(tasks)].append(chunk.slice(row, 1))
-    return tasks
+def records_of(log: Log) -> list[Record]:
+    return [
+        Record(offset, 7 if time is None else time, 16 * name.encode(), 16 * name.encode(), time is None)
+        for offset, name, time in log
+    ]
 
 
 def whole(world: tuple[Log, Log], timestamps: bool) -> Contents:
@@ -94,7 +77,7 @@ def test_tasks_together_count_what_one_process_counts(
     extent = Extent(TopicPartition("t", 0), 0, 0)
     layout = layout_of([LogPair((extent,), (extent,)) for _world in worlds], timestamps=True)
     places = Places((0,) * len(worlds), (0,) * len(worlds))
-    tasks = tasks_of(worlds, layout, buckets)
+    tasks = by_hand.chunks(layout, *([records_of(world[side]) for world in worlds] for side in (0, 1)), buckets)
     windows = {
         number: Windows((window(committed, 0, END, reach),), (window(offset, 0, END, reach),))
         for number, (committed, offset) in enumerate(positions)

@@ -152,15 +152,6 @@ def test_a_second_run_writes_nothing(migrated):
     assert outcome.left_out == []
 
 
-def test_what_was_consumed_since_is_left_alone_and_said(migrated):
-    migrated.groups["shipping"][P0] = CommittedOffset(45)
-    migrated.protocols["shipping"] = "consumer"
-    outcome = commit(PLAN, migrated.saved, CLOUD, NOW, migrated.save)
-    assert outcome.set == {}
-    assert outcome.going_on == ["shipping orders-0: migrated earlier, has consumed since: left at 45"]
-    assert outcome.left_out == []
-
-
 def test_a_rollback_puts_back_every_commit_and_removes_what_was_not_there(migrated):
     outcome = roll_back(migrated.saved, None, CLOUD, NOW, migrated.save)
     assert migrated.groups == BEFORE
@@ -370,11 +361,12 @@ def test_a_commit_that_another_tool_has_made_ahead_is_not_taken_for_consumption(
     assert cluster.groups == AFTER
 
 
-@pytest.mark.parametrize("protocols", [{"shipping": "consumer"}, {"shipping": ""}])
-def test_a_group_with_members_has_consumed_since(cluster, protocols):
-    consumed_since(cluster, **protocols)
-    cluster.states["shipping"] = "Stable"
+@pytest.mark.parametrize(("protocol", "state"), [("consumer", "Empty"), ("consumer", "Stable"), ("", "Stable")])
+def test_a_group_that_has_or_had_members_and_consumed_since_is_left_alone_and_said(cluster, protocol, state):
+    consumed_since(cluster, shipping=protocol)
+    cluster.states["shipping"] = state
     outcome = commit(PLAN, cluster.saved, CLOUD, NOW, cluster.save)
+    assert outcome.set == {}
     assert outcome.going_on == ["shipping orders-0: migrated earlier, has consumed since: left at 45"]
     assert outcome.left_out == []
 
@@ -509,39 +501,6 @@ def test_a_group_in_use_is_no_matter_where_nothing_is_to_be_written(migrated):
     assert commit(PLAN, migrated.saved, CLOUD, REWIND, migrated.save).set == {}
 
 
-@pytest.mark.parametrize(
-    ("plan", "options", "told"),
-    [
-        (
-            dataclasses.replace(PLAN, destination_id="other-id"),
-            REWIND,
-            "was made for another cluster: this one has the id cloud-id, not other-id",
-        ),
-        (PLAN, NOW, "on_rewind"),
-        (
-            dataclasses.replace(PLAN, entries=(entry("shipping", P0, 100, None),)),
-            NOW,
-            "is not between the log's start.*the plan was edited, or the topic was truncated.*Plan again",
-        ),
-        (
-            dataclasses.replace(PLAN, entries=(*PLAN.entries, entry("x", P0, None, None, reason=Reason.BEYOND_END))),
-            REWIND,
-            "1 of 4 group-partitions of the plan is blocked",
-        ),
-        (
-            dataclasses.replace(PLAN, entries=(entry("shipping", P0, 7, None, evidence=Evidence()),)),
-            REWIND,
-            "1 of 1 group-partition of the plan is called exact, and nothing says how that is known.*Plan again",
-        ),
-    ],
-)
-def test_everything_is_checked_before_anything_is_written(cluster, plan, options, told):
-    with pytest.raises(MigrationError, match=told):
-        commit(plan, None, CLOUD, options, cluster.save)
-    assert cluster.done == []
-    assert cluster.groups == BEFORE
-
-
 def only(*entries: PlanEntry) -> Plan:
     return dataclasses.replace(PLAN, entries=entries)
 
@@ -552,6 +511,11 @@ LONG_TOPIC = TopicPartition("t" * 250, 0)
 @pytest.mark.parametrize(
     ("plan", "arrange", "told"),
     [
+        (
+            dataclasses.replace(PLAN, destination_id="other-id"),
+            {},
+            "was made for another cluster: this one has the id cloud-id, not other-id",
+        ),
         (only(entry("shipping", P0, 40, None), entry("", P0, 40, None)), {}, "a group has no name"),
         (
             only(entry("shipping", P0, 40, None), entry("g" * 32_768, P0, 40, None)),
@@ -574,21 +538,35 @@ LONG_TOPIC = TopicPartition("t" * 250, 0)
             {"states": {"shipping": "Stable"}, "groups": {"shipping": {}}},
             "has members",
         ),
-        (only(entry("shipping", P0, 100, None)), {}, "is not between the log's start"),
-        (only(entry("billing", P0, 50, CommittedOffset(90))), {}, "this would move it back to 50"),
+        (
+            only(entry("shipping", P0, 100, None)),
+            {},
+            "is not between the log's start.*the plan was edited, or the topic was truncated.*Plan again",
+        ),
+        (only(entry("billing", P0, 50, CommittedOffset(90))), {}, "this would move it back to 50.*on_rewind"),
+        (
+            only(*PLAN.entries, entry("x", P0, None, None, reason=Reason.BEYOND_END)),
+            {},
+            "1 of 4 group-partitions of the plan is blocked",
+        ),
+        (
+            only(entry("shipping", P0, 7, None, evidence=Evidence())),
+            {},
+            "1 of 1 group-partition of the plan is called exact, and nothing says how that is known.*Plan again",
+        ),
         (only(entry("shipping", P0, 40, CommittedOffset(3))), {}, "has changed since the plan was made"),
     ],
 )
 def test_a_dry_run_refuses_what_the_run_refuses_and_neither_saves_a_receipt(cluster, plan, arrange, told):
     for name, value in arrange.items():
         setattr(cluster, name, value)
-    said = []
+    before, said = {name: dict(its) for name, its in cluster.groups.items()}, []
     for save in (None, cluster.save):
         with pytest.raises(MigrationError, match=told) as refused:
             commit(plan, None, CLOUD, NOW, save)
         said.append(str(refused.value))
     assert said[0] == said[1]
-    assert (cluster.done, cluster.saved) == ([], None)
+    assert (cluster.done, cluster.saved, cluster.groups) == ([], None, before)
 
 
 def test_a_dry_run_asks_for_no_acl_on_a_topic_that_a_promotion_has_yet_to_make(cluster, monkeypatch):

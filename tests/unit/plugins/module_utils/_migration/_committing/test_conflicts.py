@@ -249,25 +249,20 @@ def test_a_refusal_names_the_option_that_allows_it(found, told):
     assert told in str(refused.value)
 
 
-def test_repeated_commits_keep_the_earliest_state():
-    known = receipt(10, 50, 50)
-    entries = conflicts.receipt_entries(
-        conflicts.Writes({KEY: at(70)}, []), [entry(70)], {KEY: CommittedOffset(50)}, known, 5
-    )
-    assert entries == [ReceiptEntry(*KEY, before=at(10), written=at(70), after=None, source=(Origin(*KEY),), time=5)]
-
-
-def test_a_commit_after_a_rollback_begins_anew():
-    known = receipt(10, None, None)
-    entries = conflicts.receipt_entries(
-        conflicts.Writes({KEY: at(70)}, []), [entry(70)], {KEY: CommittedOffset(12)}, known, None
-    )
-    assert entries == [ReceiptEntry(*KEY, before=at(12), written=at(70), after=None, source=(Origin(*KEY),))]
-
-
-def test_what_was_not_there_is_known_as_not_there():
-    entries = conflicts.receipt_entries(conflicts.Writes({KEY: at(70)}, []), [entry(70)], {}, NOTHING_KNOWN, None)
-    assert entries == [ReceiptEntry(*KEY, before=None, written=at(70), after=None, source=(Origin(*KEY),))]
+@pytest.mark.parametrize(
+    ("known", "found", "before"),
+    [
+        pytest.param(receipt(10, 50, 50), 50, 10, id="repeated commits keep the earliest state"),
+        pytest.param(receipt(10, None, None), 12, 12, id="after a rollback it begins anew"),
+        pytest.param(NOTHING_KNOWN, None, None, id="what was not there is known as not there"),
+    ],
+)
+def test_what_stood_there_before_is_in_the_receipt(known, found, before):
+    current = {} if found is None else {KEY: at(found)}
+    entries = conflicts.receipt_entries(conflicts.Writes({KEY: at(70)}, []), [entry(70)], current, known, 5)
+    assert entries == [
+        ReceiptEntry(*KEY, before=at(before), written=at(70), after=None, source=(Origin(*KEY),), time=5)
+    ]
 
 
 @pytest.mark.parametrize(

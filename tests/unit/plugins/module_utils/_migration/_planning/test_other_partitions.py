@@ -1,14 +1,11 @@
 """A topic whose records were copied to other partitions is blocked, though the numbers of partitions are equal."""
 
 import itertools
-import types
 import typing as t
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Policy
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import cluster_logs
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.by_records import by_records
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.other_partitions import (
     corrected_entries,
@@ -25,7 +22,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import CertificateName, Reason, Verdict
-from tests.support.memory_brokers import DESTINATION, SOURCE
+from tests.support.memory_brokers import DESTINATION, SOURCE, MemoryBrokers
 
 OLD = [10 * number for number in range(40)]  # in turns in partition 0 and partition 1 of the source
 NEW = [1000, 1010, 1020, 1030]
@@ -38,55 +35,23 @@ def log(times: t.Iterable[int], contents: t.Callable[[int], object] = int) -> li
     return [Record(offset, time, digest, digest) for offset, (time, digest) in enumerate(digests)]
 
 
-class Clusters:
+class Clusters(MemoryBrokers):
     """Topic `orders` on both sides, whose logs are given by partition."""
 
     def __init__(self, source: t.Sequence[list[Record]], destination: t.Sequence[list[Record]]) -> None:
-        self.is_stamped = False
+        sides = (SOURCE.name, source), (DESTINATION.name, destination)
+        super().__init__({(name, at): log for name, logs in sides for at, log in enumerate(logs)})
+        self.partitions = [TopicPartition("orders", at) for at in range(len(source))]
         self.looked_up: set[tuple[int, int]] = set()  # partitions and times, at the destination
-        self.logs = {SOURCE.name: source, DESTINATION.name: destination}
-        self.aborted: dict[int, list[Record]] = {}  # at the source, by partition
 
-    def topic_settings(self, connection: Connection, names: t.Iterable[str]) -> t.Any:
-        return dict.fromkeys(
-            names,
-            types.SimpleNamespace(
-                log_append_time=self.is_stamped and connection.name == DESTINATION.name,
-                compacted=False,
-                retention_ms=None,
-            ),
-        )
+    def log_of(self, connection: Connection, partition: TopicPartition) -> tuple[str, int]:
+        return connection.name, partition.partition
 
-    def partition_bounds(self, connection: Connection, partitions: t.Iterable[TopicPartition]) -> dict[t.Any, Bounds]:
-        bounds = {}
-        for where in partitions:
-            offsets = [each.offset for each in self.logs[connection.name][where.partition]] or [-1]
-            bounds[where] = Bounds(max(0, offsets[0]), offsets[-1] + 1, offsets[-1] + 1)
-        return bounds
-
-    def lookup_all_times(
-        self, connection: Connection, wanted: t.Iterable[tuple[TopicPartition, int]], _refused: t.Any = None
-    ) -> t.Any:
-        assert all(time >= 0 for _where, time in wanted), "no broker looks up a negative time"
-        if connection.name == DESTINATION.name:
-            self.looked_up |= {(where.partition, time) for where, time in wanted}
-        return {
-            (where, time): next(
-                (each.offset for each in self.logs[connection.name][where.partition] if each.timestamp >= time), None
-            )
-            for where, time in wanted
-        }
-
-    def read_ranges(
-        self, connection: Connection, wanted: t.Mapping[t.Any, t.Any], committed: bool, **_options: t.Any
-    ) -> t.Any:
-        found = {}
-        for where, spans in wanted.items():
-            records = self.logs[connection.name][where.partition]
-            if not committed:
-                records = sorted([*records, *self.aborted.get(where.partition, ())])
-            found[where] = [(start, end, [r for r in records if start <= r.offset < end]) for start, end in spans]
-        return found
+    def lookup(self, log: tuple[str, int], time: int) -> int | None:
+        name, partition = log
+        if name == DESTINATION.name:
+            self.looked_up.add((partition, time))
+        return super().lookup(log, time)
 
     def planned(self, *committed: int | None, previous: Plan | None = None, **policy: t.Any) -> list[PlanEntry]:
         """The entries of a group that has committed these offsets, by partition."""
@@ -99,10 +64,10 @@ class Clusters:
             for at, offset in enumerate(committed)
             if offset is not None
         ]
-        counts = {"orders": len(self.logs[SOURCE.name])}
+        counts = {"orders": len(self.partitions)}
         source, destination = ClusterLogs(SOURCE, with_open=True), ClusterLogs(DESTINATION)
         for logs in (source, destination):
-            logs.learn([TopicPartition("orders", at) for at in range(counts["orders"])])
+            logs.learn(self.partitions)
         return StrategyInput(
             {draft.key: draft for draft in drafts},
             [],
@@ -122,8 +87,7 @@ class Clusters:
 def clusters(monkeypatch: pytest.MonkeyPatch) -> t.Callable[..., Clusters]:
     def make(source: t.Sequence[list[Record]], destination: t.Sequence[list[Record]]) -> Clusters:
         its = Clusters(source, destination)
-        for name in ("topics", "positions", "range_reader"):
-            monkeypatch.setattr(cluster_logs, name, its)
+        its.install(monkeypatch)
         return its
 
     return make
@@ -158,11 +122,10 @@ def test_a_replication_tool_with_another_partitioner(clusters):
 
 def test_a_destination_that_stamps_records_is_compared_as_a_whole(clusters):
     its = grown(clusters, True)
-    its.is_stamped = True
-    its.logs[DESTINATION.name] = [
-        [each._replace(timestamp=5000 + each.offset, log_append_time=True) for each in copies]
-        for copies in its.logs[DESTINATION.name]
-    ]
+    its.stamps.add(DESTINATION.name)
+    for log in [log for log in its.records if log[0] == DESTINATION.name]:
+        stamped = [each._replace(timestamp=5000 + each.offset, log_append_time=True) for each in its.records[log]]
+        its.records[log] = stamped
     assert {entry.reason for entry in its.planned(5, 3)} == {Reason.OTHER_PARTITIONS}
 
 
@@ -300,7 +263,7 @@ def test_an_equal_record_of_the_other_partition_that_was_aborted_is_no_stray(clu
     aborted = second[2]
     its = clusters([first, [*second[:2], second[3]]], [first[:4], second])
     assert {entry.reason for entry in its.planned(2, 2)} == {Reason.OTHER_PARTITIONS}
-    its.aborted[1] = [aborted]
+    its.aborted[SOURCE.name, 1] = [aborted]
     assert [(entry.verdict, entry.offset) for entry in its.planned(4, 2)] == [(Verdict.EXACT, 4), (Verdict.EXACT, 2)]
 
 

@@ -289,6 +289,18 @@ class TestAnotherRunCreatesTheTopicToo:
     def write(self, run, plan):
         promote.apply_plan(DESTINATION, plan, run.receipt(), run.save)
 
+    @pytest.fixture
+    def killed(self, clusters, run, other):
+        """The other run was killed when it had saved its receipt, and then this one has created the topic. -> their plan."""
+        _source, destination = clusters
+        plan = self.plan()
+        destination.left = 1
+        with pytest.raises(Killed):
+            self.write(other, plan)
+        destination.left = None
+        self.write(run, plan)
+        return plan
+
     def test_only_the_run_that_has_created_it_deletes_it(self, clusters, run, other):
         _source, destination = clusters
         plan = self.plan()  # both have planned before either writes
@@ -301,29 +313,17 @@ class TestAnotherRunCreatesTheTopicToo:
         run.roll_back()
         assert "new" not in destination.topics
 
-    def test_a_run_that_was_killed_before_it_has_created_anything_claims_nothing(self, clusters, run, other):
-        _source, destination = clusters
-        plan = self.plan()
-        destination.left = 1  # the receipt is saved
-        with pytest.raises(Killed):
-            self.write(other, plan)
-        destination.left = None
-        self.write(run, plan)
+    def test_a_run_that_was_killed_before_it_has_created_anything_claims_nothing(self, killed, other):
         other.promote()
-        assert not other.apply(plan).changes
+        assert not other.apply(killed).changes
         undone = undo.plan_undo(DESTINATION, other.receipt(), True)
         assert undone.deleted == {}
         said = "new stays, because nobody knows whether it is the topic that a promotion has created."
         assert Note(NoteKind.TOPIC_STAYS, said) in undone.notes
 
-    def test_what_is_changed_of_it_later_goes_back(self, clusters, run, other):
+    @pytest.mark.usefixtures("killed")
+    def test_what_is_changed_of_it_later_goes_back(self, clusters, other):
         source, destination = clusters
-        plan = self.plan()
-        destination.left = 1
-        with pytest.raises(Killed):
-            self.write(other, plan)
-        destination.left = None
-        self.write(run, plan)
         source.topics["new"] = (3, {"retention.ms": "8"}, None)
         other.promote()
         assert destination.topics["new"] == (3, {"retention.ms": "8"}, "id-1")

@@ -140,6 +140,18 @@ def test_what_several_groups_share_is_read_once() -> None:
     assert set(clusters.reads.values()) == {1}
 
 
+@pytest.mark.parametrize(("aborted", "times"), [(False, 1), (True, 2)])
+def test_logs_are_read_again_for_aborted_records_only_where_the_source_has_gaps(aborted: bool, times: int) -> None:
+    clusters = world("p q r s", "p x q r s s")  # a destination-only record, and one that was recopied
+    if aborted:
+        facts, records, *_rest = clusters.source
+        clusters.source = Cluster(facts, [records[0], *records[2:]], aborted=records[1:2])
+    (found,) = clusters.findings((0, 0, 0))
+    assert (found.destination_only, found.recopied) == (1, 1)
+    assert ("aborted" in [note.kind for note in found.notes]) == aborted
+    assert set(clusters.reads.values()) == {times}
+
+
 def test_without_spark_as_much_is_read_at_a_time_as_this_process_can_and_the_rest_is_named() -> None:
     clusters = world(names(range(3000), lambda at: at), names(range(3000), lambda at: at))
     claims = [(at, at, 0) for at in (40, 1500, 2950)]
