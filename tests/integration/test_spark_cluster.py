@@ -1,4 +1,4 @@
-"""A Spark cluster, standalone or YARN, does what this machine does alone, also with workers to whom Python's packages are sent.
+"""A Spark cluster, whoever manages it, does what this machine does alone, also with workers to whom Python's packages are sent.
 
 One migration that needs Spark for every topic: a wide search, a tail that is counted, a repartitioned topic.
 """
@@ -15,6 +15,7 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification import comparison
 from testbed.clients import Message, commit, create_topic, produce
+from tests.support.kubernetes import kubernetes
 from tests.support.modules import Migration
 from tests.support.replication_tool import copy, repartition
 from tests.support.spark import standalone
@@ -39,7 +40,7 @@ def bare_python(tmp_path_factory):
     return str(folder / "bin/python")
 
 
-@pytest.fixture(scope="module", params=[standalone, yarn], ids=lambda kind: kind.__name__)
+@pytest.fixture(scope="module", params=[standalone, yarn, kubernetes], ids=lambda kind: kind.__name__)
 def cluster(request, shared_clusters, bare_python):
     """A cluster with two machines, whose own Python is bare."""
     folder = shared_clusters / f"spark-{request.param.__name__}"
@@ -52,7 +53,8 @@ def cluster(request, shared_clusters, bare_python):
 @pytest.fixture
 def applications(cluster):
     """How many applications the cluster has run so far, on all of its machines."""
-    return lambda: len(list(cluster.folder.glob("work*/app-*")) + list(cluster.folder.glob("node*/logs/application_*")))
+    places = ("work*/app-*", "node*/logs/application_*", "pods/*")
+    return lambda: len([folder for place in places for folder in cluster.folder.glob(place)])
 
 
 @pytest.fixture(scope="module")
