@@ -28,7 +28,9 @@ from urllib.parse import parse_qs, urlsplit
 Object = dict[str, t.Any]
 COLLECTION = re.compile(r"/api/v1/namespaces/[\w-]+/(pods|configmaps|services|persistentvolumeclaims)")
 # https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors
-REQUIREMENT = re.compile(r"(?P<absent>!)?(?P<name>[\w./-]+)( in \((?P<several>[^)]*)\)|(?P<differs>!)?=+(?P<one>[\w.-]*))?(,|$)")
+REQUIREMENT = re.compile(
+    r"(?P<absent>!)?(?P<name>[\w./-]+)( in \((?P<several>[^)]*)\)|(?P<differs>!)?=+(?P<one>[\w.-]*))?(,|$)"
+)
 ADDRESS = "127.0.0.1"
 
 
@@ -72,7 +74,11 @@ class Node:
         self.processes[path] = process
         self.store.change("MODIFIED", path, status("Running", container, running={"startedAt": now()}))
         code = process.wait()
-        end = {"exitCode": code if code >= 0 else 128 - code, "finishedAt": now(), "reason": "Error" if code else "Completed"}
+        end = {
+            "exitCode": code if code >= 0 else 128 - code,
+            "finishedAt": now(),
+            "reason": "Error" if code else "Completed",
+        }
         self.store.change("MODIFIED", path, status("Failed" if code else "Succeeded", container, terminated=end))
 
     def end(self, path: str) -> None:
@@ -147,7 +153,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def refuse(self, code: HTTPStatus) -> None:
-        told = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": code.phrase.replace(" ", "")}
+        told = {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "status": "Failure",
+            "code": code,
+            "reason": code.phrase.replace(" ", ""),
+        }
         self.answer(told | {"message": f"{self.command} {self.path}: {code.phrase}"}, code)
 
     def do(self) -> None:
@@ -157,7 +169,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         query = {name: values[0] for name, values in parse_qs(url.query).items()}
         with (Path(self.settings["folder"]) / "requests").open("a") as file:
             file.write(json.dumps([self.command, self.path, body.decode()]) + "\n")
-        collection, _slash, name = url.path.rpartition("/")
+        collection, _slash, _name = url.path.rpartition("/")
         if self.headers.get("Authorization") != f"Bearer {self.settings['token']}":
             self.refuse(HTTPStatus.UNAUTHORIZED)
         elif COLLECTION.fullmatch(url.path):
@@ -205,7 +217,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         while True:
             with self.store.changed:
-                self.store.changed.wait_for(lambda: len(self.store.changes) > told)
+                while len(self.store.changes) == told:
+                    self.store.changed.wait()
                 new, told = self.store.changes[told:], len(self.store.changes)
             for kind, where, its in new:
                 if suits(where, its, path, query):

@@ -75,6 +75,22 @@ def test_a_remedy_names_the_variable_of_the_role_and_the_key_in_it():
             'Cannot run program "./env/bin/python": error=2, No such file or directory',
             "Spark's workers have no Python ./env/bin/python",
         ),
+        (
+            (
+                "io.fabric8.kubernetes.client.KubernetesClientException: An error has occurred.\n\tat a.b(C.java:1)\n"
+                "Caused by: java.io.IOException: Connection refused: /10.0.0.1:6443\n\tat a.b(C.java:1)\n"
+                "Caused by: java.net.ConnectException: Connection refused"
+            ),
+            "the API server of Kubernetes cannot be reached: Connection refused: /10.0.0.1:6443. Correct master in spark",
+        ),
+        (
+            (
+                "io.fabric8.kubernetes.client.KubernetesClientException: Failure executing: POST at: https://10.0.0.1:6443/api/v1/"
+                'namespaces/migration/configmaps. Message: configmaps is forbidden: User "system:serviceaccount:spark" '
+                'cannot create resource "configmaps". Received status: Status(apiVersion=v1, code=403)'
+            ),
+            'the API server of Kubernetes refuses this client: configmaps is forbidden: User "system:serviceaccount:',
+        ),
         ("java.lang.OutOfMemoryError: Java heap space", "Spark's memory is used up"),
         ("[JAVA_GATEWAY_EXITED] Java gateway process exited", "Spark's Java process did not start"),
     ],
