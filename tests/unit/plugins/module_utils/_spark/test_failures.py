@@ -85,7 +85,7 @@ def test_a_remedy_names_the_variable_of_the_role_and_the_key_in_it():
         ),
         (
             (
-                "io.fabric8.kubernetes.client.KubernetesClientException: Failure executing: POST at: https://10.0.0.1:6443/api/v1/"
+                "io.fabric8.kubernetes.client.KubernetesClientException: Failure executing: POST at: https://127.0.0.1:6443/api/v1/"
                 'namespaces/migration/configmaps. Message: configmaps is forbidden: User "system:serviceaccount:spark" '
                 'cannot create resource "configmaps". Received status: Status(apiVersion=v1, code=403)'
             ),
