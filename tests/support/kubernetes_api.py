@@ -26,7 +26,8 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 Object = dict[str, t.Any]
-COLLECTION = re.compile(r"/api/v1/namespaces/[\w-]+/(pods|configmaps|services|persistentvolumeclaims)")
+# All that the token's owner may touch, as docs/spark.md says.
+COLLECTION = re.compile(r"/api/v1/namespaces/[\w-]+/(pods|configmaps)")
 # https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors
 REQUIREMENT = re.compile(
     r"(?P<absent>!)?(?P<name>[\w./-]+)( in \((?P<several>[^)]*)\)|(?P<differs>!)?=+(?P<one>[\w.-]*))?(,|$)"
@@ -177,7 +178,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         elif COLLECTION.fullmatch(collection) and url.path in self.store.objects:
             self.do_to_object(url.path, json.loads(body or b"{}"))
         else:
-            self.refuse(HTTPStatus.NOT_FOUND)
+            self.refuse(HTTPStatus.NOT_FOUND if COLLECTION.fullmatch(collection) else HTTPStatus.FORBIDDEN)
 
     do_GET = do_POST = do_PATCH = do_DELETE = do  # noqa: N815  # http.server's own names
 
