@@ -174,7 +174,7 @@ def test_a_pod_is_killed_and_replaced(copy, tmp_path, monkeypatch):
     with kubernetes(tmp_path / "spark") as cluster:
         for name, value in cluster.variables.items():
             monkeypatch.setenv(name, value)
-        running = copy.begun(seconds=10, spark={"master": cluster.url, "conf": QUICK | cluster.conf})
+        running = copy.begun(seconds=6, spark={"master": cluster.url, "conf": QUICK | cluster.conf})
         copy.comes_to(1, running)
         os.kill(busy_executors(cluster)[0], signal.SIGKILL)
         result = outcome(running)
@@ -186,10 +186,10 @@ def test_a_pod_is_killed_and_replaced(copy, tmp_path, monkeypatch):
 
 def test_of_three_machines_one_is_slow_one_dies_and_one_is_lost(copy, tmp_path):
     """Lost is what a machine is that answers no more: Spark notices when its heartbeats are missing."""
-    patience = {"network.timeout": "15s", "network.timeoutInterval": "2s", "executor.heartbeatInterval": "2s"}
+    patience = {"network.timeout": "10s", "network.timeoutInterval": "2s", "executor.heartbeatInterval": "2s"}
     conf = QUICK | {f"spark.{name}": seconds for name, seconds in patience.items()}
     with standalone(tmp_path / "spark", workers=3) as cluster, contextlib.ExitStack() as undo:
-        running = copy.begun(seconds=15, spark={"master": cluster.url, "conf": conf})
+        running = copy.begun(seconds=10, spark={"master": cluster.url, "conf": conf})
         for fate in ("slow", "dies", "lost"):
             copy.comes_to(copy.copied() + 1 if copy.copy_file.exists() else 1, running)
             machine = next(its for worker in cluster.workers if len(its := family(worker.pid)) > 3)  # has a task

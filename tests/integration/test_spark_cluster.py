@@ -10,6 +10,7 @@ import sys
 import tarfile
 import time
 import venv
+from unittest import mock
 
 import pytest
 
@@ -140,25 +141,27 @@ def packed(folder, *packages):
     return f"{folder / 'env.tar.gz'}#env"
 
 
+def prove(migration, report, spark):
+    """What a verification of the committed offsets says, and its report."""
+    with mock.patch.object(comparison, "FEW", 0):  # else so few records would be counted without Spark
+        migration.commit()
+        result = migration.verify(method="records", report=str(report), spark=spark)
+        migration.roll_back()  # the next cluster plans what the first one has planned
+    return {key: value for key, value in result.items() if key != "invocation"}, report.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def proof(local, tmp_path_factory):
+    """The verification in local mode."""
+    return prove(local, tmp_path_factory.mktemp("proof") / "report", LOCAL)
+
+
 @on(standalone, yarn, kubernetes)
 def test_a_proof_is_the_same_to_the_byte_where_an_archive_brings_what_workers_lack(
-    local, cluster, bare_python, tmp_path, monkeypatch
+    local, proof, cluster, bare_python, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(comparison, "FEW", 0)  # else so few records would be counted without Spark
-    local.commit()
-    archive = packed(tmp_path, *PACKAGES)
-    said, reports = [], []
-
-    def prove(name, spark):
-        report = tmp_path / name
-        result = local.verify(method="records", report=str(report), spark=spark)
-        said.append({key: value for key, value in result.items() if key != "invocation"})
-        reports.append(report.read_bytes())
-
-    prove("here", LOCAL)
     monkeypatch.setattr(sys, "executable", bare_python)  # what workers would run without the archive
-    prove("there", {"master": cluster.url, "conf": QUICK | cluster.conf, "archives": [archive]})
-    assert (said[0]["problems"], said[0]["verified"]) == ([], len(COMMITS) * 4)
-    assert said[0] == said[1]
-    assert reports[0] == reports[1]
-    local.roll_back()  # the next cluster plans what the first one has planned
+    spark = {"master": cluster.url, "conf": QUICK | cluster.conf, "archives": [packed(tmp_path, *PACKAGES)]}
+    said, report = prove(local, tmp_path / "report", spark)
+    assert (said["problems"], said["verified"]) == ([], len(COMMITS) * 4)
+    assert (said, report) == proof
