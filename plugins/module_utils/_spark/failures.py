@@ -137,6 +137,11 @@ _KNOWN: t.Sequence[tuple[re.Pattern[str], str, str]] = [
             ),
         ),
         (
+            r"Max number of executor failures \((\d+)\) reached",
+            "executors of Spark have failed more than {0} times",
+            "read their logs, and see that they reach this machine by the name that spark.driver.host in conf of {spark} has",
+        ),
+        (
             # Py4J tells no more than what it called when there was no answer.
             (
                 r"\A(\[Errno \d+\] Connection|Error while sending or receiving|Answer from Java side is empty"

@@ -106,6 +106,10 @@ def test_what_users_can_mend_is_named(text, named):
 def test_the_log_tells_what_the_error_does_not():
     found = cause_of(RuntimeError("[JAVA_GATEWAY_EXITED] ..."), "Spark local", log="x\nOutOfMemoryError: no room\n")
     assert "Spark's memory is used up" in str(found)
+    shut = "org.apache.spark.SparkException: Job 0 cancelled because SparkContext was shut down"
+    log = "26/11/27 00:20:41 ERROR ExecutorPodsLifecycleManager: Max number of executor failures (4) reached\n"
+    found = cause_of(RuntimeError(shut), "Spark k8s://https://a", log)
+    assert "executors of Spark have failed more than 4 times. Read their logs, and see that" in str(found)
 
 
 @pytest.mark.parametrize(
