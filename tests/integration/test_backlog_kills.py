@@ -1,5 +1,6 @@
 """A backlog is copied once, whatever dies meanwhile: who runs the copy, Spark's workers, or the destination's brokers."""
 
+import contextlib
 import os
 import random
 import shutil
@@ -15,9 +16,10 @@ from testbed import clients
 from testbed.sandbox import start
 from tests.support.copies import Copy, messages
 from tests.support.killing import dies_copying, gone, python_workers
+from tests.support.kubernetes import kubernetes, objects
 from tests.support.modules import kill, outcome
 from tests.support.scanning import MARK
-from tests.support.spark import java_processes, runs
+from tests.support.spark import java_processes, runs, standalone
 from tests.support.sparkless import sparkless
 from tests.support.yarn import yarn
 
@@ -158,14 +160,63 @@ def test_an_executor_and_the_application_master_are_killed(copy, tmp_path, monke
         running = copy.begun(seconds=15, spark=spark)
         copy.comes_to(1, running)
         (master,) = (pid for pid in java_processes(str(cluster.folder)) if runs(pid, "ExecutorLauncher"))
-        busy = [pid for pid in java_processes(str(cluster.folder)) if runs(pid, "ExecutorBackend") and workers(pid)]
-        left = workers(busy[0])
-        for pid in (master, busy[0]):
+        busy = busy_executors(cluster)[0]
+        left = workers(busy)
+        for pid in (master, busy):
             os.kill(pid, signal.SIGKILL)
         result = outcome(running)
         assert not result.get("failed"), result["msg"]
         assert not [pid for pid in left if os.path.exists(f"/proc/{pid}")]
         copy.check(result["entries"])
+
+
+def test_a_pod_is_killed_and_replaced(copy, tmp_path, monkeypatch):
+    with kubernetes(tmp_path / "spark") as cluster:
+        for name, value in cluster.variables.items():
+            monkeypatch.setenv(name, value)
+        running = copy.begun(seconds=6, spark={"master": cluster.url, "conf": QUICK | cluster.conf})
+        copy.comes_to(1, running)
+        os.kill(busy_executors(cluster)[0], signal.SIGKILL)
+        result = outcome(running)
+        assert not result.get("failed"), result["msg"]
+        assert objects(cluster) == []
+        assert len(list((cluster.folder / "pods").iterdir())) == 3
+        copy.check(result["entries"])
+
+
+def test_of_three_machines_one_is_slow_one_dies_and_one_is_lost(copy, tmp_path):
+    """Lost is what a machine is that answers no more: Spark notices when its heartbeats are missing."""
+    patience = {"network.timeout": "10s", "network.timeoutInterval": "2s", "executor.heartbeatInterval": "2s"}
+    conf = QUICK | {f"spark.{name}": seconds for name, seconds in patience.items()}
+    with standalone(tmp_path / "spark", workers=3) as cluster, contextlib.ExitStack() as undo:
+        running = copy.begun(seconds=10, spark={"master": cluster.url, "conf": conf})
+        for fate in ("slow", "dies", "lost"):
+            copy.comes_to(copy.copied() + 1 if copy.copy_file.exists() else 1, running)
+            machine = next(its for worker in cluster.workers if len(its := family(worker.pid)) > 3)  # has a task
+            for pid in machine:
+                undo.callback(signal_if_there, pid, signal.SIGKILL)
+                signal_if_there(pid, signal.SIGKILL if fate == "dies" else signal.SIGSTOP)
+            if fate == "slow":
+                time.sleep(3)
+                for pid in machine:
+                    signal_if_there(pid, signal.SIGCONT)
+        result = outcome(running)
+        assert not result.get("failed"), result["msg"]
+        copy.check(result["entries"])
+
+
+def signal_if_there(pid, number):
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, number)
+
+
+def family(pid):
+    """A process and all that it has begun."""
+    return [pid, *(each for child in children(pid) for each in family(child))]
+
+
+def busy_executors(cluster):
+    return [pid for pid in java_processes(str(cluster.folder)) if runs(pid, "ExecutorBackend") and workers(pid)]
 
 
 def workers(executor):

@@ -1,4 +1,4 @@
-"""A Spark cluster, standalone or YARN, does what this machine does alone, also with workers to whom Python's packages are sent.
+"""A Spark cluster, whoever manages it, does what this machine does alone, also with workers to whom Python's packages are sent.
 
 One migration that needs Spark for every topic: a wide search, a tail that is counted, a repartitioned topic.
 """
@@ -10,11 +10,13 @@ import sys
 import tarfile
 import time
 import venv
+from unittest import mock
 
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification import comparison
 from testbed.clients import Message, commit, create_topic, produce
+from tests.support.kubernetes import kubernetes
 from tests.support.modules import Migration
 from tests.support.replication_tool import copy, repartition
 from tests.support.spark import standalone
@@ -39,7 +41,11 @@ def bare_python(tmp_path_factory):
     return str(folder / "bin/python")
 
 
-@pytest.fixture(scope="module", params=[standalone, yarn], ids=lambda kind: kind.__name__)
+def on(*kinds):
+    return pytest.mark.parametrize("cluster", kinds, indirect=True, ids=lambda kind: kind.__name__)
+
+
+@pytest.fixture(scope="module")
 def cluster(request, shared_clusters, bare_python):
     """A cluster with two machines, whose own Python is bare."""
     folder = shared_clusters / f"spark-{request.param.__name__}"
@@ -104,6 +110,7 @@ def elsewhere(source, destination, local, tmp_path):
     return migration
 
 
+@on(standalone, yarn)
 def test_a_plan_is_the_same_to_the_byte(local, elsewhere, topics, plan, cluster, applications):
     before = applications()
     entries = plan(elsewhere, {"master": cluster.url, "conf": QUICK | cluster.conf})["entries"]
@@ -134,24 +141,27 @@ def packed(folder, *packages):
     return f"{folder / 'env.tar.gz'}#env"
 
 
+def prove(migration, report, spark):
+    """What a verification of the committed offsets says, and its report."""
+    with mock.patch.object(comparison, "FEW", 0):  # else so few records would be counted without Spark
+        migration.commit()
+        result = migration.verify(method="records", report=str(report), spark=spark)
+        migration.roll_back()  # the next cluster plans what the first one has planned
+    return {key: value for key, value in result.items() if key != "invocation"}, report.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def proof(local, tmp_path_factory):
+    """The verification in local mode."""
+    return prove(local, tmp_path_factory.mktemp("proof") / "report", LOCAL)
+
+
+@on(standalone, yarn, kubernetes)
 def test_a_proof_is_the_same_to_the_byte_where_an_archive_brings_what_workers_lack(
-    local, cluster, bare_python, tmp_path, monkeypatch
+    local, proof, cluster, bare_python, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(comparison, "FEW", 0)  # else so few records would be counted without Spark
-    local.commit()
-    archive = packed(tmp_path, *PACKAGES)
-    said, reports = [], []
-
-    def prove(name, spark):
-        report = tmp_path / name
-        result = local.verify(method="records", report=str(report), spark=spark)
-        said.append({key: value for key, value in result.items() if key != "invocation"})
-        reports.append(report.read_bytes())
-
-    prove("here", LOCAL)
     monkeypatch.setattr(sys, "executable", bare_python)  # what workers would run without the archive
-    prove("there", {"master": cluster.url, "conf": QUICK | cluster.conf, "archives": [archive]})
-    assert (said[0]["problems"], said[0]["verified"]) == ([], len(COMMITS) * 4)
-    assert said[0] == said[1]
-    assert reports[0] == reports[1]
-    local.roll_back()  # the next cluster plans what the first one has planned
+    spark = {"master": cluster.url, "conf": QUICK | cluster.conf, "archives": [packed(tmp_path, *PACKAGES)]}
+    said, report = prove(local, tmp_path / "report", spark)
+    assert (said["problems"], said["verified"]) == ([], len(COMMITS) * 4)
+    assert (said, report) == proof

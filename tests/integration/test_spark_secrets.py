@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.kubernetes import kubernetes, objects
 from tests.support.scanning import JOBS, Program
 from tests.support.spark import SparkCluster, java_processes, runs
 from tests.support.yarn import yarn
@@ -49,7 +50,7 @@ def no_cluster(folder):
     yield SparkCluster("local[2,1]", [], folder)
 
 
-@pytest.mark.parametrize(("job", "where"), [*((job, no_cluster) for job in JOBS), ("scan", yarn)])
+@pytest.mark.parametrize(("job", "where"), [*((job, no_cluster) for job in JOBS), ("scan", yarn), ("scan", kubernetes)])
 def test_no_file_and_no_process_tells_a_password(silent_broker, tmp_path, monkeypatch, job, where):
     work, events, temporary = (tmp_path / name for name in ("work", "events", "temporary"))
     for folder in (work, events, temporary):
@@ -83,3 +84,5 @@ def test_no_file_and_no_process_tells_a_password(silent_broker, tmp_path, monkey
         telling, count = tellers(tmp_path)
         assert telling == [] and count > 5
         program.gone(SECONDS)
+        if where is kubernetes:
+            assert objects(cluster) == []  # Java has ended in an orderly way

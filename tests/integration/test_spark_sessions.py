@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from testbed.clients import Message, create_topic, produce
+from tests.support.kubernetes import kubernetes, objects
 from tests.support.scanning import Program
 from tests.support.spark import connect_server, standalone
 
@@ -183,6 +184,16 @@ def test_a_python_that_workers_do_not_have_is_told_of(source, orders, cluster):
     conf = {"spark.pyspark.python": "/nowhere/bin/python"}
     failed = Program(source.connection, orders, master=cluster.url, conf=conf).outcome()
     assert "Spark's workers have no Python /nowhere/bin/python. Set spark.pyspark.python" in failed["failed"]
+
+
+def test_no_pod_is_left_after_a_failure(source, orders, tmp_path, monkeypatch):
+    with kubernetes(tmp_path / "spark") as own:
+        for name, value in own.variables.items():
+            monkeypatch.setenv(name, value)
+        conf = {**own.conf, "spark.pyspark.python": "/nowhere/bin/python"}
+        failed = Program(source.connection, orders, master=own.url, conf=conf).outcome()
+        assert "Spark's workers have no Python /nowhere/bin/python. Set spark.pyspark.python" in failed["failed"]
+        assert list((own.folder / "pods").iterdir()) and objects(own) == []
 
 
 def test_no_java_is_told_in_one_line(source, orders, monkeypatch, tmp_path):

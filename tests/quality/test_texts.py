@@ -13,7 +13,7 @@ LICENCE = "# SPDX-License-Identifier: GPL-3.0-or-later"
 HOSTS = re.compile(
     r"([\w-]+|127\.0\.0\.1|(.+\.)?(example(\.(com|net|org))?|invalid|test)|www\.gnu\.org|www\.w3\.org|semver\.org|json-schema\.org"
     r"|docs\.ansible\.com|github\.com|(kafka|maven|cwiki|issues)\.apache\.org|docs\.confluent\.io|docs\.aws\.amazon\.com"
-    r"|docs\.streamnative\.io)"
+    r"|docs\.streamnative\.io|kubernetes\.io)"
 )
 MACHINE_PATHS = re.compile(r"(?<![\w.])/(?:root|home/\w+|Users/\w+|work)/")
 

@@ -59,7 +59,10 @@ _HARMLESS = re.compile(
 )
 
 
-_NO_SECRET = re.compile(r".*(\.enabled?|TokenFile)")  # though a word of theirs says so
+# Though a word of theirs says so: switches, paths, and names of Kubernetes' secrets.
+_NO_SECRET = re.compile(
+    r".*(\.enabled?|TokenFile|\.secret(\.driver|\.executor)?\.file|\.pullSecrets)|spark\.kubernetes\.executor\.secret(s|KeyRef)\..*"
+)
 
 
 def is_secret(name: str) -> bool:

@@ -37,14 +37,19 @@ def cause_of(exc: BaseException, spark: str, log: str = "") -> MigrationError:
     text = str(exc)
     if _MARK in text:
         return unpacked(text.partition(_MARK)[2])
+    return known_failure(f"{text}\n{log}", spark) or SparkFailed(
+        "Spark has failed", cluster=spark, why=_gist(text, log), remedy="read the log of the Spark cluster"
+    )
+
+
+def known_failure(text: str, spark: str) -> SparkFailed | None:
+    """What a text of Spark means, if it is one that a user can do something about."""
     for pattern, what, remedy in _KNOWN:
-        if found := pattern.search(f"{text}\n{log}"):
+        if found := pattern.search(text):
             return SparkFailed(
                 what.format(*found.groups()), cluster=spark, remedy=remedy.format(spark=option_name("spark"))
             )
-    return SparkFailed(
-        "Spark has failed", cluster=spark, why=_gist(text, log), remedy="read the log of the Spark cluster"
-    )
+    return None
 
 
 def unpacked(text: str) -> MigrationError:
@@ -117,6 +122,24 @@ _KNOWN: t.Sequence[tuple[re.Pattern[str], str, str]] = [
             r"All masters are unresponsive|Could not parse Master URL|Master removed our application",
             "Spark's master does not answer",
             "correct master in {spark}, and see that both machines reach each other",
+        ),
+        (
+            r"KubernetesClientException: An error has occurred\.(?:\n(?!Caused by).*)*\nCaused by: [\w.$]+: ([^\n]+)",
+            "the API server of Kubernetes cannot be reached: {0}",
+            "correct master in {spark}, or the authority in the file that KUBECONFIG names",
+        ),
+        (
+            r"KubernetesClientException: Failure executing: [^\n]*? Message: ([^\n]*?)\. Received status",
+            "the API server of Kubernetes refuses this client: {0}",
+            (
+                "correct the login in the file that KUBECONFIG names, and spark.kubernetes.namespace in conf of {spark}, or "
+                "grant that login what is named"
+            ),
+        ),
+        (
+            r"Max number of executor failures \((\d+)\) reached",
+            "executors of Spark have failed more than {0} times",
+            "read their logs, and see that they reach this machine by the name that spark.driver.host in conf of {spark} has",
         ),
         (
             # Py4J tells no more than what it called when there was no answer.

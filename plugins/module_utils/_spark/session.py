@@ -17,12 +17,12 @@ import typing as t
 from pathlib import Path
 
 from .._model.errors import InvalidInput, SparkFailed
-from .._model.failure_kinds import FailureKind
 from .._model.option_names import option_name
 from .._model.progress import Say, silent
 from .._model.spark import SparkOptions
 from . import spark_library, workers
 from .class_data import ClassData, class_data
+from .cluster_manager import check_cluster_manager
 from .failures import cause_of
 from .java import VECTOR, Java, find_java
 from .scan_job import CORES
@@ -30,6 +30,7 @@ from .shipping import check_archives, code_archive
 from .surroundings import (
     check_work_directory,
     deadline,
+    end_of,
     end_processes,
     environment,
     import_path,
@@ -55,7 +56,6 @@ _ALWAYS = {
 }
 # pyspark would write a larger function for the workers to a file, and such functions hold passwords.
 _NO_FUNCTION_IN_A_FILE = {"spark.broadcast.UDFCompressionThreshold": str((1 << 31) - 1)}
-_YARN_FOUND_BY = ("HADOOP_CONF_DIR", "YARN_CONF_DIR")
 # Variables by which the user's other work with Spark would change this one.
 _USERS_OWN = ("MASTER", "PYSPARK_GATEWAY_PORT", "PYSPARK_SUBMIT_ARGS", "SPARK_API_MODE", "SPARK_REMOTE")
 
@@ -70,7 +70,7 @@ def open_session(options: SparkOptions, say: Say = silent) -> t.Iterator[SparkSe
     """
     spark_library.check_packages()
     java = find_java(options) if options.remote is None else None
-    _check_yarn(options)
+    check_cluster_manager(options)
     say("Spark is starting" if java else f"connecting to {options}")
     with (
         work_folder(options.work_directory, say) as folder,
@@ -81,7 +81,8 @@ def open_session(options: SparkOptions, say: Say = silent) -> t.Iterator[SparkSe
         _translated(options, folder / _LOG),
     ):
         spark.addArtifacts(str(code_archive(folder)), pyfile=True)
-        cores = spark.sparkContext.defaultParallelism if options.is_local else workers.cores(spark, str(options))
+        local = options.is_local
+        cores = spark.sparkContext.defaultParallelism if local else workers.cores(spark, str(options), folder / _LOG)
         spark.conf.set(CORES, str(cores))
         yield spark
 
@@ -92,7 +93,7 @@ def obstacle(options: SparkOptions) -> str | None:
         spark_library.check_packages()
         if options.remote is None:
             find_java(options)
-            _check_yarn(options)
+            check_cluster_manager(options)
             check_archives(options.archives)
             check_work_directory(options.work_directory)
     except InvalidInput as exc:
@@ -109,19 +110,6 @@ def absence(options: SparkOptions) -> str | None:
     What is only counted does without it then. Whoever describes a Spark wants it, and is told what is wrong with it.
     """
     return obstacle(options) if options == SparkOptions() else None
-
-
-def _check_yarn(options: SparkOptions) -> None:
-    """Raise InvalidInput where YARN cannot be found: Spark's launcher ends then, and only its log says why."""
-    directories = [os.environ[name] for name in _YARN_FOUND_BY if os.environ.get(name)]
-    if options.master == "yarn" and not any(map(os.path.isdir, directories)):
-        raise InvalidInput(
-            f"HADOOP_CONF_DIR is {directories[0] + ', which is no directory' if directories else 'not set'}",
-            cluster=str(options),
-            why="it has to name the directory of YARN's configuration",
-            remedy="set it in environment of the play or task, to the directory that has yarn-site.xml",
-            kind=FailureKind.REQUIREMENT_MISSING,
-        )
 
 
 def _is_silent(addresses: t.Sequence[tuple[str, int]]) -> bool:
@@ -156,7 +144,7 @@ def _translated(options: SparkOptions, log: Path) -> t.Iterator[None]:
     try:
         yield
     except spark_library.errors() as exc:
-        raise cause_of(exc, str(options), _end_of(log)) from None
+        raise cause_of(exc, str(options), end_of(log)) from None
 
 
 @contextlib.contextmanager
@@ -202,7 +190,7 @@ def _embedded(options: SparkOptions, java: Java, folder: Path, say: Say) -> t.It
                     spark = builder.config(map=dict(properties)).getOrCreate()
                 except spark_library.errors():
                     if passed.is_set():
-                        raise _not_started(options) from None
+                        raise _not_started(options, folder / _LOG) from None
                     raise
             with watched_jobs(spark.sparkContext.statusTracker(), say):
                 yield spark
@@ -266,9 +254,9 @@ def _home(java: Java, folder: Path) -> Path:
     return folder / "java"
 
 
-def _not_started(options: SparkOptions) -> SparkFailed:
+def _not_started(options: SparkOptions, log: Path) -> SparkFailed:
     if not options.is_local:
-        return workers.no_worker(str(options))
+        return workers.no_worker(str(options), log)
     return SparkFailed(
         f"Spark has not started within {workers.APPEAR_WITHIN:.0f} s",
         cluster=str(options),
@@ -339,9 +327,3 @@ def _unreachable(options: SparkOptions, why: str) -> SparkFailed:
         why=why,
         remedy=f"correct remote in {option_name('spark')} (also use_ssl and token), or start the server",
     )
-
-
-def _end_of(log: Path) -> str:
-    with contextlib.suppress(OSError):
-        return log.read_text(errors="replace")[-20_000:]
-    return ""

@@ -136,6 +136,13 @@ def output_to(file: Path) -> t.Iterator[None]:
             os.close(descriptor)
 
 
+def end_of(log: Path) -> str:
+    """What was printed last; nothing where nothing was."""
+    with contextlib.suppress(OSError):
+        return log.read_text(errors="replace")[-20_000:]
+    return ""
+
+
 @contextlib.contextmanager
 def environment(**values: str | None) -> t.Iterator[None]:
     """Set environment variables, or with None remove them, for as long as the block lasts."""

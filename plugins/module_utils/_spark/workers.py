@@ -6,13 +6,15 @@ from __future__ import annotations
 
 import sys
 import typing as t
+from pathlib import Path
 
 from .._model.errors import SparkFailed
 from .._model.failure_kinds import FailureKind
 from .._model.missing import RECORDS, unmet
 from .._model.option_names import option_name
 from . import spark_library
-from .surroundings import deadline
+from .failures import known_failure
+from .surroundings import deadline, end_of
 
 if t.TYPE_CHECKING:
     import pyarrow
@@ -24,11 +26,11 @@ _REQUIREMENTS = (*RECORDS, ("numpy", (1, 26), None))
 APPEAR_WITHIN = 180.0  # seconds; a busy cluster lets an application wait
 
 
-def cores(spark: SparkSession, name: str) -> int:
+def cores(spark: SparkSession, name: str, log: Path) -> int:
     """How many tasks run at a time, once a worker has shown that it has what reading takes.
 
-    name: what the session calls itself. Raises SparkFailed where the worker lacks something, or where none appears:
-    Spark itself would wait for ever.
+    name: what the session calls itself. log: what the session has written. Raises SparkFailed where the worker lacks
+    something, or where none appears: Spark itself would wait for ever.
     """
     with deadline(APPEAR_WITHIN, spark.interruptAll) as passed:
         try:
@@ -36,7 +38,7 @@ def cores(spark: SparkSession, name: str) -> int:
             parallel = spark.range(10_000).select(spark_library.functions.spark_partition_id()).distinct().count()
         except spark_library.errors():
             if passed.is_set():
-                raise no_worker(name) from None
+                raise no_worker(name, log) from None
             raise
     if found:
         raise SparkFailed(
@@ -48,9 +50,9 @@ def cores(spark: SparkSession, name: str) -> int:
     return parallel
 
 
-def no_worker(name: str) -> SparkFailed:
-    """No worker has appeared."""
-    return SparkFailed(
+def no_worker(name: str, log: Path) -> SparkFailed:
+    """No worker has appeared. A cluster manager that gives none for a reason has told it to the log."""
+    return known_failure(end_of(log), name) or SparkFailed(
         f"the cluster has given no workers within {APPEAR_WITHIN:.0f} s",
         cluster=name,
         remedy="see whether it has free cores and memory, and whether its machines reach this one",

@@ -55,9 +55,9 @@ NEVER_SHOWN = {
         _module.files.named_after""",
     "it starts no Spark": """
         _migration.preflight.lacking_for_verification _model.spark._checked_conf _model.spark.spark_options_from
-        _spark.failures.cause_of _spark.java._places _spark.java.find_java _spark.session._embedded
-        _spark.session._unreachable _spark.session.obstacle _spark.shipping.check_archives _spark.surroundings._unfit
-        _spark.workers.cores""",
+        _spark.cluster_manager.check_cluster_manager _spark.failures.known_failure _spark.java._places
+        _spark.java.find_java _spark.session._embedded _spark.session._unreachable _spark.session.obstacle
+        _spark.shipping.check_archives _spark.surroundings._unfit _spark.workers.cores""",
     "it copies no records, or its verification does not": """
         _migration._backlog.takeover.check_lost _model.copy_progress.begin_anew""",
 }

@@ -71,10 +71,30 @@ def test_a_role_calls_the_option_otherwise():
 
 
 @pytest.mark.parametrize(
-    "name", ["spark.authenticate.secret", "spark.ssl.keyPassword", "spark.connect.authenticate.token"]
+    "name",
+    [
+        "spark.authenticate.secret",
+        "spark.ssl.keyPassword",
+        "spark.connect.authenticate.token",
+        "spark.kubernetes.authenticate.oauthToken",
+    ],
 )
 def test_secrets_are_refused_where_everybody_sees_them(name):
     with pytest.raises(InvalidInput) as refused:
         spark_options_from({"conf": {name: "s3cret"}})
     assert name in str(refused.value) and "SPARK_CONF_DIR" in str(refused.value)
     assert "s3cret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "spark.authenticate.secret.driver.file",
+        "spark.kubernetes.authenticate.oauthTokenFile",
+        "spark.kubernetes.container.image.pullSecrets",
+        "spark.kubernetes.executor.secrets.spark-secret",
+        "spark.kubernetes.executor.secretKeyRef.TOKEN",
+    ],
+)
+def test_where_a_secret_lies_is_none(name):
+    assert spark_options_from({"conf": {name: "/etc/secrets"}}).conf == {name: "/etc/secrets"}

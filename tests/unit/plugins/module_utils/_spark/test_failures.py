@@ -75,6 +75,22 @@ def test_a_remedy_names_the_variable_of_the_role_and_the_key_in_it():
             'Cannot run program "./env/bin/python": error=2, No such file or directory',
             "Spark's workers have no Python ./env/bin/python",
         ),
+        (
+            (
+                "io.fabric8.kubernetes.client.KubernetesClientException: An error has occurred.\n\tat a.b(C.java:1)\n"
+                "Caused by: java.io.IOException: Connection refused: /10.0.0.1:6443\n\tat a.b(C.java:1)\n"
+                "Caused by: java.net.ConnectException: Connection refused"
+            ),
+            "the API server of Kubernetes cannot be reached: Connection refused: /10.0.0.1:6443. Correct master in spark",
+        ),
+        (
+            (
+                "io.fabric8.kubernetes.client.KubernetesClientException: Failure executing: POST at: https://127.0.0.1:6443/api/v1/"
+                'namespaces/migration/configmaps. Message: configmaps is forbidden: User "system:serviceaccount:spark" '
+                'cannot create resource "configmaps". Received status: Status(apiVersion=v1, code=403)'
+            ),
+            'the API server of Kubernetes refuses this client: configmaps is forbidden: User "system:serviceaccount:',
+        ),
         ("java.lang.OutOfMemoryError: Java heap space", "Spark's memory is used up"),
         ("[JAVA_GATEWAY_EXITED] Java gateway process exited", "Spark's Java process did not start"),
     ],
@@ -90,6 +106,10 @@ def test_what_users_can_mend_is_named(text, named):
 def test_the_log_tells_what_the_error_does_not():
     found = cause_of(RuntimeError("[JAVA_GATEWAY_EXITED] ..."), "Spark local", log="x\nOutOfMemoryError: no room\n")
     assert "Spark's memory is used up" in str(found)
+    shut = "org.apache.spark.SparkException: Job 0 cancelled because SparkContext was shut down"
+    log = "26/11/27 00:20:41 ERROR ExecutorPodsLifecycleManager: Max number of executor failures (4) reached\n"
+    found = cause_of(RuntimeError(shut), "Spark k8s://https://a", log)
+    assert "executors of Spark have failed more than 4 times. Read their logs, and see that" in str(found)
 
 
 @pytest.mark.parametrize(

@@ -109,6 +109,19 @@ def test_yarn_needs_its_configuration(monkeypatch, tmp_path, directory, named):
     assert obstacle(SparkOptions(master="yarn")) is None
 
 
+def test_kubernetes_needs_an_image(monkeypatch, tmp_path):
+    for name in ("SPARK_CONF_DIR", "SPARK_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    bare = SparkOptions(master="k8s://https://127.0.0.1:1")
+    assert "Spark k8s://https://127.0.0.1:1: spark.kubernetes.container.image is not set" in str(obstacle(bare))
+    with pytest.raises(InvalidInput, match="Set it in conf of spark to an image"), open_session(bare):
+        raise AssertionError
+    for image in ("spark.kubernetes.container.image", "spark.kubernetes.executor.container.image"):
+        assert obstacle(SparkOptions(master=bare.master, conf={image: "spark:4"})) is None
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    assert obstacle(bare) is None
+
+
 def test_archives_may_lie_elsewhere():
     assert obstacle(SparkOptions(archives=("hdfs://namenode/env.tar.gz#env",))) is None
 
