@@ -122,7 +122,8 @@ def _ghosts(case: Case, offset: int) -> list[int]:
     if not in_order or len({record.text for record in records}) < len(records):
         return []
     expired = {record.offset for record in records if case.committed <= record.offset < case.source_edges.start}
-    return [copy.origin for copy in case.destination if copy.origin in expired and copy.offset < offset]
+    visible = (copy for copy in case.destination if copy.kind == "data")
+    return [copy.origin for copy in visible if copy.origin in expired and copy.offset < offset]
 
 
 def verification(case: Case, offsets: t.Sequence[int], judged: t.Sequence[tuple[int, int]]) -> list[Finding]:

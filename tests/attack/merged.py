@@ -133,8 +133,21 @@ def _times_are_kept_partly(sources: t.Iterable[Case]) -> bool:
 
 
 def _without_copies_of_unseen(case: Case) -> Case:
-    unseen = {record.offset for record in case.source if record.kind == "aborted" or record.gone}
-    return dataclasses.replace(case, destination=tuple(copy for copy in case.destination if copy.origin not in unseen))
+    """Without what looks like a copy of them, too."""
+    unseen = [record for record in case.source if record.kind == "aborted" or record.gone]
+    offsets, looks = {record.offset for record in unseen}, {_look(record) for record in unseen}
+    return dataclasses.replace(
+        case,
+        destination=tuple(
+            copy
+            for copy in case.destination
+            if copy.origin not in offsets and (copy.origin is not None or _look(copy) not in looks)
+        ),
+    )
+
+
+def _look(record: Original | Copy) -> tuple[str, int]:
+    return record.text.partition("+")[0], record.time
 
 
 def _renamed(case: Case, letter: str) -> Case:

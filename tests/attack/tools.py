@@ -82,7 +82,8 @@ class Destination:
         if batch and random.random() < 0.2:
             like = random.choice(batch)
             text = like.text
-            time = like.time if random.random() < 0.2 else like.time - 1 - random.randrange(2 * HOUR)
+            other = 1 + random.randrange(2 * HOUR)
+            time = like.time if random.random() < 0.2 else like.time - other if like.time > other else like.time + other
         self.put(text, max(time, 0), None)
 
     def age(self) -> None:

@@ -176,10 +176,13 @@ class Truth:
 
     @functools.cached_property
     def is_in_order(self) -> bool:
-        """Does all that the tool will bring follow what is there, and what destination-only records are equal to?"""
+        """Does all that the tool will bring follow what is there, and what records without an original are equal to?"""
         place = {(self._logs.text_of(record.text), record.time): record.offset for record in self._logs.left}
+        left = {record.offset for record in self._logs.left}
         there = (
-            place.get((text, copy.time), -1) if copy.origin is None else copy.origin
+            copy.origin
+            if copy.origin in left
+            else place.get((text, copy.time), -1 if copy.origin is None else copy.origin)
             for copy, text, _time in self._logs.visible
         )
         last = max(there, default=-1)

@@ -153,7 +153,10 @@ def test_the_playbooks_without_a_role_name_their_own_variables(controller):
     output = failed(controller.run("streamshift.kafka.list_groups", "-e", '{"list_groups_group_patterns": ["a["]}'))
     assert "list_groups_group_patterns holds 'a['" in output
     output = failed(controller.migration_status())
-    assert "Correct migration_status_directories, or leave the directory out." in output
+    assert (
+        "Correct migration_status_directories, or migration_status_source and migration_status_destination, after which"
+        in output
+    )
     assert (
         "migration_status_wave is no variable of the playbook migration_status. Did you mean migration_status_waves?"
         in failed(controller.migration_status(wave="x"))
