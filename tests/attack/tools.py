@@ -76,14 +76,18 @@ class Destination:
         return time, text
 
     def _stranger(self, batch: list[Original]) -> None:
-        """Somebody else's record: mostly unlike any, sometimes equal but for its time, seldom equal altogether."""
+        """Somebody else's record: mostly unlike any, sometimes equal but for its time, seldom equal altogether.
+
+        Never altogether where the tool's own copies may have other times: nobody can tell then which one is the copy.
+        """
         random = self.random
         text, time = f"f{random.randrange(3)}", NOON + random.choice((0, random.randrange(-5, 30), -20 * HOUR, HOUR))
         if batch and random.random() < 0.2:
             like = random.choice(batch)
             text = like.text
             other = 1 + random.randrange(2 * HOUR)
-            time = like.time if random.random() < 0.2 else like.time - other if like.time > other else like.time + other
+            is_equal = random.random() < 0.2 and (self.traits.times, self.traits.stamps) == ("kept", "no")
+            time = like.time if is_equal else like.time - other if like.time > other else like.time + other
         self.put(text, max(time, 0), None)
 
     def age(self) -> None:
