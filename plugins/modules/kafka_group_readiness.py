@@ -178,6 +178,7 @@ groups:
       description:
         - V(consuming_at_source) - the group is committed at the destination, and consumes at the source again.
         - V(moved) - its committed offsets are not those that were written, nor what it can have consumed since.
+        - V(commits_gone) - some of them are gone, because they have expired, or somebody has removed or renamed the group.
         - V(not_started) - it is committed, and nobody consumes on either cluster.
         - V(committed) - rounds have committed it, and its consumers have not been cut over.
         - V(planned) - nothing is committed.

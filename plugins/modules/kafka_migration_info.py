@@ -301,7 +301,7 @@ def look(module: Module) -> dict[str, t.Any]:
     if written is not None:
         another = use_case.receipt_of_another(written, source, destination, found.cluster_ids)
     if migrated is not None:
-        another = [*use_case.receipt_of_no_return(migrated, source, destination, found.cluster_ids), *another]
+        another = use_case.receipt_of_no_return(migrated, source, destination, found.cluster_ids) or another
     problems = list({str(problem): problem for problem in (*damaged, *another, *lacking, *found.problems)}.values())
     if params["assessment"]:
         part = assess_destination(

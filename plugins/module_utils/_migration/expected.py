@@ -5,13 +5,15 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 
 from .._control import groups
 from .._model.connection import Connection
 from .._model.group_state import CommittedOffset, commits_of
+from .._model.option_names import at_destination
 from .._model.plan import Plan, PlanEntry
 from .._model.receipt import Receipt, ReceiptEntry
-from .._model.verdicts import Reason
+from .._model.verdicts import Reason, Verdict
 from . import renewal
 from .file_clusters import entry_change
 
@@ -57,6 +59,9 @@ def _expecting(
     entry: PlanEntry, current: CommittedOffset | None, previous: PlanEntry | None, receipt: ReceiptEntry | None
 ) -> PlanEntry:
     """Note what the destination has committed; keep the older note while the decision and its reasons stand."""
+    if entry.verdict is Verdict.UNCOMMITTED and current is not None:
+        detail = f"{entry.detail}; consumers start at what the group has committed{at_destination()}"
+        entry = dataclasses.replace(entry, detail=sys.intern(detail))
     if previous is not None and _stands(entry, previous):
         ours = receipt is not None and receipt.written == entry.target and receipt.explains(current)
         if ours or current == previous.expected:

@@ -26,6 +26,7 @@ class GroupState(enum.StrEnum):
 
     AT_SOURCE = "consuming_at_source"
     MOVED = "moved"
+    GONE = "commits_gone"
     NOT_STARTED = "not_started"
     COMMITTED = "committed"
     PLANNED = "planned"
@@ -38,6 +39,8 @@ _MIGRATE, _PHASE = "streamshift.kafka.migrate_groups", "-e group_migration_phase
 NEXT = {
     GroupState.AT_SOURCE: f"stop the consumers at the source, and run {_MIGRATE}, which goes on from where they have stopped",
     GroupState.MOVED: f"find out who has committed other offsets; then run streamshift.kafka.rollback and {_MIGRATE}",
+    GroupState.GONE: "find out whether the committed offsets have expired, or somebody has removed or renamed the group; then "
+    f"run {_MIGRATE} (streamshift.kafka.return_groups if they were returned), which says what each way on repeats",
     GroupState.NOT_STARTED: "start the consumers at the destination, or run streamshift.kafka.rollback",
     GroupState.COMMITTED: "stop the consumers at the source, and run the playbook of the rounds with its phase cut_over, "
     f"such as {_MIGRATE} {_PHASE}=cut_over",
@@ -210,7 +213,9 @@ def assess(
         lines = [] if readings[0] is None else [(line, at_source[line.group]) for line in files.returned]
     else:
         lines = [(line, reading) for line in files.written]
-    moved = sum(not line.explains(where.offsets.get(line.partition)) for line, where in lines)
+    found = [(line, where.offsets.get(line.partition)) for line, where in lines]
+    moved = sum(not line.explains(now) for line, now in found)
+    unexplained = GroupState.GONE if any(now is None for _line, now in found) else GroupState.MOVED if moved else None
     consumed = any(_has_consumed(line, reading) for line in files.written)
     went_on = any(
         offset is not None and (now := at_source[group].offsets.get(partition)) is not None and now.offset > offset
@@ -218,7 +223,7 @@ def assess(
     )
     return GroupStatus(
         files,
-        _state(files, used_at_source, reading.has_members or consumed, bool(moved), went_on),
+        _state(files, used_at_source, reading.has_members or consumed, unexplained, went_on),
         used_at_source,
         reading.has_members,
         _lag(((at_source[group], partition) for group, partition in files.source), ends[0]),
@@ -227,7 +232,10 @@ def assess(
         WayBack() if files.is_returned or not files.written else way_back._replace(**_in_use(used_at_source)),
         0
         if files.is_returned or not files.written
-        else sum(where in files.blocked or where not in reading.offsets for where in files.consumed),
+        else sum(
+            where in files.blocked or where not in {*reading.offsets, *(line.partition for line in files.written)}
+            for where in files.consumed
+        ),
     )
 
 
@@ -236,17 +244,19 @@ def _in_use(used_at_source: bool | None) -> dict[str, None]:
     return {"rollback": None} if used_at_source else {}
 
 
-def _state(files: GroupFiles, used_at_source: bool | None, consumed: bool, moved: bool, went_on: bool) -> GroupState:
+def _state(
+    files: GroupFiles, used_at_source: bool | None, consumed: bool, unexplained: GroupState | None, went_on: bool
+) -> GroupState:
     if not files.written:
         return GroupState.ROLLED_BACK if files.is_rolled_back else GroupState.PLANNED
     if files.is_returned:
-        return GroupState.MOVED if moved else GroupState.RETURNED
+        return unexplained or GroupState.RETURNED
     if files.is_synced and not consumed:
-        return GroupState.MOVED if moved else GroupState.COMMITTED
+        return unexplained or GroupState.COMMITTED
     if used_at_source:
         return GroupState.AT_SOURCE
-    if moved:
-        return GroupState.MOVED
+    if unexplained:
+        return unexplained
     if consumed:
         return GroupState.AT_DESTINATION
     return GroupState.AT_SOURCE if went_on else GroupState.NOT_STARTED

@@ -40,6 +40,7 @@ class NoteKind(enum.StrEnum):
     OFFSET_SYNCS_MISSING = "offset_syncs_missing"
     GROUP_CREATED = "group_created"
     MOVED_BACK = "moved_back"
+    COMMITS_STAY = "commits_stay"
     OFFSETS_EXPIRE = "offsets_expire"
     BEFORE_LOG_START = "before_log_start"
     # files of other tools

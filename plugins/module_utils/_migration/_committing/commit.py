@@ -177,7 +177,11 @@ def roll_back(
     wanted = {**lacking, **rollback.targets(entries, readings)}
     put_back = sorted({partition for (_group, partition), target in wanted.items() if target is not None})
     bounds = positions.partition_bounds(destination, put_back) if put_back else {}
-    notes = [*chosen.notes, *rollback.check_bounds(wanted, bounds, cluster)]
+    notes = [
+        *chosen.notes,
+        *rollback.check_bounds(wanted, bounds, cluster),
+        *rollback.staying(receipt, wanted, current),
+    ]
     writing.check_write_acls(destination, wanted, "the rollback")
     limits.check_targets(destination, wanted)
     names = sorted({group for group, _partition in wanted})

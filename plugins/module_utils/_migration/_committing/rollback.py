@@ -12,7 +12,7 @@ from ..._model.errors import InvalidInput, NotFound, Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.group_state import GroupReading, commit_text, commits_of, same_commit
 from ..._model.notes import Note, NoteKind, excluded
-from ..._model.option_names import is_in_one_cluster, option_name
+from ..._model.option_names import at_destination, is_in_one_cluster, option_name
 from ..._model.policies import OnAdvance, OnRewind
 from ..._model.progress import counted, first_of
 from ..._model.receipt import Key, Origin, Receipt, ReceiptEntry
@@ -153,6 +153,22 @@ def unmoved_lines(entries: t.Iterable[ReceiptEntry], current: Commits, moved: t.
             why = "it had no committed offset before, and has none now; a group that it was renamed to keeps its own"
         lines.append(f"{group}: {why}")
     return lines
+
+
+def staying(receipt: Receipt, wanted: t.Iterable[Key], current: Commits) -> list[Note]:
+    """A note of what groups that go back have committed on their topics without this collection, which stays.
+
+    wanted: what is rolled back. No receipt says whether it was there before the migration or is what consumers have committed
+    since.
+    """
+    topics = {(group, partition.topic) for group, partition in wanted}
+    known = receipt.by_key()
+    stays = [key for key in sorted(current) if (key[0], key[1].topic) in topics and key not in known]
+    named = [f"{group} {partition} ({current[group, partition].offset})" for group, partition in stays]
+    text = (
+        f"These committed offsets are not in the receipt, and stay{at_destination()}: {first_of(named, _NAMES_SHOWN)}."
+    )
+    return [Note(NoteKind.COMMITS_STAY, text)] if stays else []
 
 
 def check_bounds(wanted: t.Mapping[Key, Target], bounds: t.Mapping[TopicPartition, Bounds], cluster: str) -> list[Note]:

@@ -86,7 +86,8 @@ def look(
         (GroupState.AT_DESTINATION, [line()], {"new": 44}),
         (GroupState.AT_DESTINATION, [line()], {"new": 44, "synced": ["billing-new"]}),
         (GroupState.MOVED, [line()], {"new": 39}),
-        (GroupState.MOVED, [line()], {"new": None}),
+        (GroupState.GONE, [line()], {"new": None}),
+        (GroupState.GONE, [line()], {"returned": [back(55, NOON + 9)], "old": None}),
         (GroupState.MOVED, [line()], {"new": 39, "used_new": True}),
         (GroupState.ROLLED_BACK, [line(None)], {"new": None}),
         (GroupState.RETURNED, [line()], {"returned": [back(55, NOON + 9)], "old": 57, "used_old": True}),
@@ -142,7 +143,7 @@ def test_what_needs_somebody_comes_first_on_the_screen():
     ("lines", "now", "left"),
     [
         pytest.param([line()], {}, 1, id="the plan blocks another partition"),
-        pytest.param([line()], {"new": None}, 2, id="and one has no offset any more"),
+        pytest.param([line()], {"new": None}, 1, id="what is gone was not left out"),
         pytest.param([], {"new": None}, 0, id="nothing is committed, so nothing is left out"),
         pytest.param([line()], {"returned": [back(55, NOON + 9)]}, 0, id="returned"),
     ],

@@ -240,7 +240,8 @@ def test_an_offset_after_the_end_is_refused_before_anything_is_written(migrated)
 
 def test_a_group_that_has_other_commits_survives_its_rollback(migrated):
     migrated.groups["shipping"][P1] = CommittedOffset(3)
-    roll_back(migrated.saved, None, CLOUD, NOW, migrated.save)
+    (note,) = roll_back(migrated.saved, None, CLOUD, NOW, migrated.save).notes
+    assert note.kind is NoteKind.COMMITS_STAY and "shipping orders-1 (3)" in note.text
     assert migrated.groups["shipping"] == {P1: CommittedOffset(3)}
 
 

@@ -117,6 +117,21 @@ def test_a_plan_expects_what_stands_at_the_destination(world):
     assert planned().entries[0].expected == CommittedOffset(3)
 
 
+def test_an_uncommitted_partition_where_the_destination_has_a_commit_is_told(world):
+    world.counts = {"source cluster": 2, "destination cluster": 2}
+    taken = snapshot(7)
+    other = dataclasses.replace(taken, entries=(taken.entries[0]._replace(partition=ORDERS._replace(partition=1)),))
+
+    def detail() -> str:
+        entries = translate(other, SOURCE, DESTINATION, Mapping(), IDENTICAL, None, None).plan.entries
+        (uncommitted,) = (entry for entry in entries if entry.verdict is Verdict.UNCOMMITTED)
+        return uncommitted.detail
+
+    assert detail().endswith("left alone (on_uncommitted: ignore)")
+    world.committed = CommittedOffset(3)
+    assert detail().endswith("; consumers start at what the group has committed at the destination")
+
+
 @pytest.mark.parametrize(
     ("found", "receipt"),
     [
