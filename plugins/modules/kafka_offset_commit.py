@@ -356,7 +356,7 @@ import time
 import typing as t
 
 from ..module_utils._migration._committing import commit as use_case
-from ..module_utils._migration._committing.conflicts import absent_objections
+from ..module_utils._migration._committing.conflicts import own_objections
 from ..module_utils._migration._committing.outcome import CommitOptions
 from ..module_utils._model import offset_formats, plan, receipt
 from ..module_utils._model.errors import InvalidFile, MigrationError
@@ -388,7 +388,7 @@ def _objections(params: dict[str, t.Any], made: plan.Plan) -> t.Mapping[receipt.
     """Why offsets must not be written: what the verification says, or without one what the plan itself says."""
     if params["report"] or params["on_absent"] == OnAbsent.WARN:
         return read_objections(params["report"], params["plan"])
-    return absent_objections(made.entries)
+    return own_objections(made.entries)
 
 
 def _returned(recorded: receipt.Receipt, path: str) -> frozenset[str]:

@@ -62,10 +62,7 @@ def commit(
     )
     known = Receipt(topics.cluster_id) if receipt is None else receipt.as_far_as_of(topics)
     entries, blocked, left_out = conflicts.without_blocked(
-        conflicts.objected(
-            conflicts.objected(plan.entries, changed, Reason.CHANGED_SINCE_PLAN),
-            {**conflicts.contradicted(plan.entries), **(objections or {})},
-        ),
+        conflicts.objected(conflicts.objected(plan.entries, changed, Reason.CHANGED_SINCE_PLAN), objections or {}),
         options.on_blocked,
         cluster,
     )

@@ -51,23 +51,27 @@ def objected(
     ]
 
 
-def contradicted(entries: t.Iterable[PlanEntry]) -> dict[Key, str]:
-    """What the evidence of edited entries says against their offsets, by key: no plan is made with an offset that skips."""
-    return {
-        entry.key: f"offset {entry.offset} would skip the copy of the first unconsumed record, which the evidence in the plan "
-        f"has at offset {after.destination}: the plan was edited; plan again"
-        for entry in entries
-        if entry.offset is not None and (after := entry.evidence.after) is not None and after.destination < entry.offset
-    }
+def own_objections(entries: t.Iterable[PlanEntry]) -> dict[Key, str]:
+    """Why a plan says itself that offsets must not be written, by key.
 
-
-def absent_objections(entries: t.Iterable[PlanEntry]) -> dict[Key, str]:
-    """Why the offsets must not be written whose destination lacks unconsumed records, by key."""
+    Either the destination lacks unconsumed records, or the offset would skip one whose copy the evidence names. No plan is made
+    with such an offset, but people edit plans.
+    """
     remedy = ways(
         ("", "let the replication tool copy them and plan again"),
         ("on_absent", f"set {option_name('on_absent')} to warn if it leaves them out on purpose"),
     )
-    return {entry.key: f"{entry.absent}; {remedy}" for entry in entries if entry.absent}
+    objections = {}
+    for entry in entries:
+        after = entry.evidence.after
+        if entry.offset is not None and after is not None and after.destination < entry.offset:
+            objections[entry.key] = (
+                f"offset {entry.offset} would skip the copy of the first unconsumed record, which the evidence in the plan has "
+                f"at offset {after.destination}: the plan was edited; plan again"
+            )
+        elif entry.absent:
+            objections[entry.key] = f"{entry.absent}; {remedy}"
+    return objections
 
 
 def _blocked(entries: t.Sized, first: PlanEntry, count: int, cluster: str) -> Refused:
