@@ -365,6 +365,8 @@ def test_a_wrong_plan_is_never_written(destination, orders, controller, home, by
     # A report of another plan does not stay beside a new one.
     done(controller.migrate_groups(phase="plan", groups=[orders], verify="none"))
     assert not (home / "report.json").exists()
+    written = done(controller.migrate_groups(groups=[orders], verify="none"))
+    assert "Nothing was verified (group_migration_verify: none)." in written.output
 
 
 def test_what_reads_back_otherwise_says_how_to_go_on(destination, orders, controller, home, by_modules):

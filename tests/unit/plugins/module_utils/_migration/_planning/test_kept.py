@@ -59,8 +59,19 @@ def test_an_entry_that_names_no_known_certificate_is_decided_anew(keep):
         dataclasses.replace(EXACT, metadata="host-8"),
         dataclasses.replace(EXACT, absent=Absent(2, 43)),
         dataclasses.replace(EXACT, source=(DRAFT.position._replace(offset=41),)),
+        dataclasses.replace(EXACT, offset=46),
+        dataclasses.replace(EXACT, offset=44),
     ],
-    ids=["safe", "blocked", "at the log's start", "other metadata", "absent records", "another commit"],
+    ids=[
+        "safe",
+        "blocked",
+        "at the log's start",
+        "other metadata",
+        "absent records",
+        "another commit",
+        "edited so that it skips",
+        "edited so that it repeats",
+    ],
 )
 def test_anything_else_is_decided_anew(keep, entry):
     assert not keep(entry)
