@@ -48,8 +48,11 @@ def correct_clusters() -> str:
     names = [_variables[option] for option in ("source", "destination", "cluster") if option in _variables]
     if not names:
         return "correct the addresses if they are wrong"
-    hosts = "these hosts" if names[1:] else "this host"
-    return f"correct {' and '.join(names)}, or bootstrap_servers of {hosts} in the inventory"
+    if not names[1:]:
+        return f"correct {names[0]}, or bootstrap_servers of this host in the inventory"
+    return (
+        f"correct {' and '.join(names)}, which may be exchanged, or bootstrap_servers of these hosts in the inventory"
+    )
 
 
 def another_directory() -> str:

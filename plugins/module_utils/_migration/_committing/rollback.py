@@ -12,7 +12,7 @@ from ..._model.errors import InvalidInput, NotFound, Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.group_state import GroupReading, commit_text, commits_of, same_commit
 from ..._model.notes import Note, NoteKind, excluded
-from ..._model.option_names import at_destination, is_in_one_cluster, option_name
+from ..._model.option_names import at_destination, is_in_one_cluster, option_name, path_option
 from ..._model.policies import OnAdvance, OnRewind
 from ..._model.progress import counted, first_of
 from ..._model.receipt import Key, Origin, Receipt, ReceiptEntry
@@ -44,7 +44,7 @@ def choose(receipt: Receipt, selection: Selection | None, cluster: str) -> Chose
     origins = {origin for entry in receipt.entries for origin in entry.origins}
     known_groups = {origin.group for origin in origins}
     groups = selection.select_groups(known_groups)
-    _check_names("group", selection.groups, selection.group_patterns, groups, known_groups, cluster)
+    _check_names("group", selection.groups, selection.group_patterns, groups, known_groups, cluster, receipt.name)
     known_topics: dict[str, set[str]] = {name: set() for name in groups.names}
     for origin in origins:
         if origin.group in known_topics:
@@ -55,7 +55,7 @@ def choose(receipt: Receipt, selection: Selection | None, cluster: str) -> Chose
         tuple(sorted({topic for each in topics.values() for topic in each.left_out})),
     )
     all_known = {topic for known in known_topics.values() for topic in known}
-    _check_names("topic", selection.topics, selection.topic_patterns, every_topic, all_known, cluster)
+    _check_names("topic", selection.topics, selection.topic_patterns, every_topic, all_known, cluster, receipt.name)
 
     def is_meant(origin: Origin) -> bool:
         return origin.group in topics and origin.partition.topic in topics[origin.group].names
@@ -279,6 +279,7 @@ def _check_names(
     selected: Selected,
     known: t.Collection[str],
     cluster: str,
+    receipt: str,
 ) -> None:
     """Raise NotFound for a name, and InvalidInput for patterns, that nothing in the receipt goes by."""
     missing = [name for name in names if name not in known]
@@ -291,15 +292,16 @@ def _check_names(
             else "the names are those at the source, or at the destination where the receipt has no others"
         )
         raise NotFound(
-            f"{kind} {', '.join(missing)}{whose} is not in the receipt",
+            f"{kind} {', '.join(missing)}{whose} is not in the {receipt}",
             cluster=cluster,
             why=holds,
-            remedy=f"correct {option_name(f'{kind}s')}{name_hint(f'{kind}s', missing, known)}; {which}",
+            remedy=f"correct {option_name(f'{kind}s')}{name_hint(f'{kind}s', missing, known)}; {which}; or correct "
+            f"{path_option()}",
         )
     if not selected.names:
         why = " ".join(note.text for note in excluded(**{f"{kind}s": selected.left_out})).rstrip(".") or holds
         raise InvalidInput(
-            f"no {kind}{whose} in the receipt is matched by {option_name(f'{kind}_patterns')} {list(patterns)}",
+            f"no {kind}{whose} in the {receipt} is matched by {option_name(f'{kind}_patterns')} {list(patterns)}",
             cluster=cluster,
             why=why,
             remedy=f"correct the patterns, or name the {kind}s in {option_name(f'{kind}s')}",
