@@ -8,7 +8,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.setti
     SettingKind,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotAuthorized
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
+    InvalidInput,
+    NotAuthorized,
+    NotFound,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup
@@ -125,8 +129,16 @@ def test_a_return_by_the_receipt_of_another_cluster_names_it_and_what_to_correct
     (problem,) = look(returns=path, groups=["billing"], option_names=variables)["problems"]
     assert why.format(path=path) in problem["message"] and problem["kind"] == "other_cluster"
     assert (
-        "Correct group_migration_source and group_migration_destination, or bootstrap_servers of" in problem["message"]
+        "Correct group_migration_source and group_migration_destination, which may be exchanged" in problem["message"]
     )
+
+
+def test_a_group_that_has_lost_its_commits_since_is_not_called_misspelt_by_its_return(look, tmp_path):
+    entries = tuple(each._replace(source=(receipt.Origin(*each.key),)) for each in written().entries)
+    path = saved(tmp_path / "r.json", receipt.to_json(receipt.Receipt("S", entries)))
+    gone = NotFound("the group does not exist", cluster="source cluster a:1", group="billing", remedy="correct groups")
+    (problem,) = look([gone], returns=path, groups=["billing"])["problems"]
+    assert "billing: the group does not exist, although the receipt has it. Find out whether" in problem["message"]
 
 
 def test_what_spark_lacks_matters_only_to_whom_it_concerns(look):
