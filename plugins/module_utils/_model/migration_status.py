@@ -170,14 +170,13 @@ def groups_of(files: DirectoryFiles) -> list[GroupFiles]:
         for line in lines:
             source[group].update(dict.fromkeys(line.source))
             partitions[group].add(line.partition)
+    set_before = {line.key for lines in written.values() for line in lines if line.written is not None}
     for entry in files.plan.entries if files.plan else ():
         source[entry.group].update({(at.group, at.partition): at.offset for at in entry.source})
         partitions[entry.group].add(entry.partition)
         if any(at.offset is not None for at in entry.source):
             consumed[entry.group].add(entry.partition)
-            if entry.verdict is Verdict.BLOCKED and not any(
-                line.partition == entry.partition and line.written is not None for line in written[entry.group]
-            ):
+            if entry.verdict is Verdict.BLOCKED and entry.key not in set_before:
                 blocked[entry.group].add(entry.partition)
     return [
         GroupFiles(
@@ -217,6 +216,7 @@ def assess(
     moved = sum(not line.explains(now) for line, now in found)
     unexplained = GroupState.GONE if any(now is None for _line, now in found) else GroupState.MOVED if moved else None
     consumed = any(_has_consumed(line, reading) for line in files.written)
+    is_set = {*reading.offsets, *(line.partition for line in files.written)}
     went_on = any(
         offset is not None and (now := at_source[group].offsets.get(partition)) is not None and now.offset > offset
         for (group, partition), offset in files.source.items()
@@ -232,10 +232,7 @@ def assess(
         WayBack() if files.is_returned or not files.written else way_back._replace(**_in_use(used_at_source)),
         0
         if files.is_returned or not files.written
-        else sum(
-            where in files.blocked or where not in {*reading.offsets, *(line.partition for line in files.written)}
-            for where in files.consumed
-        ),
+        else sum(where in files.blocked or where not in is_set for where in files.consumed),
     )
 
 
