@@ -77,12 +77,8 @@ def _read(directory: str) -> DirectoryFiles:
             remedy=f"name the directory that has plan.json and receipt.json in {option_name('directories')}",
         )
 
-    def load(name: str, parse: t.Callable[[str, str], t.Any]) -> t.Any:
-        path = os.path.join(directory, name)
-        text = files.read(path) if os.path.isdir(directory) else None
-        return None if text is None else parse(text, path)
-
-    made, written = load("plan.json", plan.from_json), load("receipt.json", receipt.from_json)
+    made = files.parsed(os.path.join(directory, "plan.json"), plan.from_json)
+    written = files.parsed(os.path.join(directory, "receipt.json"), receipt.from_json)
     if made is None and written is None:
         exists = os.path.isdir(directory)
         remedy = f"correct {option_name('directories')}"
@@ -94,7 +90,7 @@ def _read(directory: str) -> DirectoryFiles:
             remedy=f"{remedy}, or leave the directory out" if exists else f"{remedy}{files.named_after()}",
             kind=FailureKind.FILE_MISSING,
         )
-    synced, until = _synced(load("status.json", status.from_json))
+    synced, until = _synced(files.parsed(os.path.join(directory, "status.json"), status.from_json))
     return DirectoryFiles(directory, made, written, read_return(directory), synced, until)
 
 
