@@ -26,14 +26,11 @@ Codes = dict[TopicPartition, int]
 LONGEST_TOPIC = 249  # characters: org.apache.kafka.common.internals.Topic
 # The coordinator writes what one request commits as one batch, which message.max.bytes (1 MB by default) limits.
 BATCH_BYTES = 400_000
+_BUSY = ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "REBALANCE_IN_PROGRESS", "STALE_MEMBER_EPOCH", "NON_EMPTY_GROUP")
 BUSY_FOR_REMOVAL = ("NON_EMPTY_GROUP", "GROUP_SUBSCRIBED_TO_TOPIC")
 _GROUP = TopicPartition("", -1)  # where the error of a whole group is kept
 _EXPLAINED = {
-    "UNKNOWN_MEMBER_ID": "the group has members",
-    "ILLEGAL_GENERATION": "the group has members",
-    "REBALANCE_IN_PROGRESS": "the group has members",
-    "STALE_MEMBER_EPOCH": "the group has members",
-    "NON_EMPTY_GROUP": "the group has members",
+    **dict.fromkeys(_BUSY, "the group has members"),
     "GROUP_SUBSCRIBED_TO_TOPIC": "a member of the group is subscribed to the topic",
     "GROUP_ID_NOT_FOUND": "it is no consumer group",
     "OFFSET_METADATA_TOO_LARGE": "the metadata is longer than the broker's offset.metadata.max.bytes",
