@@ -185,43 +185,48 @@ def receipt_of_another(
     receipt: Receipt, source: Connection, destination: Connection, cluster_ids: t.Mapping[str, str]
 ) -> list[MigrationError]:
     """Why a receipt that is there cannot be added to; cluster_ids are those of look()."""
-    if "destination" not in cluster_ids:
-        return []
-    if receipt.identity.cluster_id == cluster_ids.get("source") != cluster_ids["destination"]:
-        problem = Refused(
-            "source and destination are exchanged",
-            cluster=str(destination),
-            why=f"the {receipt.name} was made for the cluster that is the source now, {source}",
-            remedy=f"{correct_clusters()}; to bring groups back on purpose, run the playbook return_groups "
-            "with the source and the destination of the migration",
-            kind=FailureKind.OTHER_CLUSTER,
-        )
-        return [problem]
-    try:
-        check_cluster(receipt.name, receipt.identity, destination, keeps_rollback())
-    except Refused as exc:
-        return [exc]
-    return []
+    exchanged = Refused(
+        "source and destination are exchanged",
+        cluster=str(destination),
+        why=f"the {receipt.name} was made for the cluster that is the source now, {source}",
+        remedy=f"{correct_clusters()}; to bring groups back on purpose, run the playbook return_groups "
+        "with the source and the destination of the migration",
+        kind=FailureKind.OTHER_CLUSTER,
+    )
+    return _of_other_side(receipt, destination, ("destination", "source"), cluster_ids, exchanged, keeps_rollback())
 
 
 def receipt_of_no_return(
     receipt: Receipt, source: Connection, destination: Connection, cluster_ids: t.Mapping[str, str]
 ) -> list[MigrationError]:
     """Why groups cannot be returned by the receipt of their migration: it was made for another cluster than they leave now."""
-    if "source" not in cluster_ids:
-        return []
     remedy = f"{correct_clusters()}: a return has the source and the destination of the migration"
-    if receipt.identity.cluster_id == cluster_ids.get("destination") != cluster_ids["source"]:
-        problem = Refused(
-            "source and destination are exchanged",
-            cluster=str(destination),
-            why=f"the {receipt.name} was made for this cluster, and the groups would leave {source}",
-            remedy=remedy,
-            kind=FailureKind.OTHER_CLUSTER,
-        )
-        return [problem]
+    exchanged = Refused(
+        "source and destination are exchanged",
+        cluster=str(destination),
+        why=f"the {receipt.name} was made for this cluster, and the groups would leave {source}",
+        remedy=remedy,
+        kind=FailureKind.OTHER_CLUSTER,
+    )
+    return _of_other_side(receipt, source, ("source", "destination"), cluster_ids, exchanged, remedy)
+
+
+def _of_other_side(
+    receipt: Receipt,
+    wanted: Connection,
+    sides: tuple[str, str],
+    cluster_ids: t.Mapping[str, str],
+    exchanged: Refused,
+    remedy: str,
+) -> list[MigrationError]:
+    """Why a receipt is not of the wanted cluster. sides: which one that is, and the other, whose receipt is `exchanged`."""
+    own, other = (cluster_ids.get(side) for side in sides)
+    if own is None:
+        return []
+    if receipt.identity.cluster_id == other != own:
+        return [exchanged]
     try:
-        check_cluster(receipt.name, receipt.identity, source, remedy)
+        check_cluster(receipt.name, receipt.identity, wanted, remedy)
     except Refused as exc:
         return [exc]
     return []
