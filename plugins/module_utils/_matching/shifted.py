@@ -37,8 +37,6 @@ def where_it_goes_on(committed: int, offset: int, before: Anchor | None, after: 
     """The record and its copy from which goes_on() tells whether an exact decision still holds; None where nothing tells."""
     if before is None:
         return None  # the offset was the log's start: nothing tells whether more stood there, or stands there again
-    if not before.destination_offset < offset <= (offset if after is None else after.destination_offset):
-        return None  # somebody has edited it
     if after is None and before.source_offset - before.destination_offset != committed - offset:
         return None  # the copy was made again: consumed records may follow it once more
     return after or before

@@ -128,6 +128,18 @@ class PlanEntry:
         return self.verdict is Verdict.EXACT and self.evidence.certificate is None
 
     @property
+    def repeated_copy(self) -> Copied | None:
+        """The copy of the last consumed record, if the evidence has it at or after the offset, as no plan does that is made."""
+        before = self.evidence.before
+        return before if before is not None and self.offset is not None and before.destination >= self.offset else None
+
+    @property
+    def skipped_copy(self) -> Copied | None:
+        """The copy of the first unconsumed record, if the evidence has it before the offset, as no plan does that is made."""
+        after = self.evidence.after
+        return after if after is not None and self.offset is not None and after.destination < self.offset else None
+
+    @property
     def shown_detail(self) -> str:
         """The detail as messages show it; the file names options of the module in any case."""
         names = {self.group, self.partition.topic}

@@ -63,11 +63,10 @@ def own_objections(entries: t.Iterable[PlanEntry]) -> dict[Key, str]:
     )
     objections = {}
     for entry in entries:
-        after = entry.evidence.after
-        if entry.offset is not None and after is not None and after.destination < entry.offset:
+        if skipped := entry.skipped_copy:
             objections[entry.key] = (
                 f"offset {entry.offset} would skip the copy of the first unconsumed record, which the evidence in the plan has "
-                f"at offset {after.destination}: the plan was edited; plan again"
+                f"at offset {skipped.destination}: the plan was edited; plan again"
             )
         elif entry.absent:
             objections[entry.key] = f"{entry.absent}; {remedy}"

@@ -77,7 +77,7 @@ def _anchor(entry: PlanEntry, draft: Draft, match_on: MatchOn) -> Anchor | None:
     """A record and its copy of an exact entry about this very commit, which lacked nothing; None for any other entry."""
     if entry.verdict is not Verdict.EXACT or entry.lacks_certificate or entry.source != (draft.position,):
         return None
-    if entry.absent:
+    if entry.absent or entry.repeated_copy or entry.skipped_copy:  # the latter where somebody has edited it
         return None
     if entry.metadata != (draft.committed.metadata if draft.committed else ""):
         return None

@@ -73,14 +73,11 @@ def flaws_of(entry: PlanEntry, source_logs: ClusterLogs, destination_logs: Clust
     """What is wrong with the records beside the offset of an entry, which were read."""
     if entry.offset is None:
         return
-    before, after = entry.evidence.before, entry.evidence.after
-    if before is not None and before.destination >= entry.offset:
-        what = f"offset {before.destination}, the copy of the last consumed record, is not before the offset {entry.offset}"
+    if repeated := entry.repeated_copy:
+        what = f"offset {repeated.destination}, the copy of the last consumed record, is not before the offset {entry.offset}"
         yield Flaw(ProblemKind.REPEATED, f"{what}: the group would read it again")
-    if after is not None and after.destination < entry.offset:
-        what = (
-            f"offset {after.destination}, the copy of the first unconsumed record, is before the offset {entry.offset}"
-        )
+    if skipped := entry.skipped_copy:
+        what = f"offset {skipped.destination}, the copy of the first unconsumed record, is before the offset {entry.offset}"
         yield Flaw(ProblemKind.SKIPPED, f"{what}: the group would skip it")
     for at in anchors_of(entry):
         original = _record(source_logs, source_partition(entry, at), at.source)
