@@ -14,7 +14,7 @@ from .._model.connection import Connection
 from .._model.errors import Refused
 from .._model.failure_kinds import FailureKind
 from .._model.notes import Note, NoteKind
-from .._model.option_names import another_directory, correct_clusters
+from .._model.option_names import another_directory, correct_clusters, path_option
 from .._model.plan import Plan, PlanEntry
 from .._model.receipt import Key
 
@@ -25,6 +25,11 @@ def keeps_rollback() -> str:
         f"{correct_clusters()}; or {another_directory()} for another cluster, because the rollback of the earlier run "
         "needs this file"
     )
+
+
+def correct_file() -> str:
+    """The remedy where the file that is there is the only one that serves."""
+    return f"{correct_clusters()}; or correct {path_option()}"
 
 
 def plan_again() -> str:

@@ -19,13 +19,13 @@ from ..._model.connection import Connection
 from ..._model.copy_progress import all_groups, begin_anew, run_of, transactional_ids
 from ..._model.errors import BrokerError, InvalidInput, NotAuthorized, Refused
 from ..._model.failure_kinds import FailureKind
-from ..._model.option_names import correct_clusters, option_name, path_option
+from ..._model.option_names import option_name, path_option
 from ..._model.plan import Plan
 from ..._model.records import TopicPartition
 from ..._model.spark import SparkOptions
 from ..._spark.session import obstacle
 from .. import topic_making
-from ..file_clusters import check_cluster
+from ..file_clusters import check_cluster, correct_file
 
 _FORMAT = "message.format.version"
 _WITH_TRANSACTIONS = (0, 11)  # the first message format that has transactions and headers: KIP-98
@@ -49,8 +49,7 @@ def with_ids(
 
 def check_copy_cluster(backlog: Backlog, destination: Connection) -> None:
     """Raise Refused for another cluster than the one that the copy was planned for."""
-    remedy = f"{correct_clusters()}; or correct {path_option()}"
-    check_cluster("copy file", backlog.destination_identity, destination, remedy)
+    check_cluster("copy file", backlog.destination_identity, destination, correct_file())
 
 
 def is_same(topic: BacklogTopic, ids: t.Mapping[str, str | None]) -> bool:

@@ -14,7 +14,6 @@ from ..._model.connection import Connection
 from ..._model.errors import Refused
 from ..._model.group_state import CommittedOffset, commits_of
 from ..._model.left_out import left_out as not_done
-from ..._model.option_names import correct_clusters, path_option
 from ..._model.plan import Plan
 from ..._model.progress import are, part_of
 from ..._model.receipt import Key, Receipt
@@ -22,7 +21,7 @@ from ..._model.selection import Selection
 from ..._model.snapshot import Snapshot
 from ..._model.verdicts import Reason
 from .. import renewal
-from ..file_clusters import changed_entries, check_cluster, keeps_rollback, plan_again
+from ..file_clusters import changed_entries, check_cluster, correct_file, keeps_rollback, plan_again
 from . import conflicts, coverage, limits, rollback, writing
 from .commit_decision import CommitDecision, decide_commit
 from .conflicts import Target, Writes
@@ -153,9 +152,7 @@ def roll_back(
     Nothing else is asked for, written or changed in the receipt. Raises InvalidInput, NotFound and NotAuthorized, too.
     """
     cluster = str(destination)
-    now = check_cluster(
-        receipt.name, receipt.identity, destination, f"{correct_clusters()}; or correct {path_option()}"
-    )
+    now = check_cluster(receipt.name, receipt.identity, destination, correct_file())
     chosen = rollback.choose(receipt, selection, cluster)
     found = writing.read_named_groups(destination, {entry.group for entry in chosen.entries})
     lacking = renewal.missing_commits(receipt, found)

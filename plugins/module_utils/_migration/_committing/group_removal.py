@@ -13,14 +13,14 @@ from ..._model.errors import MigrationError, Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.group_state import GroupReading, commit_text, commits_of, same_commit
 from ..._model.notes import Note
-from ..._model.option_names import correct_clusters, option_name, path_option
+from ..._model.option_names import option_name
 from ..._model.plan import Plan
 from ..._model.policies import OnActiveGroup, OnAdvance, OnBlocked, OnRewind
 from ..._model.progress import first_of
 from ..._model.receipt import Key, Receipt
 from ..._model.removed import Removed
 from ..._model.selection import Selection
-from ..file_clusters import check_cluster, keeps_rollback, plan_again
+from ..file_clusters import check_cluster, correct_file, keeps_rollback, plan_again
 from . import conflicts, limits, removable, rollback, writing
 from .commit import roll_back
 from .conflicts import Target
@@ -172,8 +172,7 @@ def restore_old_groups(
     :param receipt: which new groups they became. Where these were renamed as well, the later rename is rolled back first.
     """
     name = str(cluster)
-    remedy = f"{correct_clusters()}; or correct {path_option()}"
-    found = check_cluster("file of removed groups", removed.identity, cluster, remedy)
+    found = check_cluster("file of removed groups", removed.identity, cluster, correct_file())
     gone = removed.gone()
     names = set(gone) if selection is None else set(gone) & set(selection.select_groups(gone).names)
     all_readings = writing.read_named_groups(cluster, gone)
