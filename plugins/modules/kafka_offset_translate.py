@@ -471,7 +471,7 @@ counts:
     uncommitted: 0
 not_exact:
   description: One line for each entry with the verdict V(safe) or V(blocked), with the reason, and for each entry whose
-    destination lacks unconsumed records.
+    destination lacks unconsumed records. Partitions of one topic that are blocked by one cause are one line.
   returned: success
   type: list
   elements: str

@@ -99,7 +99,7 @@ def test_a_renewal_that_is_killed_at_any_moment_ends_as_if_it_had_not_been(sourc
     rename = Rename(tmp_path / "renewal", source, source)
     rename.prepared(*names)
     warned = rename.commit(check=True, on_rewind="rewind")
-    assert warned["note_kinds"] == ["moved_back", *["offsets_expire"] * 6]
+    assert warned["note_kinds"] == ["moved_back", "offsets_expire"]
     assert "offsets.retention.minutes (10080)" in warned["notes"][1]
     options = {"cluster": rename.destination, "plan": str(rename.plan_file), "receipt": str(rename.receipt_file)}
     options |= {"idle_wait": 0, "on_rewind": "rewind", "on_expiring": "renew"}

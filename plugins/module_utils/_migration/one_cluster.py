@@ -37,9 +37,9 @@ def check_nothing_stays(
             f"{source} and {destination} are one cluster, and nothing would change for {first_of(sorted(same), _NAMED)}",
             why="their brokers have the same addresses, or their topics the same ids and logs",
             remedy=ways(
+                ("", "if two clusters are meant, correct bootstrap_servers of one of them"),
                 ("group_map", f"give every group another name by {option_name('group_map')}"),
                 ("topic_map", f"give its topics other names by {option_name('topic_map')}"),
-                ("", "if two clusters are meant, correct bootstrap_servers of one of them"),
             ),
             kind=FailureKind.ONE_CLUSTER,
         )

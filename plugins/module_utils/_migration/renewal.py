@@ -15,8 +15,11 @@ import typing as t
 from .._model.group_state import CommittedOffset, GroupReading
 from .._model.notes import Note, NoteKind
 from .._model.option_names import option_name, ways
+from .._model.progress import first_of
 from .._model.receipt import Key, Receipt
 from .._model.snapshot import SnapshotEntry
+
+_NAMED = 5  # groups in a note
 
 Readings = t.Mapping[str, GroupReading]
 
@@ -26,19 +29,16 @@ def expiring(readings: Readings, names: t.Collection[str]) -> list[str]:
     return [name for name in sorted(names) if _expires(readings[name])]
 
 
-def notes(names: t.Iterable[str], retention: int | None) -> list[Note]:
-    """A note for each of these groups. retention: offsets.retention.minutes, None where the user may not read it."""
+def note(names: t.Sequence[str], retention: int | None) -> Note:
+    """Of these groups. retention: offsets.retention.minutes, None where the user may not read it."""
     minutes = "offsets.retention.minutes" + (f" ({retention})" if retention is not None else "")
-    return [
-        Note(
-            NoteKind.OFFSETS_EXPIRE,
-            f"{name}: this group had members and is empty now. Its committed offsets expire {minutes} after its last member "
-            "has left, and a commit does not change that. No request tells when that was. "
-            + ways(("", "Start its consumers soon"), ("on_expiring", f"set {option_name('on_expiring')} to renew"))
-            + ".",
-        )
-        for name in names
-    ]
+    return Note(
+        NoteKind.OFFSETS_EXPIRE,
+        f"Empty now, and had members: {first_of(names, _NAMED)}. The committed offsets of such a group expire {minutes} after "
+        "its last member has left, and a commit does not change that. No request tells when that was. "
+        + ways(("", "Start the consumers soon"), ("on_expiring", f"set {option_name('on_expiring')} to renew"))
+        + ".",
+    )
 
 
 def missing_commits(receipt: Receipt, readings: Readings) -> dict[Key, CommittedOffset]:

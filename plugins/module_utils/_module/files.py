@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import difflib
 import errno
 import fcntl
 import os
@@ -151,14 +152,34 @@ def _missing(path: str, kind: str, made_by: str | None) -> InvalidFile:
     if made_by is not None:
         why, remedy = None, f"correct {path_option()}, or make it with {made_by}"
     elif not os.path.isdir(folder):
-        why, remedy = f"there is no directory {folder}", f"correct {path_option()}{named_after()}"
+        why = f"there is no directory {folder}{meant(folder, (os.path.basename(path),))}"
+        remedy = f"correct {path_option()}{named_after()}"
     else:  # a run that finds everything as it should be writes none
         why = "no run in this directory has written anything, or the file is lost"
-        remedy = (
-            f"restore {os.path.basename(path)} from a backup, or from the newest folder in {history.DIRECTORY}/ that has one; "
-            f"or correct {path_option()}"
-        )
+        remedy = f"restore {os.path.basename(path)} from {_kept(path)}a backup, or correct {path_option()}"
     return InvalidFile(f"there is no {kind} file {path}", why=why, remedy=remedy, kind=FailureKind.FILE_MISSING)
+
+
+def meant(folder: str, names: t.Collection[str]) -> str:
+    """For a directory that is not there: the one beside it with a similar name that has such a file, as a question."""
+    above, name = os.path.split(folder)
+    with contextlib.suppress(OSError):
+        there = [
+            each for each in os.listdir(above) if any(os.path.exists(os.path.join(above, each, its)) for its in names)
+        ]
+        if near := difflib.get_close_matches(name, there, 1):
+            return f" (did you mean {os.path.join(above, near[0])}?)"
+    return ""
+
+
+def _kept(path: str) -> str:
+    """Where the history has this file, as the first of two places."""
+    above, name = os.path.join(os.path.dirname(os.path.abspath(path)), history.DIRECTORY), os.path.basename(path)
+    with contextlib.suppress(OSError):
+        for run in sorted(os.listdir(above), reverse=True):
+            if os.path.exists(kept := os.path.join(above, run, name)):
+                return f"{kept} or "
+    return ""
 
 
 def check_writable(path: str) -> None:

@@ -11,6 +11,7 @@ import typing as t
 from .._model.connection import Connection
 from .._model.errors import InvalidFile
 from .._model.group_state import CommittedOffset, commit_text
+from .._model.left_out import partitions_text
 from .._model.notes import Note
 from .._model.plan import Plan, PlanEntry, plan_entry_row
 from .._model.policies import ReturnEntries
@@ -123,6 +124,11 @@ def entry_line(entry: PlanEntry) -> str:
     if others or (first.group, first.partition) == entry.key:
         return f"{name}: {source} -> {offset}, {_verdict(entry)}"
     return f"{first.group} {first.partition}: {source} -> {name}: {offset}, {_verdict(entry)}"
+
+
+def blocked_line(entries: t.Sequence[PlanEntry]) -> str:
+    """Partitions of one group that are blocked by one cause, without the offsets, in which they differ."""
+    return f"{entries[0].group} {partitions_text(entry.partition for entry in entries)}: {_verdict(entries[0])}"
 
 
 def plan_row(entry: PlanEntry) -> dict[str, t.Any]:

@@ -33,6 +33,7 @@ def status_result(module: Module, source: Connection, destination: Connection) -
     asked = waves.waves_from(params["waves"])
     _check_output(params["status"])
     named = [os.path.abspath(path) for path in params["directories"]]
+    _check_there(named)
     begun = [os.path.abspath(wave.directory) for wave in asked if wave.directory is not None]
     directories = [_read(path) for path in dict.fromkeys([*named, *filter(_has_begun, begun)])]
     found = look_at_status(directories, source, destination, params["idle_wait"])
@@ -68,6 +69,20 @@ def _has_begun(directory: str) -> bool:
     return any(os.path.exists(os.path.join(directory, name)) for name in ("plan.json", "receipt.json"))
 
 
+def _check_there(directories: t.Iterable[str]) -> None:
+    """Raise InvalidFile that names all directories that are not there."""
+    missing = [
+        f"{path}{files.meant(path, ('plan.json', 'receipt.json'))}" for path in directories if not os.path.lexists(path)
+    ]
+    if missing:
+        raise InvalidFile(
+            f"there is no directory {' and no directory '.join(missing)}",
+            why="the status is that of all directories",
+            remedy=f"correct {option_name('directories')}{files.named_after()}",
+            kind=FailureKind.FILE_MISSING,
+        )
+
+
 def _read(directory: str) -> DirectoryFiles:
     """Raises InvalidFile for what is no directory, for one without a plan and a receipt, and for a damaged file."""
     if os.path.exists(directory) and not os.path.isdir(directory):
@@ -80,14 +95,10 @@ def _read(directory: str) -> DirectoryFiles:
     made = files.parsed(os.path.join(directory, "plan.json"), plan.from_json)
     written = files.parsed(os.path.join(directory, "receipt.json"), receipt.from_json)
     if made is None and written is None:
-        exists = os.path.isdir(directory)
-        remedy = f"correct {option_name('directories')}"
         raise InvalidFile(
             f"there is no plan file and no receipt file in {directory}",
-            why="no run has planned or written anything there, or the files are lost"
-            if exists
-            else f"there is no directory {directory}",
-            remedy=f"{remedy}, or leave the directory out" if exists else f"{remedy}{files.named_after()}",
+            why="no run has planned or written anything there, or the files are lost",
+            remedy=f"correct {option_name('directories')}, or leave the directory out",
             kind=FailureKind.FILE_MISSING,
         )
     synced, until = _synced(files.parsed(os.path.join(directory, "status.json"), status.from_json))

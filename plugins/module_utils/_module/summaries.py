@@ -16,7 +16,7 @@ from .._model.record_sum import Bound, RecordSum
 from .._model.records import TopicPartition
 from .._model.verdicts import Verdict
 from .._model.visible_text import padded, shown_width
-from .results import entry_line, plan_counts
+from .results import blocked_line, entry_line, plan_counts
 
 MOST_LINES = 20  # of groups, and of entries: with 4,000 groups, too, everything stays on one screen
 _ALWAYS_COUNTED = (Verdict.EXACT, Verdict.SAFE, Verdict.BLOCKED)
@@ -53,12 +53,21 @@ def plan_summary(
 
 
 def not_exact(plan: Plan) -> list[str]:
-    """What may repeat, lacks records or is blocked, and inside one cluster what was requested, entry by entry."""
+    """What may repeat, lacks records or is blocked, and inside one cluster what was requested, entry by entry.
+
+    Partitions of one topic that are blocked by one cause are a line.
+    """
     shown = [Verdict.SAFE, Verdict.BLOCKED]
     if plan.is_within_one_cluster:  # what a reset skips and repeats
         shown.append(Verdict.REQUESTED)
-    entries = sorted(plan.entries, key=lambda entry: entry.key)
-    return [entry_line(entry) for entry in entries if entry.verdict in shown or entry.absent]
+    alike: dict[t.Hashable, list[PlanEntry]] = {}
+    for entry in sorted(plan.entries, key=lambda entry: entry.key):
+        if entry.verdict in shown or entry.absent:
+            is_of_topic = entry.verdict is Verdict.BLOCKED and entry.lossless is None and not entry.absent
+            alike.setdefault(
+                (entry.group, entry.partition.topic, entry.detail) if is_of_topic else entry.key, []
+            ).append(entry)
+    return [entry_line(same[0]) if len(same) == 1 else blocked_line(same) for same in alike.values()]
 
 
 def commit_summary(

@@ -130,7 +130,7 @@ def _expiry_notes(destination: Connection, groups: t.Sequence[str]) -> list[Note
     """Where brokers do not look at members, an offset that is committed now is kept as long as any."""
     if not groups or not_offered(destination, Ability.KEPT_OFFSETS):
         return []
-    return renewal.notes(groups, broker_number(destination, "offsets.retention.minutes"))
+    return [renewal.note(groups, broker_number(destination, "offsets.retention.minutes"))]
 
 
 def _back_notes(clauses: t.Sequence[str]) -> list[Note]:

@@ -133,6 +133,8 @@ def status(run_module, monkeypatch, tmp_path):
 
 def test_directories_that_cannot_be_meant_are_refused_before_a_cluster_is_asked(status, tmp_path):
     assert "there is no plan file and no receipt file in" in status()["msg"]
+    missing = status(directories=[str(tmp_path / "a"), str(tmp_path), str(tmp_path / "b")])["msg"]
+    assert f"there is no directory {tmp_path}/a and no directory {tmp_path}/b" in missing
     (tmp_path / "receipt.json").write_text("{")
     assert "receipt.json" in status()["msg"]
     refused = status(directories=[str(tmp_path / "receipt.json")])

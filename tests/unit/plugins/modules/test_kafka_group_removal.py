@@ -104,4 +104,4 @@ def test_options_that_cannot_be_meant_are_refused(removal, tmp_path, options, to
 
 def test_without_a_file_there_is_nothing_to_restore(removal):
     message = removal(state="restored", groups=["billing"])["msg"]
-    assert "there is no removed groups file" in message and "the newest folder in history/ that has one" in message
+    assert "there is no removed groups file" in message and "estore g.json from a backup" in message

@@ -142,6 +142,25 @@ def test_a_missing_file_names_the_step_that_makes_it(tmp_path):
         files.read_required(str(tmp_path / "plan.json"), "plan", "kafka_offset_translate")
 
 
+def test_what_no_step_can_make_again_is_restored_from_where_it_is(tmp_path):
+    def remedy() -> str:
+        with pytest.raises(InvalidFile) as missing:
+            files.read_required(str(tmp_path / "receipt.json"), "receipt", None)
+        return str(missing.value).rpartition("is lost. ")[2]
+
+    assert remedy() == "Restore receipt.json from a backup, or correct the path."
+    for name, kept in (
+        ("2026-11-01-migrate", "receipt.json"),
+        ("2026-11-02-migrate", "receipt.json"),
+        ("2026-11-03-plan", "plan.json"),
+    ):
+        folder = tmp_path / "history" / name
+        folder.mkdir(parents=True)
+        (folder / kept).touch()
+    newest = tmp_path / "history/2026-11-02-migrate/receipt.json"
+    assert remedy() == f"Restore receipt.json from {newest} or a backup, or correct the path."
+
+
 def test_an_unwritable_directory_is_told_before_anything_is_done(unwritable):
     with pytest.raises(InvalidFile, match="is not writable for this user"):
         files.check_writable(str(unwritable / "plan.json"))
@@ -339,6 +358,13 @@ def test_a_receipt_in_a_directory_that_is_not_there_is_told_by_the_directory(tmp
     path = str(tmp_path / "onprem-to-clowd" / "receipt.json")
     monkeypatch.setattr(option_names, "_variables", {})
     with pytest.raises(InvalidFile, match=f"there is no directory {tmp_path}/onprem-to-clowd. Correct the path.$"):
+        files.check_exists(path, "receipt")
+    for name in ("onprem-to-cloud", "onprem-to-clout"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "onprem-to-cloud" / "receipt.json").touch()  # the other has none
+    with pytest.raises(
+        InvalidFile, match=rf"onprem-to-clowd \(did you mean {tmp_path}/onprem-to-cloud\?\). Correct the path.$"
+    ):
         files.check_exists(path, "receipt")
     names = "directory", "source", "destination"
     option_names.set_variables({name: f"group_migration_{name}" for name in names})

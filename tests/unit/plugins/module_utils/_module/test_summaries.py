@@ -114,6 +114,28 @@ def test_what_is_not_exact_is_told_without_the_table():
     assert [f"  {line}" for line in summaries.not_exact(PLAN)] == summaries.plan_summary(PLAN)[4:-1]
 
 
+def test_partitions_of_a_topic_that_are_blocked_by_one_cause_are_a_line():
+    def blocked(number: int, detail: str, lossless: int | None = None) -> PlanEntry:
+        partition = TopicPartition("orders", number)
+        return PlanEntry(
+            "billing", partition, None, Verdict.BLOCKED, (SourcePosition("billing", partition, 5 + number),),
+            reason=Reason.PARTITION_COUNT_DIFFERS, detail=detail, lossless=lossless,
+        )  # fmt: skip
+
+    entries = (
+        blocked(0, "3 here"),
+        blocked(1, "3 here"),
+        blocked(2, "other"),
+        blocked(3, "3 here", 9),
+        blocked(4, "3 here"),
+    )
+    assert summaries.not_exact(Plan("a", "b", "digest", entries)) == [
+        "billing orders-0 to 1, orders-4: blocked (partition_count_differs): 3 here",
+        "billing orders-2: 7 -> not set, blocked (partition_count_differs): other",
+        "billing orders-3: 8 -> not set, blocked (partition_count_differs): 3 here (offset 9 would lose nothing)",
+    ]
+
+
 def test_inside_one_cluster_old_and_new_groups_are_side_by_side_with_their_lags():
     first, second = (TopicPartition("orders", number) for number in range(2))
     entries = (

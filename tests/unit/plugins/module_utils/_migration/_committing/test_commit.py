@@ -641,7 +641,7 @@ def test_a_commit_that_is_gone_is_noted_with_what_writing_it_again_repeats(migra
 
 
 def test_a_group_whose_commits_expire_by_an_old_clock_is_named(old_group):
-    told = r"^billing: this group had members and is empty now. .* expire offsets.retention.minutes \(10080\) after"
+    told = r"^Empty now, and had members: billing\. .* expire offsets.retention.minutes \(10080\) after"
     for save in (None, old_group.save):
         note = commit(PLAN, None, CLOUD, REWIND, save).notes[-1]
         assert note.kind is NoteKind.OFFSETS_EXPIRE and re.match(told, note.text)
