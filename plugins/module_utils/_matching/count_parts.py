@@ -100,6 +100,9 @@ class Placed(t.NamedTuple):
         return cls(*_folded(parts, (highest, sum, sum, max, max, sum, sum, lowest)))
 
 
-def _folded(parts: t.Iterable[_Values], how: t.Sequence[t.Callable[[_Values], t.Any]]) -> t.Iterator[list[t.Any]]:
-    for field, fold in zip(zip(*parts, strict=True), how, strict=True):
-        yield [fold(values) for values in zip(*field, strict=True)]
+def _folded(parts: t.Iterable[_Values], how: t.Sequence[t.Callable[[_Values], t.Any]]) -> _Values:
+    first, *others = parts
+    if not others:  # each of these gives a single value back as it is
+        return first
+    fields = zip(first, *others, strict=True)
+    return [[fold(values) for values in zip(*field, strict=True)] for field, fold in zip(fields, how, strict=True)]

@@ -38,6 +38,10 @@ class Sides(t.NamedTuple):
         return len(self.sources) == len(self.destinations) == 1
 
 
+# A record, its only copy, the record's time, and whether the broker has stamped the copy. Otherwise it has the record's time.
+Once = tuple[int, int, int, bool]
+
+
 class _Unit(t.NamedTuple):
     """Records and copies that are counted together, as places. content: where times are told apart by what is committed."""
 
@@ -59,7 +63,8 @@ class _Part(t.NamedTuple):
 class CountedContents:
     """Contents, ready to be counted. Building takes time linear in the records, but for sorting.
 
-    contents: each once; those without source records are what only the destination has. singles: further ones, as they are.
+    contents: each once; those without source records are what only the destination has. once: further ones that occur once on
+    each side. singles: further ones of these, as they are.
     ages: the times of copies by their places, where there are several destination partitions; the youngest copies are needed.
     recurs: may equal records have been lost? Then only a copy with its own time is surely a record's.
     aborted: places of copies of aborted records, with those of the records: the offset goes past them. kept: see
@@ -72,6 +77,7 @@ class CountedContents:
         contents: t.Iterable[Content],
         singles: Singles | None = None,
         *,
+        once: t.Iterable[Once] = (),
         ages: t.Mapping[int, int] | None = None,
         recurs: bool = False,
         aborted: t.Mapping[int, int] | None = None,
@@ -91,14 +97,17 @@ class CountedContents:
         self._facts = Facts(nowhere, nowhere.copy(), [None], [None], [False], [kept[0]], [kept[1]])
         self._owners: dict[int, _Unit] = {}  # by their records
         self._sources: list[int] = []  # but for singles
-        pairs: list[Pair] = []
+        pairs: list[Pair] = [
+            (record, copy, self._stamps_tell if is_stamped else not recurs or time >= 0)
+            for record, copy, time, is_stamped in once
+        ]
         for content in contents:
             if content.source:
                 self._sources += [place for place, _time in content.source]
                 pairs += self._added(content)
             else:
                 self._first(self._facts.destination_only, (place for place, _time in content.copies))
-        found = singles_of(pairs, self._positions, self._destinations)
+        found = singles_of(pairs, None if sides.are_single else self._positions, self._destinations)
         self._singles = [found] if singles is None else [singles, found]
         timed = [last_before(its.timed, _END) for its in self._singles]
         untimed = [last_before(its.untimed, _END) for its in self._singles]

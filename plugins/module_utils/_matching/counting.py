@@ -22,8 +22,8 @@ import typing as t
 from .._model.records import Record
 from .axis import Axis
 from .content import Content
-from .contents import Named, alike_contents, copies_of_aborted
-from .counted_contents import CountedContents, Sides
+from .contents import Alike, Named, alike_contents, copies_of_aborted
+from .counted_contents import CountedContents, Once, Sides
 from .group_count import CountedPair, GroupCount, GroupPosition, count_groups, in_process
 from .lost import Sighting, copies_of_lost
 from .tallies import Name
@@ -80,14 +80,15 @@ class Logs:
         self._name, self._family = name, otherwise or name
         if timestamps and lossy:
             copies = self._without_lost(source, copies)
-        contents, kept_times, kept_headers = self._told_apart(source, copies)
+        once, contents, kept = self._told_apart(source, copies)
         self._contents = CountedContents(
             sides,
             contents,
+            once=once,
             ages={place: its.timestamp for _at, place, its in copies.places()} if len(sides.destinations) > 1 else None,
             recurs=self._pair.recurs,
             aborted=self._copies_of_aborted(aborted, source, copies),
-            kept=(kept_times, kept_headers),
+            kept=kept,
         )
 
     def count(self, committed: t.Sequence[tuple[int, ...]]) -> list[GroupCount]:
@@ -104,19 +105,40 @@ class Logs:
         left = [[its for its in log if (at, its.offset) not in lost] for at, log in enumerate(copies.records)]
         return copies._replace(records=left)
 
-    def _told_apart(self, source: LogSet, copies: LogSet) -> tuple[list[Content], bool, bool]:
-        families: dict[Name, tuple[list[Named[int]], list[Named[int]]]] = collections.defaultdict(lambda: ([], []))
-        for _at, place, record in source.places():
-            families[self._family(record)][0].append(Named(place, self._name(record), record.timestamp))
-        for _at, place, record in copies.places():
-            time = _kept_time(record) if self._pair.timestamps else None
-            families[self._family(record)][1].append(Named(place, self._name(record), time))
-        alike = [alike_contents(*both, self._pair.timestamps) for both in families.values()]
-        return (
-            [content for its in alike for content in its.contents],
-            all(its.kept_times for its in alike),
-            all(its.kept_headers for its in alike),
+    def _told_apart(self, source: LogSet, copies: LogSet) -> tuple[list[Once], list[Content], tuple[bool, bool]]:
+        """What occurs once on each side, with all that tells it apart; other contents; Facts.kept_times and kept_headers."""
+        originals, found = self._by_family(source), self._by_family(copies)
+        once: list[Once] = []
+        others: list[Alike] = []
+        for family, records in originals.items():
+            its = found.pop(family, [])
+            if len(records) == len(its) == 1:  # nearly all
+                (place, record), (copy_place, copy) = records[0], its[0]
+                time = self._time(copy)
+                if self._name(record) == self._name(copy) and (time is None or time == record.timestamp):
+                    once.append((place, copy_place, record.timestamp, time is None))
+                    continue
+            others.append(self._alike(records, its))
+        others += [self._alike([], its) for its in found.values()]
+        kept_times = not any(is_stamped for *_its, is_stamped in once) and all(its.kept_times for its in others)
+        contents = [content for its in others for content in its.contents]
+        return once, contents, (kept_times, all(its.kept_headers for its in others))
+
+    def _by_family(self, logs: LogSet) -> dict[Name, list[tuple[int, Record]]]:
+        families: dict[Name, list[tuple[int, Record]]] = collections.defaultdict(list)
+        for _at, place, record in logs.places():
+            families[self._family(record)].append((place, record))
+        return families
+
+    def _alike(self, records: list[tuple[int, Record]], copies: list[tuple[int, Record]]) -> Alike:
+        return alike_contents(
+            [Named(place, self._name(record), record.timestamp) for place, record in records],
+            [Named(place, self._name(copy), self._time(copy)) for place, copy in copies],
+            self._pair.timestamps,
         )
+
+    def _time(self, copy: Record) -> int | None:
+        return _kept_time(copy) if self._pair.timestamps else None
 
     def _copies_of_aborted(self, aborted: t.Sequence[Record], source: LogSet, copies: LogSet) -> dict[int, int]:
         if not aborted:

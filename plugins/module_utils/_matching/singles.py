@@ -70,19 +70,31 @@ class Singles(t.NamedTuple):
         return repeats
 
 
-def singles_of(pairs: list[Pair], positions: t.Callable[[int, int], tuple[int, int]], destinations: int) -> Singles:
-    """Pairs as columns. positions: those of the partitions of a record and of a copy. destinations: how many there are."""
+def singles_of(
+    pairs: list[Pair], positions: t.Callable[[int, int], tuple[int, int]] | None, destinations: int
+) -> Singles:
+    """Pairs as columns.
+
+    positions: those of the partitions of a record and of a copy; None if there is one of each. destinations: their number.
+    """
     pairs.sort()
-    cells: dict[tuple[int, int], tuple[list[int], list[int]]] = collections.defaultdict(lambda: ([], []))
+    cells: dict[tuple[int, int], list[Pair]] = collections.defaultdict(list)
+    if positions is None:
+        cells[0, 0] = pairs
+    else:
+        for pair in pairs:
+            cells[positions(pair[0], pair[1])].append(pair)
     spots: list[list[CopyAndRecord]] = [[] for _partition in range(destinations)]
-    for source, copy, _by_time in pairs:
-        at = positions(source, copy)
-        cells[at][0].append(source)
-        cells[at][1].append(copy)
-        spots[at[1]].append((copy, source))
+    for (_source, at), its in cells.items():
+        spots[at] += [(copy, source) for source, copy, _by_time in its]
     return Singles(
-        {at: (sources, list(itertools.accumulate(reversed(its), min))[::-1]) for at, (sources, its) in cells.items()},
+        {at: ([pair[0] for pair in its], _lowest_from([pair[1] for pair in its])) for at, its in cells.items()},
         [([copy for copy, _source in its], [source for _copy, source in its]) for its in map(sorted, spots)],
         [source for source, _copy, by_time in pairs if by_time],
         [source for source, _copy, by_time in pairs if not by_time],
     )
+
+
+def _lowest_from(places: list[int]) -> list[int]:
+    """For each place the lowest one from it on."""
+    return list(itertools.accumulate(reversed(places), min))[::-1]

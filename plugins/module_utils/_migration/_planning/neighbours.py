@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import collections
+import itertools
 import typing as t
 
 from ..._model.records import Record
@@ -57,10 +58,14 @@ def neighbours(
 
 def _not_in_their_own(source: ClusterLogs, near: t.Iterable[_Neighbour], budget: int | None = None) -> list[_Neighbour]:
     """Those of which no equal record was read in the same partition of the source. budget: read what is missing first."""
-    pairs = [(each, Sought(each.topic, each.topic.pairs()[each.at][0], each.record)) for each in near]
+    pairs = [(each, Sought(each.topic, each.topic.pair(each.at)[0], each.record)) for each in near]
     if budget is not None:
         read_where_times_lead(source, [sought for _each, sought in pairs], budget)
-    return [each for each, sought in pairs if equal_at(source, sought) is None]
+    unknown = []
+    for where, its in itertools.groupby(pairs, lambda pair: pair[1].where):
+        unknown += [each for each, sought in its if equal_at(source, sought) is None]
+        source.logs[where].made.clear()  # the indexes of thousands of logs would be as large as their records
+    return unknown
 
 
 def _sample(unknown: t.Iterable[_Neighbour]) -> list[_Neighbour]:

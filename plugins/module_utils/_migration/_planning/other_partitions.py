@@ -132,7 +132,7 @@ def find_strays(
     sought += _neighbours(given, without, entries, by_partition(all_entries[key] for key in decided))
     found = _in_other_partitions(given, sought)
     # The other partition may have an equal record of its own, whose copy this is.
-    origins = [Sought(each.topic, each.topic.pairs()[at][0], each.record) for each, at, _offset in found]
+    origins = [Sought(each.topic, each.topic.pair(at)[0], each.record) for each, at, _offset in found]
     read_where_times_lead(given.source, origins, given.options.policy.budget)
     strays: dict[tuple[str, str], Stray] = {}
     for (each, at, offset), origin in zip(found, origins, strict=True):

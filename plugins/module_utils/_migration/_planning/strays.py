@@ -44,11 +44,13 @@ class Topic(t.NamedTuple):
         """By which time a copy of the record is known; None where its content alone tells."""
         return record.timestamp if self.keeps_times and record.timestamp >= 0 else None
 
+    def pair(self, at: int) -> Pair:
+        """One partition on both sides."""
+        return TopicPartition(self.source, at), TopicPartition(self.destination, at)
+
     def pairs(self) -> list[Pair]:
         """Each partition on both sides."""
-        return [
-            (TopicPartition(self.source, at), TopicPartition(self.destination, at)) for at in range(self.partitions)
-        ]
+        return [self.pair(at) for at in range(self.partitions)]
 
 
 class Sought(t.NamedTuple):
@@ -95,12 +97,15 @@ def equal_at(logs: ClusterLogs, sought: Sought) -> int | None:
     """Where in this partition a record of this content, and of this time if copies keep it, was read."""
     topic, where, record = sought
     log, time = logs.logs[where], topic.time_of(record)
-    made = equal_at, time is not None
-    if made not in log.made:
-        log.made[made] = {
-            (None if time is None else each.timestamp, each.bare): each.offset for each in reversed(log.records)
-        }
-    offsets: dict[tuple[int | None, bytes], int] = log.made[made]
+    if equal_at not in log.made:
+        log.made[equal_at] = {each.bare: each for each in reversed(log.records)}
+    firsts: dict[bytes, Record] = log.made[equal_at]
+    first = firsts.get(record.bare)
+    if first is None or time is None or first.timestamp == time:
+        return None if first is None else first.offset
+    if (equal_at, True) not in log.made:  # contents recur: by their times, too
+        log.made[equal_at, True] = {(each.timestamp, each.bare): each.offset for each in reversed(log.records)}
+    offsets: dict[tuple[int, bytes], int] = log.made[equal_at, True]
     return offsets.get((time, record.bare))
 
 
@@ -132,7 +137,7 @@ def precedes_all_copies(
 
     Then what stands there may be the copy of a record that it has lost. Reads the start of the source's log, and its copies.
     """
-    (source_partition, partition) = topic.pairs()[at]
+    (source_partition, partition) = topic.pair(at)
     log = source.logs[source_partition]
     begin = log.facts.log_start
     if not begin:
