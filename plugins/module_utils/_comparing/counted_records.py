@@ -41,10 +41,6 @@ class AlikeRecords(t.NamedTuple):
     source: list[CountedRecord]
     copies: list[CountedRecord]
 
-    @classmethod
-    def none(cls) -> t.Self:
-        return cls([], [])
-
     def contents(self, names: HeaderNames, timestamps: bool) -> t.Iterator[OneContent]:
         """Told apart as the rule does it. names: at least theirs. timestamps: whether times are compared at all."""
         if not self.source or not any(

@@ -21,6 +21,7 @@ from .claims import PairRun, SingleContent, pair_runs
 from .counted_records import AlikeRecords, CountedRecord, HeaderNames, OneContent, without_lost
 from .offset_counts import Contents
 
+_Placed = tuple[int, Record]  # a record, and the number of its partition
 Spans = t.Sequence[Span]  # offsets [start, end) of each partition, as a claim lists them
 
 
@@ -33,52 +34,61 @@ class SharedRecords:
     def __init__(
         self, source: t.Sequence[t.Iterable[Record]], copies: t.Sequence[t.Iterable[Record]], how: MatchOn
     ) -> None:
-        self._timestamp = how.timestamp
+        self._how = how
         self._names = HeaderNames({}, {})
         self._several: dict[bytes, AlikeRecords] = {}
         self._lonely: list[CountedRecord] = []
-        self._destination_only: list[CountedRecord] = []
         self._times: dict[tuple[int, int], int] = {}  # of records whose only copies the broker has stamped
         kept, stamped = list[SingleContent](), list[SingleContent]()
-        for name, alike in self._alike(source, copies, how).items():
-            if not alike.copies:
-                self._lonely += alike.source
-            elif not alike.source:
-                self._destination_only += alike.copies
-            elif self._is_single(alike):
-                (original,), (copy,) = alike
-                (stamped if copy.time is None else kept).append(SingleContent(*original[:2], *copy[:2]))
-                if copy.time is None:
-                    self._times[original[:2]] = t.cast(int, original.time)
+        originals, found = self._by_family(source), self._by_family(copies)
+        for family, its in originals.items():
+            theirs = found.pop(family, None)
+            if theirs is None:
+                self._lonely += [self._counted(*each) for each in its]
+            elif len(its) == len(theirs) == 1 and self._keeps(its[0][1], theirs[0][1]):
+                (place, record), (copy_place, copy) = its[0], theirs[0]
+                is_stamped = self._time(copy, may_be_stamped=True) is None
+                (stamped if is_stamped else kept).append(SingleContent(place, record.offset, copy_place, copy.offset))
+                if is_stamped:
+                    self._times[place, record.offset] = t.cast(int, self._time(record))
             else:
-                self._several[name] = alike
+                self._several[family] = self._alike(family, its, theirs)
         self._lonely.sort()
-        self._destination_only.sort()
+        only_copies = itertools.chain.from_iterable(found.values())
+        self._destination_only = sorted(self._counted(*each, may_be_stamped=True) for each in only_copies)
         self._runs = pair_runs(kept), pair_runs(stamped)
 
-    def _alike(
-        self, source: t.Sequence[t.Iterable[Record]], copies: t.Sequence[t.Iterable[Record]], how: MatchOn
-    ) -> dict[bytes, AlikeRecords]:
-        found: dict[bytes, AlikeRecords] = collections.defaultdict(AlikeRecords.none)
-        headers, may_differ = how.compares_headers, how.headers_may_differ
-        for is_copy, logs in enumerate((source, copies)):
-            for place, records in enumerate(logs):
-                for record in records:
-                    name = record.fingerprint if headers else record.bare
-                    family = record.bare if may_differ else name
-                    time = _time(record, self._timestamp, is_copy > 0)
-                    found[family][is_copy].append(CountedRecord(place, record.offset, time))
-                    if name != family:
-                        self._names[is_copy][place, record.offset] = name
+    def _by_family(self, logs: t.Sequence[t.Iterable[Record]]) -> dict[bytes, list[_Placed]]:
+        """The records by what they are without headers that may differ."""
+        found: dict[bytes, list[_Placed]] = collections.defaultdict(list)
+        is_whole = self._how.compares_headers and not self._how.headers_may_differ
+        for place, records in enumerate(logs):
+            for record in records:
+                found[record.fingerprint if is_whole else record.bare].append((place, record))
         return found
 
-    def _is_single(self, alike: AlikeRecords) -> bool:
-        """Is it a record and its only copy, which has its headers, and its time or one that the broker has stamped?"""
-        if len(alike.source) > 1 or len(alike.copies) > 1:
-            return False
-        (original,), (copy,) = alike
-        has_time = copy.time is None or original.time == copy.time != -1
-        return has_time and self._names.source.get(original[:2]) == self._names.copies.get(copy[:2])
+    def _name(self, record: Record) -> bytes:
+        return record.fingerprint if self._how.compares_headers else record.bare
+
+    def _time(self, record: Record, may_be_stamped: bool = False) -> int | None:
+        if may_be_stamped and (record.log_append_time or not self._how.timestamp):
+            return None
+        return record.timestamp if self._how.timestamp else 0
+
+    def _counted(self, place: int, record: Record, may_be_stamped: bool = False) -> CountedRecord:
+        return CountedRecord(place, record.offset, self._time(record, may_be_stamped))
+
+    def _keeps(self, record: Record, copy: Record) -> bool:
+        """Has the only copy of a record its headers, and its time or one that the broker has stamped?"""
+        time = self._time(copy, may_be_stamped=True)
+        return (time is None or self._time(record) == time != -1) and self._name(record) == self._name(copy)
+
+    def _alike(self, family: bytes, source: t.Sequence[_Placed], copies: t.Sequence[_Placed]) -> AlikeRecords:
+        for names, records in zip(self._names, (source, copies), strict=True):
+            names.update({(at, its.offset): self._name(its) for at, its in records if self._name(its) != family})
+        return AlikeRecords(
+            [self._counted(*each) for each in source], [self._counted(*each, may_be_stamped=True) for each in copies]
+        )
 
     def contents(self, source: Spans, copies: Spans, *, is_lossy: bool) -> Contents:
         """Those of the records in these extents. is_lossy: see Windows."""
@@ -88,9 +98,9 @@ class SharedRecords:
             name: AlikeRecords(_within(alike.source, source), _within(alike.copies, copies))
             for name, alike in self._several.items()
         }
-        if is_lossy and self._timestamp:
+        if is_lossy and self._how.timestamp:
             several = without_lost(several, self._kept_times(kept, stamped))
-        told = (alike.contents(self._names, self._timestamp) for alike in several.values())
+        told = (alike.contents(self._names, self._how.timestamp) for alike in several.values())
         rest = OneContent(lonely, []), OneContent([], others)
         return Contents(itertools.chain(itertools.chain.from_iterable(told), rest), kept, stamped)
 
@@ -101,12 +111,6 @@ class SharedRecords:
             *(KeptTimes({run.source_place: run.sources[-1]}, {}, {run.place: max(run.offsets)}) for run in kept),
             nothing._replace(oldest=min(times, default=nothing.oldest)),
         ]
-
-
-def _time(record: Record, timestamp: bool, may_be_stamped: bool) -> int | None:
-    if may_be_stamped and (record.log_append_time or not timestamp):
-        return None
-    return record.timestamp if timestamp else 0
 
 
 def _within(records: list[CountedRecord], spans: Spans) -> list[CountedRecord]:

@@ -139,7 +139,8 @@ def count_groups(
         its.limit(facts[its.of])
     _place(groups, run)
     # What is repeated from the limit on is mostly what is repeated from the offset on.
-    _place([its for its in groups if any(its.placed.loose)], run)
+    if loose := [its for its in groups if any(its.placed.loose)]:
+        _place(loose, run)
     return [its.counted(facts[its.of]) for its in groups]
 
 

@@ -5,12 +5,11 @@
 from __future__ import annotations
 
 import collections
-import itertools
 import typing as t
 
 from ..._model.records import Record
 from ..cluster_logs import ClusterLogs
-from .strays import Entries, Sought, Topic, equal_at, read_where_times_lead
+from .strays import Entries, Sought, Topic, equal_at, read_where_times_lead, unmatched
 
 _NEAR = 4  # of the records that were read, so many on both sides of an offset
 _SAMPLE = 8  # so many of a topic that are not in their own partition at the source are looked for in the others
@@ -32,15 +31,15 @@ def neighbours(
     With their topics and the numbers of their partitions. Nothing is read where all that is next to the offsets is known to be
     in the same partition at the source.
     """
-    near = [
-        _Neighbour(topic, at, record)
-        for topic in topics
-        for at, (_source, where) in enumerate(topic.pairs())
-        for entry in entries.get(where, ())[:_SAMPLE]
-        if entry.offset is not None
-        for record in destination.logs[where].between(entry.offset - _NEAR, entry.offset + _NEAR)
-    ]
-    unknown = _not_in_their_own(source, _sample(_not_in_their_own(source, near)), budget)
+    near: list[_Neighbour] = []
+    for topic in topics:
+        for at, (origin, where) in enumerate(topic.pairs()):
+            offsets = [entry.offset for entry in entries.get(where, ())[:_SAMPLE] if entry.offset is not None]
+            log = destination.logs[where]
+            records = [each for offset in offsets for each in log.between(offset - _NEAR, offset + _NEAR)]
+            near += [_Neighbour(topic, at, each) for each in unmatched(source, topic, origin, records)]
+            source.logs[origin].made.clear()  # the indexes of thousands of logs would be as large as their records
+    unknown = _not_in_their_own(source, _sample(near), budget)
     sought = [
         Sought(each.topic, pair[0], each.record)
         for each in unknown
@@ -56,16 +55,11 @@ def neighbours(
     ]
 
 
-def _not_in_their_own(source: ClusterLogs, near: t.Iterable[_Neighbour], budget: int | None = None) -> list[_Neighbour]:
-    """Those of which no equal record was read in the same partition of the source. budget: read what is missing first."""
+def _not_in_their_own(source: ClusterLogs, near: t.Iterable[_Neighbour], budget: int) -> list[_Neighbour]:
+    """Those of which the same partition of the source has no equal record, where times lead to. Reads what is missing."""
     pairs = [(each, Sought(each.topic, each.topic.pair(each.at)[0], each.record)) for each in near]
-    if budget is not None:
-        read_where_times_lead(source, [sought for _each, sought in pairs], budget)
-    unknown = []
-    for where, its in itertools.groupby(pairs, lambda pair: pair[1].where):
-        unknown += [each for each, sought in its if equal_at(source, sought) is None]
-        source.logs[where].made.clear()  # the indexes of thousands of logs would be as large as their records
-    return unknown
+    read_where_times_lead(source, [sought for _each, sought in pairs], budget)
+    return [each for each, sought in pairs if equal_at(source, sought) is None]
 
 
 def _sample(unknown: t.Iterable[_Neighbour]) -> list[_Neighbour]:

@@ -34,6 +34,7 @@ from .strays import (
     read_missing,
     read_places,
     read_where_times_lead,
+    unmatched,
     was_aborted,
 )
 
@@ -253,9 +254,13 @@ def _looked_up(
         if pair not in kept
     ]
     read_missing(given.source, ((pair[0], (begin, begin + _FIRST)) for _topic, pair, begin in begins))
-    firsts = [_Without(topic, pair, record) for topic, pair, begin in begins for record in _firsts(given, pair, begin)]
     # Most copies have been read already, or are where they should be: the other partitions are not asked about those.
-    unread = [each for each in firsts if _own_copy(given, each) is None]
+    numbers: dict[Topic, int] = collections.Counter()
+    unread: list[_Without] = []
+    for topic, pair, begin in begins:
+        records = list(_firsts(given, pair, begin))
+        numbers[topic] += len(records)
+        unread += [_Without(topic, pair, each) for each in unmatched(given.destination, topic, pair[1], records)]
     long = {each.pair for each in unread if not each.topic.keeps_times and not _are_read(given, each.pair)}
     read_places(given.source, given.destination, sorted(long), entries)
     unread = [each for each in unread if _own_copy(given, each) is None]
@@ -265,7 +270,6 @@ def _looked_up(
     for each in unread:
         if _own_copy(given, each) is None:
             without[each.topic].append(each)
-    numbers = collections.Counter(each.topic for each in firsts)
     return {topic for topic, number in numbers.items() if number > len(without[topic])}, without
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import collections
 import typing as t
 
-from ..._matching.evidence import Span, united
+from ..._matching.evidence import Log, Span, united
 from ..._model.plan import PlanEntry
 from ..._model.records import Record, TopicPartition
 from ..cluster_logs import ClusterLogs
@@ -97,16 +97,31 @@ def equal_at(logs: ClusterLogs, sought: Sought) -> int | None:
     """Where in this partition a record of this content, and of this time if copies keep it, was read."""
     topic, where, record = sought
     log, time = logs.logs[where], topic.time_of(record)
-    if equal_at not in log.made:
-        log.made[equal_at] = {each.bare: each for each in reversed(log.records)}
-    firsts: dict[bytes, Record] = log.made[equal_at]
-    first = firsts.get(record.bare)
+    first = _first_of_each_content(log).get(record.bare)
     if first is None or time is None or first.timestamp == time:
         return None if first is None else first.offset
     if (equal_at, True) not in log.made:  # contents recur: by their times, too
         log.made[equal_at, True] = {(each.timestamp, each.bare): each.offset for each in reversed(log.records)}
     offsets: dict[tuple[int, bytes], int] = log.made[equal_at, True]
     return offsets.get((time, record.bare))
+
+
+def unmatched(logs: ClusterLogs, topic: Topic, where: TopicPartition, records: t.Iterable[Record]) -> list[Record]:
+    """Those of the records that equal_at() does not find in this partition."""
+    firsts = _first_of_each_content(logs.logs[where])
+    return [
+        each
+        for each in records
+        if ((first := firsts.get(each.bare)) is None or first.timestamp != each.timestamp)
+        and equal_at(logs, Sought(topic, where, each)) is None
+    ]
+
+
+def _first_of_each_content(log: Log) -> dict[bytes, Record]:
+    if _first_of_each_content not in log.made:
+        log.made[_first_of_each_content] = {each.bare: each for each in reversed(log.records)}
+    firsts: dict[bytes, Record] = log.made[_first_of_each_content]
+    return firsts
 
 
 def was_aborted(logs: ClusterLogs, sought: Sought) -> bool:
