@@ -27,25 +27,14 @@ options:
     description: The variables of a playbook, without its name. A role has its own in its argument specification.
     type: list
     elements: str
-  facts:
-    description: Variables with the name of the role that it sets itself.
-    type: list
-    elements: str
-    default: []
+  facts: {description: Variables with the name of the role that it sets itself., type: list, elements: str, default: []}
   sides:
     description: With V(clusters), the variables that name them, without the name of the role.
     type: list
     elements: str
     default: []
-  hosts:
-    description: The clusters, as hosts of the inventory.
-    type: list
-    elements: str
-    default: []
-  places:
-    description: Paths that may be relative to the inventory, by their variable.
-    type: dict
-    default: {}
+  hosts: {description: "The clusters, as hosts of the inventory.", type: list, elements: str, default: []}
+  places: {description: "Paths that may be relative to the inventory, by their variable.", type: dict, default: {}}
   metrics: {description: "With V(preflight), the path of the metrics, empty for none.", type: str, default: ""}
   plan: {description: "With V(preflight), the path of the plan that must be there, empty for none.", type: str, default: ""}
   looked:
