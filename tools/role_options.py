@@ -208,7 +208,7 @@ def passed_on(role: str) -> t.Iterator[tuple[str, Options]]:
 
 def read_for_all() -> set[str]:
     """The variables, without the role's name, that roles/common reads of whichever role calls it."""
-    texts = (ROOT / "roles/common" / name for name in ("defaults/main.yml", "vars/main.yml", "tasks/preflight.yml"))
+    texts = (ROOT / "roles/common" / name for name in ("defaults/main.yml", "vars/main.yml"))
     return {match[1] for file in texts for match in re.finditer(r"common_role ~ '_(\w+)'", file.read_text("utf-8"))}
 
 

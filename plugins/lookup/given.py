@@ -18,7 +18,7 @@ options:
       - What to return, and the name of the role or playbook.
       - V(problems) returns a line for each problem of the variables and the clusters.
       - V(preflight) does the same, and checks everything else that a role can know before it asks a cluster.
-      - V(clusters) says what is wrong with the variables that name the clusters, before a play on one of them begins.
+      - V(clusters) does so for the variables that name the clusters, and for choices, before a play on one of them begins.
       - V(changed) returns the variables that have another value than their default.
     type: list
     elements: str

@@ -4,10 +4,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import typing as t
 from types import MappingProxyType
 
+from ansible.errors import AnsibleError
 from ansible.module_utils.common.yaml import yaml_load
 
 from ..doc_fragments import _cluster
@@ -21,11 +23,12 @@ _ALIKE = 0.7  # see difflib.SequenceMatcher.ratio()
 
 
 def of_clusters(given: Given, inventory: Inventory, sides: t.Collection[str]) -> Lines:
-    """What is wrong with the variables that name clusters, before a play on one of them begins.
+    """What is wrong with a role's variables, above all those that name clusters, before a play on one of them begins.
 
     sides: their names without the role's.
     """
     yield from misplaced(given, playbooks())
+    yield from not_offered(given)
     yield from unnamed(given, inventory, sides)
     yield from unknown_hosts(inventory, filter(None, map(given.get, sides)))
 
@@ -70,6 +73,20 @@ def misplaced(given: Given, playbooks: t.Iterable[str]) -> Lines:
                     f"{name} has no effect, because this playbook takes the variables of the role {given.name}. Did you mean "
                     f"{meant}?"
                 )
+
+
+def not_offered(given: Given) -> Lines:
+    """Values that are none of the choices: Ansible's own check of a role's variables prints the whole specification."""
+    for name, option in given.options.items():
+        choices: list[str] = option.get("choices", [])
+        value = None
+        # What is not defined for this host may be for the one that the role runs on.
+        with contextlib.suppress(AnsibleError):
+            value = given.variables.get(name) if choices else None
+        if isinstance(value, str) and value not in choices:
+            alike = difflib.get_close_matches(value, choices, n=1)
+            hint = f" Did you mean {alike[0]}?" if alike else ""
+            yield f"{name} is {value}.{hint} The choices are {', '.join(choices)}."
 
 
 def unnamed(given: Given, inventory: Inventory, sides: t.Iterable[str]) -> Lines:

@@ -180,6 +180,13 @@ def test_a_restore_names_a_misspelt_variable_before_it_misses_the_backup(control
     assert "group_clone_backpu is no variable of the role group_clone. Did you mean group_clone_backup?" in output
 
 
+@pytest.mark.parametrize("play", ["migrate_groups", "rollback"])
+def test_a_value_that_is_no_choice_is_told_in_one_line(controller, play):
+    output = failed(controller.play(play, groups=["billing"], on_rewind="rewnd"))
+    assert "group_migration_on_rewind is rewnd. Did you mean rewind? The choices are fail, keep, rewind." in output
+    assert "argument_spec_data" not in output and "cannot connect" not in output
+
+
 @pytest.mark.parametrize("place", ["kafka-backups", "kafka-backups/onprem"])
 def test_a_file_in_place_of_the_directory_of_backups_is_named(controller, place):
     file = controller.directory / place

@@ -1,6 +1,9 @@
 """What playbooks and roles refuse before any cluster is asked: names of variables, hosts, clusters, paths."""
 
+import collections
+
 import pytest
+from ansible.errors import AnsibleUndefinedVariable
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import options
 from ansible_collections.streamshift.kafka.plugins.plugin_utils._given import (
@@ -262,6 +265,34 @@ def test_a_variable_that_begins_with_the_name_of_a_playbook_is_refused(role, wro
     assert list(of_clusters(given(role, **variables), BOTH, [])) == [
         f"{wrong} has no effect, because this playbook takes the variables of the role {role}. Did you mean {meant}?"
     ]
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("rewnd", "is rewnd. Did you mean rewind? The choices are fail, keep, rewind."),
+        ("", "is . The choices are fail, keep, rewind."),
+        ("keep", None),
+        (None, None),
+        (["fail"], None),  # Ansible says what it thinks of another type
+    ],
+)
+def test_a_value_that_is_no_choice_is_told_with_the_choices(value, said):
+    lines = list(of_clusters(given(group_migration_on_rewind=value), BOTH, []))
+    assert lines == ([f"group_migration_on_rewind {said}"] if said else [])
+
+
+def test_a_choice_that_another_host_defines_is_left_to_the_role():
+    class Undefined(collections.UserDict):
+        def __getitem__(self, name):
+            if name == "group_migration_on_rewind":
+                raise AnsibleUndefinedVariable
+            return super().__getitem__(name)
+
+    variables = Undefined(INVENTORY_FILE, group_migration_on_rewind="{{ elsewhere }}")
+    assert (
+        list(of_clusters(Given("group_migration", "role", role_options("group_migration"), variables), BOTH, [])) == []
+    )
 
 
 def test_the_playbooks_are_those_of_the_collection():
