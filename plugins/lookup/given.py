@@ -81,13 +81,18 @@ class LookupModule(LookupBase):
 
     def run(self, terms: list[str], variables: dict[str, t.Any] | None = None, **kwargs: t.Any) -> list[t.Any]:
         """The lines, or one dictionary of variables."""
-        assert variables is not None and self._templar is not None  # Ansible always gives them
+        variables = variables or {}
         self.set_options(var_options=variables, direct=kwargs)  # type: ignore[no-untyped-call]
         option: t.Callable[[str], t.Any] = self.get_option
         what, name = terms
         known = option("known")
         options = role_options(name) if known is None else {f"{name}_{each}": {} for each in known}
-        given = Given(name, "role" if known is None else "playbook", options, _Templated(variables, self._templar))
+        given = Given(
+            name,
+            "role" if known is None else "playbook",
+            options,
+            _Templated(variables, t.cast(Templar, self._templar)),
+        )
         if what == "changed":
             return [given.changed()]
         hosts = variables["hostvars"]
