@@ -2,9 +2,8 @@
 
 A role has an option of its modules if a file of its tasks or vars names the variable, or if it selects groups and topics, which
 roles/common reads for all roles: this adds the variable, and writes its
-type, choices, default and description, to roles/*/meta/argument_specs.yml and roles/*/defaults/main.yml. It also writes the
-keys of a cluster that roles/common knows. With --check, it only says which files would change. A variable that no module knows
-is declared by hand.
+type, choices, default and description, to roles/*/meta/argument_specs.yml and roles/*/defaults/main.yml. With --check, it only
+says which files would change. A variable that no module knows is declared by hand.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ import yaml
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
-from ansible_collections.streamshift.kafka.plugins.doc_fragments import _cluster, _http_service, _mapping, _selection
+from ansible_collections.streamshift.kafka.plugins.doc_fragments import _http_service, _mapping, _selection
 from ansible_collections.streamshift.kafka.plugins.modules import (
     kafka_backlog_copy,
     kafka_connect_offsets,
@@ -209,7 +208,7 @@ def passed_on(role: str) -> t.Iterator[tuple[str, Options]]:
 
 def read_for_all() -> set[str]:
     """The variables, without the role's name, that roles/common reads of whichever role calls it."""
-    texts = (ROOT / "roles/common" / name for name in ("defaults/main.yml", "vars/main.yml", "tasks/preflight.yml"))
+    texts = (ROOT / "roles/common" / name for name in ("defaults/main.yml", "vars/main.yml"))
     return {match[1] for file in texts for match in re.finditer(r"common_role ~ '_(\w+)'", file.read_text("utf-8"))}
 
 
@@ -238,18 +237,6 @@ def specification(role: str) -> Path:
 def defaults(role: str) -> Path:
     """The file with the defaults of the role's variables."""
     return ROOT / "roles" / role / "defaults/main.yml"
-
-
-CLUSTER_KEYS = ROOT / "roles/common/vars/main.yml"
-
-
-def with_cluster_keys() -> str:
-    """The text of CLUSTER_KEYS with all keys that a cluster may have in the inventory, aliases included."""
-    options = documented(_cluster.ModuleDocFragment.DOCUMENTATION)["cluster"]["suboptions"]
-    keys = [key for name, option in options.items() for key in (name, *option.get("aliases", []))]
-    listed = "".join(f"  - {key}\n" for key in keys)
-    text = CLUSTER_KEYS.read_text(encoding="utf-8")
-    return re.sub(r"^(__common_cluster_keys:\n)(?:  - \w+\n)*", rf"\1{listed}", text, flags=re.MULTILINE)
 
 
 def declared(role: str) -> str:
@@ -358,7 +345,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="change nothing, and fail when a file is outdated")
     check = parser.parse_args().check
-    wanted = {specification(role): declared(role) for role in ROLES} | {CLUSTER_KEYS: with_cluster_keys()}
+    wanted = {specification(role): declared(role) for role in ROLES}
     wanted |= {defaults(role): with_defaults(role) for role in ROLES}
     outdated = {file: text for file, text in wanted.items() if text != file.read_text(encoding="utf-8")}
     for file, text in outdated.items():

@@ -56,10 +56,9 @@ import yaml
 from ansible.errors import AnsibleLookupError
 from ansible.plugins.lookup import LookupBase
 
-from ..plugin_utils._option_names import variables as role_variables
+from ..plugin_utils._given import role_options
 
 _ROLE = "group_migration"
-_ROLES = os.path.join(os.path.dirname(__file__), "..", "..", "roles")
 
 
 class LookupModule(LookupBase):
@@ -78,7 +77,7 @@ class LookupModule(LookupBase):
             paths.update(found)
             if not found:
                 problems.append(f"No file matches {term} in the inventory's directory {inventory}.")
-        known = role_variables(os.path.join(_ROLES, _ROLE), _ROLE)
+        known = role_options(_ROLE)
         waves = [_wave(path, known, problems) for path in sorted(paths)]
         if problems:
             raise AnsibleLookupError("\n".join(problems))

@@ -6,13 +6,12 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import os
 import time
 import typing as t
 
-from ansible.module_utils.common.yaml import yaml_load
 from ansible.plugins.action import ActionBase
 
+from ._given import role_options
 from ._hidden_summary import show_hidden
 
 _COLLECTION = "streamshift.kafka"
@@ -89,7 +88,7 @@ class OptionNamesActionModule(ActionBase):
                 return {}
             name = self._templar.template(task_vars["common_role"])
         phase = self._templar.template(task_vars.get(f"{name}_phase"))
-        return option_names(self._task.action.rpartition(".")[2], name, phase, variables(role._role_path, name))
+        return option_names(self._task.action.rpartition(".")[2], name, phase, role_options(name))
 
 
 @contextlib.contextmanager
@@ -102,13 +101,6 @@ def without_collections() -> t.Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
-
-
-def variables(path: str, role: str) -> list[str]:
-    """The variables of a role. path: of it, or of a role beside it."""
-    specs = os.path.join(os.path.dirname(path), role, "meta", "argument_specs.yml")
-    with open(specs, encoding="utf-8") as file:
-        return list(yaml_load(file)["argument_specs"]["main"]["options"])
 
 
 def option_names(module: str, role: str, phase: str | None, variables: t.Iterable[str]) -> dict[str, str]:

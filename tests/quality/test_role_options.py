@@ -47,16 +47,6 @@ def test_variables_are_declared_as_the_modules_declare_them(role):
     )
 
 
-def test_the_keys_of_a_cluster_are_those_that_the_modules_know(monkeypatch, tmp_path):
-    right = role_options.CLUSTER_KEYS.read_text(encoding="utf-8")
-    assert right == role_options.with_cluster_keys(), "run make format"
-    outdated = tmp_path / "main.yml"
-    outdated.write_text(right.replace("  - sasl_mechanism\n", ""))
-    monkeypatch.setattr(role_options, "CLUSTER_KEYS", outdated)
-    assert outdated.read_text() != right
-    assert role_options.with_cluster_keys() == right
-
-
 def unexplained(options: t.Iterable[tuple[str, Options]]) -> list[str]:
     """The choices that no line begins with, so that none says what they do."""
     return [

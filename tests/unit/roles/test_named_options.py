@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ansible_collections.streamshift.kafka.plugins.plugin_utils._option_names import IN_PHASE, option_names, variables
+from ansible_collections.streamshift.kafka.plugins.plugin_utils._given import role_options
+from ansible_collections.streamshift.kafka.plugins.plugin_utils._option_names import IN_PHASE, option_names
 from tests.support.named_options import named_options
 
 ROLES = Path(__file__).parents[3] / "roles"
@@ -83,7 +84,7 @@ def modules_of(role: str) -> set[str]:
 
 def lacking(role: str) -> dict[str, set[str]]:
     """The options that messages of the role's modules may name and that a phase of it lacks, with the places that do."""
-    own = variables(str(ROLES / "common"), role)
+    own = list(role_options(role))
     described = yaml.safe_load((ROLES / role / "meta/argument_specs.yml").read_text())["argument_specs"]["main"][
         "options"
     ]

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.streamshift.kafka.plugins.plugin_utils._given import role_options
 from ansible_collections.streamshift.kafka.plugins.plugin_utils._option_names import (
     option_names,
-    variables,
     without_collections,
 )
 from tests.support.playbooks import ansible_playbook
@@ -20,7 +20,7 @@ MODULES = sorted(path.stem for path in (ROOT / "plugins/modules").glob("*.py"))
 
 
 def names(module, role, phase=None):
-    return option_names(module, role, phase, variables(str(ROOT / "roles/common"), role))
+    return option_names(module, role, phase, role_options(role))
 
 
 @pytest.mark.parametrize(

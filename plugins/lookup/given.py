@@ -1,0 +1,152 @@
+# Copyright (c) 2026 The streamshift.kafka authors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: given
+short_description: Check what a role of this collection was given
+version_added: 0.2.0
+description:
+  - Private to this collection. Do not use this look-up yourself, because it may change in any release.
+  - Reads the variables of a role or playbook of this collection, and asks no cluster.
+author: The streamshift.kafka authors (@streamshift)
+options:
+  _terms:
+    description:
+      - What to return, and the name of the role or playbook.
+      - V(problems) returns a line for each problem of the variables and the clusters.
+      - V(preflight) does the same, and checks everything else that a role can know before it asks a cluster.
+      - V(clusters) does so for the variables that name the clusters, and for choices, before a play on one of them begins.
+      - V(changed) returns the variables that have another value than their default.
+    type: list
+    elements: str
+    required: true
+  known:
+    description: The variables of a playbook, without its name. A role has its own in its argument specification.
+    type: list
+    elements: str
+  facts: {description: Variables with the name of the role that it sets itself., type: list, elements: str, default: []}
+  sides:
+    description: With V(clusters), the variables that name them, without the name of the role.
+    type: list
+    elements: str
+    default: []
+  hosts: {description: "The clusters, as hosts of the inventory.", type: list, elements: str, default: []}
+  places: {description: "Paths that may be relative to the inventory, by their variable.", type: dict, default: {}}
+  metrics: {description: "With V(preflight), the path of the metrics, empty for none.", type: str, default: ""}
+  plan: {description: "With V(preflight), the path of the plan that must be there, empty for none.", type: str, default: ""}
+  looked:
+    description: With V(preflight), the results of M(ansible.builtin.stat) for the directory of the metrics and for the plan.
+    type: list
+    elements: dict
+    default: []
+"""
+
+EXAMPLES = r"""
+- name: Check the variables and the clusters
+  ansible.builtin.fail:
+    msg: "{{ problems | join('\n') }}"
+  when: problems | length > 0
+  vars:
+    problems: "{{ query('streamshift.kafka.given', 'problems', 'list_groups', known=['groups', 'hosts'],
+      hosts=[inventory_hostname]) }}"
+"""
+
+RETURN = r"""
+_raw:
+  description: The problems, or one dictionary of variables.
+  type: list
+  elements: raw
+"""
+
+import typing as t
+
+from ansible.errors import AnsibleUndefinedVariable, AnsibleValueOmittedError
+from ansible.plugins.lookup import LookupBase
+from ansible.template import Templar
+from jinja2 import Undefined, UndefinedError
+
+from ..plugin_utils._given import Given, HostCluster, Inventory, role_options
+from ..plugin_utils._problems import of_clusters, of_play
+from ..plugin_utils._role_problems import of_role
+
+# What reading a value of another host raises, depending on how deep in it a variable is that is not defined.
+_UNDEFINED = (AnsibleUndefinedVariable, UndefinedError)
+
+
+class LookupModule(LookupBase):
+    """The look-up."""
+
+    def run(self, terms: list[str], variables: dict[str, t.Any] | None = None, **kwargs: t.Any) -> list[t.Any]:
+        """The lines, or one dictionary of variables."""
+        variables = variables or {}
+        self.set_options(var_options=variables, direct=kwargs)  # type: ignore[no-untyped-call]
+        option: t.Callable[[str], t.Any] = self.get_option
+        what, name = terms
+        known = option("known")
+        options = role_options(name) if known is None else {f"{name}_{each}": {} for each in known}
+        given = Given(
+            name,
+            "role" if known is None else "playbook",
+            options,
+            _Templated(variables, t.cast(Templar, self._templar)),
+        )
+        if what == "changed":
+            return [given.changed()]
+        hosts = variables["hostvars"]
+        inventory = Inventory(
+            variables["groups"], lambda host: _cluster(hosts[host]), lambda host, name: _value(hosts[host], name)
+        )
+        if what == "clusters":
+            lines = of_clusters(given, inventory, option("sides"))
+        elif what == "preflight":
+            lines = of_role(given, inventory, option("hosts"), option("metrics"), option("plan"), option("looked"))
+        else:
+            lines = of_play(given, inventory, option("facts"), option("hosts"), option("places"))
+        return list(lines)
+
+
+class _Templated(t.Mapping[str, t.Any]):
+    """Variables whose values are worked out when they are read. One that a role has been given as "omit" is none."""
+
+    def __init__(self, variables: t.Mapping[str, t.Any], templar: Templar) -> None:
+        self._variables = variables
+        self._templar = templar
+
+    def __getitem__(self, name: str) -> t.Any:
+        try:
+            return self._templar.template(self._variables[name])
+        except AnsibleValueOmittedError as exc:
+            raise KeyError(name) from exc
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._variables
+
+    def __iter__(self) -> t.Iterator[str]:
+        return iter(self._variables)
+
+    def __len__(self) -> int:
+        return len(self._variables)
+
+
+def _value(variables: t.Mapping[str, t.Any], name: str) -> t.Any:
+    """A variable of a host, None where it is not there or not defined."""
+    try:
+        value = variables.get(name)
+    except _UNDEFINED:
+        return None
+    return None if isinstance(value, Undefined) else value
+
+
+def _cluster(variables: t.Mapping[str, t.Any]) -> HostCluster | None:
+    """What kafka_cluster of a host is. No value in it is read but the one that says whether it has brokers."""
+    if "kafka_cluster" not in variables:
+        return None
+    try:
+        cluster = variables["kafka_cluster"]
+        keys = tuple(cluster) if isinstance(cluster, dict | Undefined) else None
+    except _UNDEFINED as exc:
+        return HostCluster(undefined=str(exc))
+    return HostCluster(keys, has_brokers=keys is not None and bool(_value(cluster, "bootstrap_servers")))

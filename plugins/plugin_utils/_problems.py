@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What is wrong with what a role or a playbook was given, as far as no cluster has to be asked: a line for each problem."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import typing as t
+from types import MappingProxyType
+
+from ansible.errors import AnsibleError
+from ansible.module_utils.common.yaml import yaml_load
+
+from ..doc_fragments import _cluster
+from ._given import Given, Inventory, playbooks
+
+Lines = t.Iterator[str]
+Places = t.Mapping[str, t.Iterable[str | None]]  # {variable: paths}
+
+_EXAMPLE = "kafka_cluster: {bootstrap_servers: [broker1:9092]}"
+_ALIKE = 0.7  # see difflib.SequenceMatcher.ratio()
+
+
+def of_clusters(given: Given, inventory: Inventory, sides: t.Collection[str]) -> Lines:
+    """What is wrong with a role's variables, above all those that name clusters, before a play on one of them begins.
+
+    sides: their names without the role's.
+    """
+    yield from misplaced(given, playbooks())
+    yield from not_offered(given)
+    yield from unnamed(given, inventory, sides)
+    yield from unknown_hosts(inventory, filter(None, map(given.get, sides)))
+
+
+def of_play(
+    given: Given,
+    inventory: Inventory,
+    facts: t.Collection[str] = (),
+    hosts: t.Collection[str] = (),
+    places: Places = MappingProxyType({}),
+) -> Lines:
+    """What is wrong with the names of variables, the hosts, and paths that may be relative to the inventory."""
+    yield from misspelt(given, facts)
+    yield from unknown_hosts(inventory, hosts)
+    yield from wrong_clusters(inventory, hosts)
+    yield from homeless(given, places)
+
+
+def misspelt(given: Given, facts: t.Collection[str] = ()) -> Lines:
+    """Variables that begin with the role's name and are none of its own: Ansible would ignore them, and do the default.
+
+    facts: variables with that name that the role sets itself.
+    """
+    for name in sorted(given.variables):
+        if name.startswith(f"{given.name}_") and name not in given.options and name not in facts:
+            (nearest,) = difflib.get_close_matches(name, given.options, n=1, cutoff=0)
+            listed = ", ".join(given.options)
+            everything = f"ansible-doc -t role streamshift.kafka.{given.name}" if given.kind == "role" else listed
+            yield (
+                f"{name} is no variable of the {given.kind} {given.name}. Did you mean {nearest}? "
+                f"All of them: {everything}"
+            )
+
+
+def misplaced(given: Given, playbooks: t.Iterable[str]) -> Lines:
+    """Variables of the role that begin with the name of a playbook, and so do nothing."""
+    for playbook in playbooks:
+        for meant in given.options:
+            name = f"{playbook}_{meant.removeprefix(f'{given.name}_')}"
+            if name in given.variables:
+                yield (
+                    f"{name} has no effect, because this playbook takes the variables of the role {given.name}. Did you mean "
+                    f"{meant}?"
+                )
+
+
+def not_offered(given: Given) -> Lines:
+    """Values that are none of the choices: Ansible's own check of a role's variables prints the whole specification."""
+    for name, option in given.options.items():
+        choices: list[str] = option.get("choices", [])
+        value = None
+        # What is not defined for this host may be for the one that the role runs on.
+        with contextlib.suppress(AnsibleError):
+            value = given.variables.get(name) if choices else None
+        if isinstance(value, str) and value not in choices:
+            alike = difflib.get_close_matches(value, choices, n=1)
+            hint = f" Did you mean {alike[0]}?" if alike else ""
+            yield f"{name} is {value}.{hint} The choices are {', '.join(choices)}."
+
+
+def unnamed(given: Given, inventory: Inventory, sides: t.Iterable[str]) -> Lines:
+    """Clusters that are not named.
+
+    sides: the variables that name them, without the role's name.
+    """
+    variables = [f"{given.name}_{side}" for side in sides]
+    unset = [name for name in variables if not given.variables.get(name)]
+    if not unset:
+        return
+    several = len(unset) > 1
+    are = f"{' and '.join(unset)} {'are' if several else 'is'}"
+    # Variables of a group of hosts are none of localhost, which is in no group but all.
+    if elsewhere := sorted(host for host in inventory.groups["all"] if inventory.value_of(host, unset[0])):
+        yield (
+            f"{are} set for {', '.join(elsewhere)}, and not for {given.variables['inventory_hostname']}, where this playbook "
+            f"begins. Set {'them' if several else 'it'} for all hosts, such as in group_vars/all.yml beside the inventory, or "
+            "by -e."
+        )
+        return
+    strange = sorted(
+        name
+        for name in given.variables
+        if name.startswith(f"{given.name}_") and name not in {*variables, *given.options}
+    )
+    kind = "May be misspelt" if given.options else "These variables are set"
+    yield (
+        f"{'Name both clusters, as hosts' if len(variables) > 1 else 'Name the cluster, as a host'} of the inventory: "
+        f"{' '.join(f'-e {name}={host}' for name, host in zip(variables, ('onprem', 'cloud'), strict=False))}. {are} not set."
+        + (f" {kind}: {', '.join(strange)}." if strange else "")
+    )
+
+
+def unknown_hosts(inventory: Inventory, hosts: t.Iterable[str]) -> Lines:
+    """Hosts that are not in the inventory, or that have no kafka_cluster."""
+    whose = "kafka_clusters" if "kafka_clusters" in inventory.groups else "all"
+    for host in dict.fromkeys(hosts):
+        if host in inventory.groups["all"] and inventory.cluster_of(host) is not None:
+            continue
+        having = sorted(name for name in inventory.groups[whose] if inventory.cluster_of(name) is not None)
+        if host in inventory.groups["all"]:
+            said = (
+                f"{host} is a host of this inventory without a variable kafka_cluster. Give it one, such as {_EXAMPLE}."
+            )
+        else:
+            alike = difflib.get_close_matches(host, having, cutoff=_ALIKE)
+            said = f"{host} is no host of this inventory." + (f" Did you mean {' or '.join(alike)}?" if alike else "")
+        yield (
+            f"{said} Hosts of {'the inventory' if whose == 'all' else whose} that have a variable kafka_cluster: "
+            f"{', '.join(having) or 'none'}."
+        )
+
+
+def wrong_clusters(inventory: Inventory, hosts: t.Iterable[str]) -> Lines:
+    """What is wrong with the variables kafka_cluster of these hosts, as far as they have one."""
+    for host in dict.fromkeys(hosts):
+        cluster = inventory.cluster_of(host) if host in inventory.groups["all"] else None
+        if cluster is None:
+            continue
+        if cluster.undefined:
+            yield f"kafka_cluster of host {host} has no value: {cluster.undefined}. Define what it is made of for this host."
+        elif cluster.keys is None:
+            yield f"kafka_cluster of host {host} is not a dictionary. Give one, such as {_EXAMPLE}."
+        else:
+            known = cluster_keys()
+            for key in cluster.keys:
+                if key not in known:
+                    yield (
+                        f"kafka_cluster of host {host} has the key {key}, which does not exist. Correct or remove it. "
+                        f"There are: {', '.join(known)}."
+                    )
+            if not cluster.has_brokers:
+                yield (
+                    f"kafka_cluster of host {host} has no bootstrap_servers. Give the brokers, such as bootstrap_servers: "
+                    "[broker1:9092]. If they come from another variable, it is not defined for the host that runs the tasks."
+                )
+
+
+def cluster_keys() -> list[str]:
+    """What the modules know of a cluster, aliases included."""
+    options = yaml_load(_cluster.ModuleDocFragment.DOCUMENTATION)["options"]["cluster"]["suboptions"]
+    return [key for name, option in options.items() for key in (name, *option.get("aliases", ()))]
+
+
+def homeless(given: Given, places: Places) -> Lines:
+    """Paths beside the inventory, where there is no inventory file, or where a controller makes one for each job."""
+    job = any(given.variables.get(name) for name in ("awx_job_id", "tower_job_id"))
+    if job or not given.variables.get("inventory_dir"):
+        nowhere = f"and {given.variables['inventory_hostname']} is in no inventory file"
+        why = "which a controller makes anew for each job" if job else nowhere
+        for name, paths in places.items():
+            for path in paths:
+                if path and not path.startswith("/"):
+                    yield (
+                        f"{name} is {path}, a path beside the inventory, {why}. Give the absolute path of a directory that "
+                        "lasts."
+                    )

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What is wrong with what a role was given, as far as no cluster has to be asked: a line for each problem."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+import typing as t
+
+from ._given import Given, Inventory, number
+from ._problems import Lines, of_play
+
+Looked = t.Mapping[str, t.Any]
+_MOST_ROUNDS = 1000
+
+# An assessment decides these itself, and lets group_migration make a plan.
+_ASSESSED = ("backup", "destination", "directory", "phase", "return", "source")
+
+
+def of_role(
+    given: Given, inventory: Inventory, hosts: t.Collection[str], metrics: str, plan: str, looked: t.Iterable[Looked]
+) -> Lines:
+    """All of it.
+
+    metrics, plan: their paths, empty for none. looked: what stat has found, for the directory of the metrics and the plan.
+    """
+    yield from of_play(given, inventory, hosts=hosts, places={f"{given.name}_directory": [given.get("directory")]})
+    yield from negative(given)
+    yield from nameless(given)
+    yield from endless(given)
+    yield from missing_files(given, metrics, plan, looked)
+    if given.name in _OF:
+        yield from _OF[given.name](given)
+
+
+def negative(given: Given) -> Lines:
+    """Numbers below 0."""
+    for name, option in given.options.items():
+        if option.get("type") in ("int", "float") and number(given.variables.get(name)) < 0:
+            yield f"{name} is {given.variables[name]}. Give 0 or more."
+
+
+def nameless(given: Given) -> Lines:
+    """A role whose files have no directory."""
+    if not given.get("directory"):
+        name = f"{given.name}_directory"
+        yield f"{name} is empty. Name the directory of this migration's files, or leave the variable out."
+
+
+def endless(given: Given) -> Lines:
+    """Rounds without an end, without a beginning, or too many of them."""
+    every, during = int(given.number("interval")), int(given.number("run_for"))
+    if (every == 0) != (during == 0) or (every and during // every >= _MOST_ROUNDS):
+        yield (
+            f"{given.name}_interval is {every} and {given.name}_run_for is {during}: give both of them, and {_MOST_ROUNDS} "
+            "rounds at most. To sync for days, let cron or systemd start the playbook again and again."
+        )
+
+
+def missing_files(given: Given, metrics: str, plan: str, looked: t.Iterable[Looked]) -> Lines:
+    """A place for metrics where no file can be written, or a plan that is not there."""
+    found = {result["item"]: result["stat"] for result in looked}
+    folder = found.get(posixpath.dirname(metrics), {})
+    if metrics and not (folder.get("isdir") and folder.get("writeable") and re.match(r"/.*[.]prom$", metrics)):
+        yield (
+            f"{given.name}_metrics is {metrics}. Name an absolute path that ends in .prom, in a directory that is there and "
+            "that this user may write to."
+        )
+    if plan and not found[plan]["exists"]:
+        yield (
+            f"There is no plan file {plan}. Make it with {given.name}_phase=plan and look at it, or set "
+            f"{given.name}_directory to where it is."
+        )
+
+
+def _group_migration(its: Given) -> Lines:
+    phase, source, destination = its.get("phase"), its.get("source"), its.get("destination")
+    has_policy = its.get("replication_policy") is not None
+    # kafka_migration_info tells two names of one cluster by the cluster's id.
+    if (
+        phase != "rollback"
+        and source == destination
+        and not (its.get("group_map") or its.get("topic_map") or has_policy)
+    ):
+        yield (
+            f"group_migration_source and group_migration_destination are both {source}, and without "
+            "group_migration_group_map every group would stay as it is. Name two clusters, or new names for the groups."
+        )
+    if phase != "rollback" and has_policy and its.get("topic_map") and its.get("strategy") != "mirror_maker":
+        yield (
+            "group_migration_topic_map and group_migration_replication_policy both name the topics at the destination. Give "
+            "one of them: only group_migration_strategy=mirror_maker needs a policy beside a topic_map."
+        )
+    if phase in ("migrate", "return") and (its.number("interval") or its.number("run_for")):
+        yield (
+            f"group_migration_interval and group_migration_run_for are for rounds, and the phase {phase} commits at once. Set "
+            "group_migration_phase to sync, or leave them out."
+        )
+    # The receipt of a return knows its groups by their names at the cluster that they have left.
+    if phase == "rollback" and its.flag("return"):
+        home = posixpath.join(its.variables.get("inventory_dir") or "", its.get("directory"), "return")
+        yield (
+            "group_migration_phase is rollback, and group_migration_return is true, which the playbook return_groups sets. To "
+            "roll the return back, run the playbook streamshift.kafka.rollback with "
+            f"-e group_migration_source={destination} -e group_migration_destination={source} "
+            f"-e group_migration_directory={home} and group_migration_groups as they are called on {destination}. To roll the "
+            "migration back, run it with the variables of the migration."
+        )
+    for option in ("on_blocked", "on_active_group", "on_active_source") if phase == "cut_over" else ():
+        if its.get(option) != "fail":
+            yield (
+                f"group_migration_{option} is {its.get(option)}. In the phase cut_over, group_migration_on_not_ready takes its "
+                "place: leave it out, and set that to fail or to skip_group."
+            )
+    if phase in ("sync", "cut_over", "return") and its.get("backup") is not None:
+        yield (
+            f"group_migration_backup is what groups had committed once, and the phase {phase} is about what they commit now. "
+            "Set group_migration_phase to plan, apply or migrate, or leave the backup out."
+        )
+
+
+def _group_clone(its: Given) -> Lines:
+    removes, is_restored = its.flag("remove_source_groups"), its.get("backup") is not None
+    # An old group is removed only if the new one has got its offsets, and a dry run cannot see whether these leave it out.
+    for option in ("on_active_group", "on_rewind", "on_advance") if removes else ():
+        if its.get("phase") in ("clone", "apply") and its.get(option) in ("skip_group", "keep"):
+            yield (
+                f"group_clone_{option} is {its.get(option)}, and may leave a new group without the offsets of an old one that "
+                f"group_clone_remove_source_groups removes. Set group_clone_{option} to another value, or keep the old groups."
+            )
+    if removes and is_restored:
+        yield (
+            "group_clone_backup gives groups back what they had committed, and group_clone_remove_source_groups would remove "
+            "groups. Leave one of them out."
+        )
+    if its.get("phase") != "rollback" and not is_restored and not its.get("group_map"):
+        name = next(iter(its.get("groups") or ()), "billing")
+        yield (
+            "group_clone_group_map is empty, so every group would keep its name. Give each selected group another name, such "
+            f"as {{name: {name}, to: {name}-v2}}."
+        )
+
+
+def _backlog_migration(its: Given) -> Lines:
+    limit = its.get("max_bytes_per_second")
+    if limit is not None and its.number("max_bytes_per_second") == 0:
+        yield f"backlog_migration_max_bytes_per_second is {limit}. Give more than 0, or leave it out for no limit."
+
+
+def _mirror_maker_group_sync(its: Given) -> Lines:
+    if its.get("phase") != "rollback":
+        yield from _no_policy(its)
+    if its.get("source") == its.get("destination"):
+        yield (
+            "mirror_maker_group_sync_source and mirror_maker_group_sync_destination are both "
+            f"{its.get('source')}. Name the two clusters that MirrorMaker 2 copies between."
+        )
+    if its.get("phase") == "cut_over" and its.flag("source_lost"):
+        yield "mirror_maker_group_sync_source_lost is set, and a cut-over reads the source. Leave out one of them."
+
+
+def _no_policy(its: Given) -> Lines:
+    # Not "required" in the specification of a role, because Ansible would print all of that.
+    if not its.get("replication_policy"):
+        example = json.dumps({f"{its.name}_replication_policy": {"source_alias": "onprem", "target_alias": "cloud"}})
+        yield (
+            f"{its.name}_replication_policy is not set. Give what the configuration of MirrorMaker 2 calls the clusters, such "
+            f"as -e '{example}'."
+        )
+
+
+def _migration_assessment(its: Given) -> Lines:
+    if decided := [name for name in _ASSESSED if its.variables.get(f"group_migration_{name}", "") != ""]:
+        yield (
+            "The assessment itself decides what it plans, and writes to no cluster. Leave out "
+            f"{', '.join(f'group_migration_{name}' for name in decided)}."
+        )
+    if its.flag("plan") and not its.get("destination"):
+        yield "migration_assessment_plan needs a destination. Set migration_assessment_destination, or leave the plan out."
+
+
+# What only one role has to say.
+_OF: dict[str, t.Callable[[Given], Lines]] = {
+    "backlog_migration": _backlog_migration,
+    "group_clone": _group_clone,
+    "group_migration": _group_migration,
+    "migration_assessment": _migration_assessment,
+    "mirror_maker_group_sync": _mirror_maker_group_sync,
+    "replicator_handover": _no_policy,
+}

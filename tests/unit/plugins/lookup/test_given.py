@@ -1,0 +1,83 @@
+"""query('streamshift.kafka.given', ...) checks the variables of a role as Ansible has them."""
+
+import pytest
+from ansible.errors import AnsibleUndefinedVariable
+from ansible.parsing.dataloader import DataLoader
+from ansible.template import Templar, trust_as_template
+
+from ansible_collections.streamshift.kafka.plugins.lookup.given import LookupModule
+
+DEFAULTS = {"known": None, "facts": [], "sides": [], "hosts": [], "places": {}, "metrics": "", "plan": "", "looked": []}
+
+
+def look_up(what, name, variables, **options):
+    """Strings among the variables are templates. Nothing but the names of hosts comes from the inventory."""
+    raw = {key: trust_as_template(value) if isinstance(value, str) else value for key, value in variables.items()}
+    raw |= {
+        "inventory_hostname": "cloud",
+        "inventory_dir": "/srv",
+        "groups": {"all": ["cloud"]},
+        "hostvars": {"cloud": raw},
+    }
+    lookup = LookupModule(loader=DataLoader(), templar=Templar(loader=DataLoader(), variables=raw))
+    lookup._load_name = "streamshift.kafka.given"
+    lookup.set_options = lambda **_given: None
+    lookup.get_option = {**DEFAULTS, **options}.__getitem__
+    return lookup.run([what, name], raw)
+
+
+RESET = {
+    "group_reset_directory": "files",
+    "group_reset_cluster": "cloud",
+    "kafka_cluster": {"bootstrap_servers": ["a:1"]},
+}
+
+
+def test_values_are_those_that_templates_make():
+    (changed,) = look_up("changed", "group_reset", {"group_reset_on_rewind": "{{ other }}", "other": "keep"})
+    assert changed == {"group_reset_on_rewind": "keep"}
+
+
+def test_a_variable_that_is_omitted_is_none():
+    (changed,) = look_up("changed", "group_reset", {"group_reset_plan_digest": "{{ omit }}"})
+    assert changed == {}
+
+
+def test_no_value_is_read_that_no_check_needs():
+    undefined = {"group_reset_groups": "{{ nowhere }}"}
+    assert look_up("preflight", "group_reset", {**RESET, **undefined}, hosts=["cloud"]) == []
+    with pytest.raises(AnsibleUndefinedVariable):
+        look_up("preflight", "group_reset", {**RESET, "group_reset_keep_history": "{{ nowhere }}"}, hosts=["cloud"])
+
+
+@pytest.mark.parametrize(
+    ("what", "name", "options", "begin"),
+    [
+        ("problems", "kafka_sandbox", {}, "kafka_sandbox_running is no variable of the role kafka_sandbox."),
+        ("problems", "kafka_sandbox", {"facts": ["kafka_sandbox_running"]}, None),
+        (
+            "problems",
+            "list_groups",
+            {"known": ["groups"], "hosts": ["clod"]},
+            "clod is no host of this inventory. Did you mean",
+        ),
+        ("problems", "list_groups", {"known": [], "places": {"it": ["/srv"]}}, None),
+        ("clusters", "group_reset", {"sides": ["cluster"]}, None),
+        ("clusters", "group_clone", {"sides": ["cluster"]}, "Name the cluster, as a host of the inventory"),
+        (
+            "preflight",
+            "group_reset",
+            {"plan": "/p", "looked": [{"item": "/p", "stat": {"exists": False}}]},
+            "There is no plan",
+        ),
+        (
+            "preflight",
+            "group_reset",
+            {"metrics": "kafka.prom"},
+            "group_reset_metrics is kafka.prom. Name an absolute path",
+        ),
+    ],
+)
+def test_each_question_has_its_answer(what, name, options, begin):
+    lines = look_up(what, name, {**RESET, "kafka_sandbox_running": {}}, **options)
+    assert [line.startswith(begin) for line in lines] == [True] * bool(begin)

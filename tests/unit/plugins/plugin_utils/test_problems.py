@@ -1,0 +1,315 @@
+"""What playbooks and roles refuse before any cluster is asked: names of variables, hosts, clusters, paths."""
+
+import collections
+
+import pytest
+from ansible.errors import AnsibleUndefinedVariable
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._module import options
+from ansible_collections.streamshift.kafka.plugins.plugin_utils._given import (
+    Given,
+    HostCluster,
+    Inventory,
+    playbooks,
+    role_options,
+)
+from ansible_collections.streamshift.kafka.plugins.plugin_utils._problems import cluster_keys, of_clusters, of_play
+
+GOOD = HostCluster(("bootstrap_servers",))
+INVENTORY_FILE = {"inventory_hostname": "cloud", "inventory_dir": "/srv"}
+
+
+def given(name="group_migration", kind="role", known=(), **variables):
+    """variables: with all of their name."""
+    known = role_options(name) if kind == "role" else {f"{name}_{option}": {} for option in known}
+    return Given(name, kind, known, {**INVENTORY_FILE, **variables})
+
+
+def inventory(*, in_group=True, elsewhere=(), **clusters):
+    """clusters: what kafka_cluster of each host is, None for a host without one. elsewhere: hosts that have every variable."""
+    groups = {"all": ["localhost", *clusters]}
+    if in_group:
+        groups["kafka_clusters"] = list(clusters)
+    return Inventory(groups, clusters.get, lambda host, _name: "set" if host in elsewhere else None)
+
+
+BOTH = inventory(onprem=GOOD, cloud=GOOD)
+
+
+def test_what_is_right_is_no_problem():
+    right = given(group_migration_source="onprem", group_migration_groups=["billing"], group_reset_unknown=1)
+    places = {"group_migration_directory": ["kafka-migrations"]}
+    assert list(of_play(right, BOTH, hosts=["onprem", "cloud"], places=places)) == []
+
+
+def test_each_misspelt_variable_is_named_with_the_one_that_was_meant():
+    misspelt = given(group_migration_on_rewnd="fail", group_migration_grups=["billing"], group_migration_groups=[])
+    everything = "All of them: ansible-doc -t role streamshift.kafka.group_migration"
+    assert list(of_play(misspelt, BOTH)) == [
+        (
+            "group_migration_grups is no variable of the role group_migration. "
+            f"Did you mean group_migration_groups? {everything}"
+        ),
+        (
+            "group_migration_on_rewnd is no variable of the role group_migration. "
+            f"Did you mean group_migration_on_rewind? {everything}"
+        ),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("role", "wrong", "meant"),
+    [
+        ("backlog_migration", "on_rewnd", "on_rewind"),
+        ("group_clone", "backpu", "backup"),
+        ("group_clone", "group_maps", "group_map"),
+        ("group_reset", "on_rewnd", "on_rewind"),
+        ("kafka_sandbox", "cluster", "clusters"),
+        ("group_migration", "something_else", None),
+    ],
+)
+def test_the_nearest_name_is_the_one_that_was_meant(role, wrong, meant):
+    (line,) = of_play(given(role, **{f"{role}_{wrong}": 1}), BOTH)
+    assert f"Did you mean {role}_{meant or ''}" in line
+
+
+def test_variables_that_a_role_sets_itself_are_its_own():
+    running = given("kafka_sandbox", kafka_sandbox_running={})
+    assert list(of_play(running, BOTH, facts=["kafka_sandbox_running"])) == []
+    assert len(list(of_play(running, BOTH))) == 1
+
+
+def test_a_playbook_names_all_of_its_variables():
+    misspelt = given("migration_status", "playbook", ["waves", "metrics"], migration_status_wave="x")
+    assert list(of_play(misspelt, BOTH)) == [
+        (
+            "migration_status_wave is no variable of the playbook migration_status. Did you mean migration_status_waves? "
+            "All of them: migration_status_waves, migration_status_metrics"
+        )
+    ]
+
+
+THOSE = "Hosts of kafka_clusters that have a variable kafka_cluster: cloud, onprem."
+
+
+@pytest.mark.parametrize(
+    ("host", "hint"),
+    [("clod", " Did you mean cloud?"), ("prod", ""), ("kafka_clusters", ""), ("localhosts", "")],
+)
+def test_a_host_that_is_not_there_is_told_with_those_that_are_called_alike(host, hint):
+    (line,) = of_play(given(), BOTH, hosts=["onprem", host])
+    assert line == f"{host} is no host of this inventory.{hint} {THOSE}"
+
+
+@pytest.mark.parametrize("host", ["localhost", "bare"])
+def test_a_host_without_a_cluster_is_told_to_get_one_and_not_offered(host):
+    (line,) = of_play(given(), inventory(onprem=GOOD, cloud=GOOD, bare=None), hosts=[host, host])
+    assert line == (
+        f"{host} is a host of this inventory without a variable kafka_cluster. Give it one, such as "
+        f"kafka_cluster: {{bootstrap_servers: [broker1:9092]}}. {THOSE}"
+    )
+
+
+def test_without_a_group_of_clusters_all_hosts_are_looked_at():
+    (line,) = of_play(given(), inventory(in_group=False, cloud=GOOD), hosts=["onprem"])
+    assert line.endswith("Hosts of the inventory that have a variable kafka_cluster: cloud.")
+    (line,) = of_play(given(), inventory(in_group=False), hosts=["onprem"])
+    assert line.endswith("Hosts of the inventory that have a variable kafka_cluster: none.")
+
+
+@pytest.mark.parametrize(
+    ("cluster", "problems"),
+    [
+        (
+            HostCluster(("bootstrap_server",), has_brokers=False),
+            [
+                "has the key bootstrap_server, which does not exist. Correct or remove it. There are: bootstrap_servers, ",
+                "no b",
+            ],
+        ),
+        (
+            HostCluster((), has_brokers=False),
+            [
+                (
+                    "has no bootstrap_servers. Give the brokers, such as bootstrap_servers: [broker1:9092]. If they come from "
+                    "another variable, it is not defined for the host that runs the tasks."
+                )
+            ],
+        ),
+        (
+            HostCluster(None),
+            ["is not a dictionary. Give one, such as kafka_cluster: {bootstrap_servers: [broker1:9092]}."],
+        ),
+        (HostCluster(undefined="'brokers' is undefined"), ["has no value: 'brokers' is undefined. Define "]),
+    ],
+)
+def test_what_is_wrong_with_a_cluster_is_told_once_with_its_host(cluster, problems):
+    lines = list(of_play(given(), inventory(onprem=cluster, cloud=GOOD), hosts=["onprem", "cloud", "onprem"]))
+    assert len(lines) == len(problems)
+    assert all(line.startswith("kafka_cluster of host onprem ") for line in lines)
+    assert all(problem in line for problem, line in zip(problems, lines, strict=True))
+
+
+def test_the_keys_of_a_cluster_are_those_that_the_modules_know():
+    spec = options.cluster_spec("cluster")["cluster"]["options"]
+    assert sorted(cluster_keys()) == sorted(
+        [*spec, *(name for its in spec.values() for name in its.get("aliases", ()))]
+    )
+
+
+ABSOLUTE = "Give the absolute path of a directory that lasts."
+
+
+@pytest.mark.parametrize(
+    ("variables", "why"),
+    [
+        ({"awx_job_id": 7}, "which a controller makes anew for each job"),
+        ({"tower_job_id": "7"}, "which a controller makes anew for each job"),
+        ({"inventory_dir": None}, "and cloud is in no inventory file"),
+    ],
+)
+def test_files_are_not_kept_beside_an_inventory_that_does_not_last(variables, why):
+    places = {"its_directories": ["one", "/srv/two", "", None], "its_file": ["three"]}
+    assert list(of_play(given(**variables), BOTH, places=places)) == [
+        f"its_directories is one, a path beside the inventory, {why}. {ABSOLUTE}",
+        f"its_file is three, a path beside the inventory, {why}. {ABSOLUTE}",
+    ]
+
+
+SIDES = ("source", "destination")
+SOURCE, DESTINATION = "group_migration_source", "group_migration_destination"
+
+
+@pytest.mark.parametrize(
+    ("name", "sides", "variables", "line"),
+    [
+        (
+            "group_migration",
+            SIDES,
+            {"group_migration_groups": ["billing"]},
+            (
+                f"Name both clusters, as hosts of the inventory: -e {SOURCE}=onprem -e {DESTINATION}=cloud. "
+                f"{SOURCE} and {DESTINATION} are not set."
+            ),
+        ),
+        (
+            "group_migration",
+            SIDES,
+            {SOURCE: "onprem", DESTINATION: "", "group_migration_to": "cloud"},
+            (
+                f"Name both clusters, as hosts of the inventory: -e {SOURCE}=onprem -e {DESTINATION}=cloud. "
+                f"{DESTINATION} is not set. May be misspelt: group_migration_to."
+            ),
+        ),
+        (
+            "group_clone",
+            ["cluster"],
+            {"group_clone_custer": "onprem"},
+            (
+                "Name the cluster, as a host of the inventory: -e group_clone_cluster=onprem. group_clone_cluster is not set. "
+                "May be misspelt: group_clone_custer."
+            ),
+        ),
+        # A playbook without a role: nobody knows its variables here.
+        (
+            "support_bundle",
+            ["source"],
+            {"support_bundle_archive": "x"},
+            (
+                "Name the cluster, as a host of the inventory: -e support_bundle_source=onprem. support_bundle_source is not "
+                "set. These variables are set: support_bundle_archive."
+            ),
+        ),
+    ],
+)
+def test_clusters_that_are_not_named_are_told_with_what_may_be_misspelt(name, sides, variables, line):
+    assert list(of_clusters(given(name, **variables), BOTH, sides)) == [line]
+
+
+def test_clusters_that_are_named_for_other_hosts_alone_are_told_as_that():
+    hosts = inventory(elsewhere=("onprem", "cloud"), onprem=GOOD, cloud=GOOD)
+    beside = "for all hosts, such as in group_vars/all.yml beside the inventory, or by -e."
+    here = given(inventory_hostname="localhost")
+    assert list(of_clusters(here, hosts, SIDES)) == [
+        (
+            f"{SOURCE} and {DESTINATION} are set for cloud, onprem, and not for localhost, where this playbook begins. "
+            f"Set them {beside}"
+        )
+    ]
+    here = given(inventory_hostname="localhost", **{SOURCE: "onprem"})
+    assert list(of_clusters(here, hosts, SIDES)) == [
+        f"{DESTINATION} is set for cloud, onprem, and not for localhost, where this playbook begins. Set it {beside}"
+    ]
+
+
+def test_hosts_that_are_named_are_looked_for_also_where_another_is_not_named():
+    lines = list(of_clusters(given(**{SOURCE: "onpremm"}), BOTH, SIDES))
+    assert [line[:40] for line in lines] == [
+        "Name both clusters, as hosts of the inve",
+        "onpremm is no host of this inventory. Di",
+    ]
+    assert list(of_clusters(given(**{SOURCE: "onprem", DESTINATION: "cloud"}), BOTH, SIDES)) == []
+
+
+@pytest.mark.parametrize(
+    ("role", "wrong", "meant"),
+    [
+        ("group_clone", "restore_offsets_backup", "group_clone_backup"),
+        ("group_clone", "restore_offsets_cluster", "group_clone_cluster"),
+        ("migration_assessment", "assess_migration_source", "migration_assessment_source"),
+        ("group_migration", "migrate_groups_groups", "group_migration_groups"),
+    ],
+)
+def test_a_variable_that_begins_with_the_name_of_a_playbook_is_refused(role, wrong, meant):
+    variables = {wrong: 1, "rollback_role": role, "restore_offsets_other": 1}
+    assert list(of_clusters(given(role, **variables), BOTH, [])) == [
+        f"{wrong} has no effect, because this playbook takes the variables of the role {role}. Did you mean {meant}?"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("rewnd", "is rewnd. Did you mean rewind? The choices are fail, keep, rewind."),
+        ("", "is . The choices are fail, keep, rewind."),
+        ("keep", None),
+        (None, None),
+        (["fail"], None),  # Ansible says what it thinks of another type
+    ],
+)
+def test_a_value_that_is_no_choice_is_told_with_the_choices(value, said):
+    lines = list(of_clusters(given(group_migration_on_rewind=value), BOTH, []))
+    assert lines == ([f"group_migration_on_rewind {said}"] if said else [])
+
+
+def test_a_choice_that_another_host_defines_is_left_to_the_role():
+    class Undefined(collections.UserDict):
+        def __getitem__(self, name):
+            if name == "group_migration_on_rewind":
+                raise AnsibleUndefinedVariable
+            return super().__getitem__(name)
+
+    variables = Undefined(INVENTORY_FILE, group_migration_on_rewind="{{ elsewhere }}")
+    assert (
+        list(of_clusters(Given("group_migration", "role", role_options("group_migration"), variables), BOTH, [])) == []
+    )
+
+
+def test_the_playbooks_are_those_of_the_collection():
+    assert {"migrate_groups", "rollback", "restore_offsets"} <= {*playbooks()}
+    assert not [name for name in playbooks() if "." in name]
+
+
+def test_what_has_another_value_than_its_default_is_known():
+    variables = {
+        "group_migration_on_rewind": "fail",  # the default
+        "group_migration_on_blocked": "skip_group",
+        "group_migration_backup": "x.json",  # has none
+        "group_migration_csv": "",
+        "group_migration_unknown": 1,
+    }
+    assert given(**variables).changed() == {
+        "group_migration_backup": "x.json",
+        "group_migration_csv": "",
+        "group_migration_on_blocked": "skip_group",
+    }

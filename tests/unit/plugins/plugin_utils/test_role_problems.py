@@ -1,0 +1,274 @@
+"""What roles refuse before any cluster is asked: variables that cannot be meant, or not together."""
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.plugin_utils._given import (
+    Given,
+    HostCluster,
+    Inventory,
+    role_options,
+)
+from ansible_collections.streamshift.kafka.plugins.plugin_utils._role_problems import of_role
+
+INVENTORY = Inventory({"all": ["onprem", "cloud"]}, lambda _host: HostCluster(), lambda _host, _name: None)
+POLICY = {"source_alias": "onprem"}
+RENAMED = [{"name": "orders", "to": "sales"}]
+NEEDED = {
+    "group_clone": {"group_map": RENAMED},
+    "mirror_maker_group_sync": {"replication_policy": POLICY},
+    "replicator_handover": {"replication_policy": POLICY},
+}
+
+
+def problems(role="group_migration", *, others=None, metrics_at="", plan_at="", looked=(), **variables):
+    """variables: without the role's name, besides the defaults and what the role needs. others: of other roles."""
+    declared = role_options(role)
+    its = {name: option["default"] for name, option in declared.items() if "default" in option}
+    chosen = {"source": "onprem", "destination": "cloud", "directory": "/srv/here", **NEEDED.get(role, {}), **variables}
+    its |= {
+        f"{role}_{name}": value for name, value in chosen.items() if name in variables or f"{role}_{name}" in declared
+    }
+    around = {"inventory_hostname": "cloud", "inventory_dir": "/srv", **(others or {})}
+    hosts = ["onprem", "cloud"]
+    return list(
+        of_role(Given(role, "role", declared, {**around, **its}), INVENTORY, hosts, metrics_at, plan_at, looked)
+    )
+
+
+ROLES = [
+    "backlog_migration",
+    "group_clone",
+    "group_migration",
+    "group_reset",
+    "migration_assessment",
+    "mirror_maker_group_sync",
+    "replicator_handover",
+    "topic_fence",
+    "topic_promotion",
+]
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_role_refuses_nothing_of_its_defaults(role):
+    assert problems(role) == []
+
+
+MIGRATION, CLONE, SYNC = "group_migration", "group_clone", "mirror_maker_group_sync"
+KEEPING = [role for role in ROLES if role != "migration_assessment"]
+
+
+@pytest.mark.parametrize(
+    ("role", "given", "right", "said"),
+    [
+        *(
+            (role, {"directory": ""}, [{"directory": "x"}], "directory is empty. Name the directory of this mig")
+            for role in ROLES
+        ),
+        *(
+            (role, {"keep_history": -1}, [{"keep_history": 0}], "keep_history is -1. Give 0 or more.")
+            for role in KEEPING
+        ),
+        (MIGRATION, {"idle_wait": "-0.5"}, [{"idle_wait": "0.5"}], "idle_wait is -0.5. Give 0 or more."),
+        *(
+            (MIGRATION, {name: -1}, [{name: None}], f"{name} is -1. Give 0 ")
+            for name in ("verify_limit", "search_limit")
+        ),
+        (
+            "backlog_migration",
+            {"max_bytes_per_second": "0"},
+            [{"max_bytes_per_second": limit} for limit in (1, "1", None)],
+            "max_bytes_per_second is 0. Give more than 0, or leave it out for no limit.",
+        ),
+        *(
+            (
+                SYNC,
+                {"interval": interval, "run_for": run_for},
+                [
+                    {"interval": "60", "run_for": "59999"},
+                    {"interval": 0, "run_for": 0},
+                    {"interval": 1, "run_for": 999},
+                ],
+                f"interval is {interval} and mirror_maker_group_sync_run_for is {run_for}: give both of them, and 1000",
+            )
+            for interval, run_for in ((60, 0), (0, 60), (1, 1000))
+        ),
+        # One cluster for both needs new names.
+        (
+            MIGRATION,
+            {"source": "cloud"},
+            [
+                {"source": "onprem"},
+                {"group_map": RENAMED},
+                {"topic_map": RENAMED},
+                {"replication_policy": POLICY},
+                {"phase": "rollback"},
+            ],
+            "source and group_migration_destination are both cloud, and without group_migration_group_map every group would",
+        ),
+        (
+            MIGRATION,
+            {"topic_map": RENAMED, "replication_policy": POLICY},
+            [{"strategy": "mirror_maker"}, {"phase": "rollback"}, {"topic_map": []}, {"replication_policy": None}],
+            "topic_map and group_migration_replication_policy both name the topics at the destination. Give one of them: only",
+        ),
+        *(
+            (
+                MIGRATION,
+                {"phase": phase, "interval": "60", "run_for": "600"},
+                [{"phase": "sync"}, {"phase": "plan"}, {"interval": "0", "run_for": 0}],
+                f"interval and group_migration_run_for are for rounds, and the phase {phase} commits at once. Set",
+            )
+            for phase in ("migrate", "return")
+        ),
+        *(
+            (
+                MIGRATION,
+                {"phase": "cut_over", option: "skip_group"},
+                [{option: "fail"}, {"phase": "migrate"}],
+                f"{option} is skip_group. In the phase cut_over, group_migration_on_not_ready takes its place: leave it out,",
+            )
+            for option in ("on_blocked", "on_active_group", "on_active_source")
+        ),
+        *(
+            (
+                MIGRATION,
+                {"phase": phase, "backup": "x.json"},
+                [{"phase": "plan"}, {"phase": "apply"}, {"phase": "migrate"}, {"backup": None}],
+                f"backup is what groups had committed once, and the phase {phase} is about what they commit now. Set",
+            )
+            for phase in ("sync", "cut_over", "return")
+        ),
+        # An old group is not removed where its new one may be left out.
+        *(
+            (
+                CLONE,
+                {"phase": phase, "remove_source_groups": True, option: value},
+                [{"phase": "plan"}, {"phase": "rollback"}, {"remove_source_groups": "no"}, {option: "fail"}],
+                f"{option} is {value}, and may leave a new group without the offsets of an old one that",
+            )
+            for phase in ("clone", "apply")
+            for option, value in (("on_active_group", "skip_group"), ("on_rewind", "keep"), ("on_advance", "keep"))
+        ),
+        (
+            CLONE,
+            {"backup": "x.json", "remove_source_groups": "yes", "group_map": []},
+            [{"remove_source_groups": "no"}],
+            "backup gives groups back what they had committed, and group_clone_remove_source_groups would remove groups. Leave",
+        ),
+        *(
+            (
+                CLONE,
+                {"group_map": [], "groups": groups},
+                [{"group_map": RENAMED}, {"phase": "rollback"}, {"backup": "x.json"}],
+                (
+                    "group_map is empty, so every group would keep its name. Give each selected group another name, such as "
+                    f"{{name: {name}, to: {name}-v2}}."
+                ),
+            )
+            for groups, name in (([], "billing"), (["shop", "billing"], "shop"))
+        ),
+        *(
+            (
+                role,
+                {"phase": phase, "replication_policy": None},
+                right,
+                (
+                    "replication_policy is not set. Give what the configuration of MirrorMaker 2 calls the clusters, such as "
+                    f'-e \'{{"{role}_replication_policy": {{"source_alias": "onprem", "target_alias": "cloud"}}}}\'.'
+                ),
+            )
+            for role, phase, right in (
+                (SYNC, "sync", [{"replication_policy": POLICY}, {"phase": "rollback"}]),
+                ("replicator_handover", "rollback", [{"replication_policy": POLICY}]),
+            )
+        ),
+        (
+            SYNC,
+            {"source": "cloud"},
+            [{"source": "onprem"}],
+            "source and mirror_maker_group_sync_destination are both cloud. Name the",
+        ),
+        (
+            SYNC,
+            {"phase": "cut_over", "source_lost": "true"},
+            [{"phase": "sync"}, {"source_lost": "false"}],
+            "source_lost is set, and a cut-over reads the source. Leave out one of them.",
+        ),
+        (
+            "migration_assessment",
+            {"plan": "true", "destination": None},
+            [{"plan": False}, {"destination": "cloud"}],
+            "plan needs a destination. Set migration_assessment_destination, or leave the plan out.",
+        ),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_and_nothing_else(role, given, right, said):
+    (line,) = problems(role, **given)
+    assert line.startswith(f"{role}_{said}")
+    assert [problems(role, **{**given, **more}) for more in right] == [[]] * len(right)
+
+
+def test_all_that_is_wrong_is_told_at_once():
+    lines = problems(
+        directory="", search_limit=-1, interval=5, metrics_at="x", source="x", destination="x", on_rewnd="fail"
+    )
+    about = ("on_rewnd", "search_limit", "directory", "interval", "metrics", "source", "interval")
+    assert len(lines) == len(about)
+    assert all(line.startswith(f"group_migration_{name} ") for name, line in zip(about, lines, strict=True))
+
+
+def test_a_relative_directory_is_refused_where_the_inventory_does_not_last():
+    (line,) = problems(directory="files", others={"awx_job_id": 7})
+    assert line.startswith(
+        "group_migration_directory is files, a path beside the inventory, which a controller makes anew"
+    )
+
+
+def looked(path, **stat):
+    return {"item": path, "stat": {"exists": True, "isdir": True, "writeable": True, **stat}}
+
+
+@pytest.mark.parametrize(
+    ("metrics", "results", "is_refused"),
+    [
+        ("/srv/kafka.prom", [looked("/srv")], False),
+        ("/kafka.prom", [looked("/")], False),
+        ("/srv/kafka.txt", [looked("/srv")], True),
+        ("kafka.prom", [], True),
+        ("srv/kafka.prom", [looked("srv")], True),
+        ("/srv/kafka.prom", [looked("/srv", isdir=False)], True),
+        ("/srv/kafka.prom", [looked("/srv", writeable=False)], True),
+        ("/srv/kafka.prom", [{"item": "/srv", "stat": {"exists": False}}], True),
+    ],
+)
+def test_metrics_need_a_directory(metrics, results, is_refused):
+    lines = problems(metrics_at=metrics, looked=[looked("/srv/plan.json", isdir=False), *results])
+    said = f"group_migration_metrics is {metrics}. Name an absolute path that ends in .prom, in a directory that is there and"
+    assert [line.startswith(said) for line in lines] == [True] * is_refused
+
+
+def test_a_plan_that_is_applied_has_to_be_there():
+    plan = "/srv/here/plan.json"
+    assert problems(plan_at=plan, looked=[looked(plan, isdir=False)]) == []
+    (line,) = problems(plan_at=plan, looked=[looked(plan, exists=False)])
+    assert line.startswith(
+        f"There is no plan file {plan}. Make it with group_migration_phase=plan and look at it, or set group_"
+    )
+
+
+@pytest.mark.parametrize(("directory", "home"), [("files", "/srv/files/return"), ("/mnt/files", "/mnt/files/return")])
+def test_a_return_is_rolled_back_by_the_playbook_for_that(directory, home):
+    (line,) = problems(phase="rollback", directory=directory, **{"return": "true"})
+    assert (
+        "run the playbook streamshift.kafka.rollback with -e group_migration_source=cloud -e group_migration_dest"
+        in line
+    )
+    assert f"-e group_migration_directory={home} and group_migration_groups as they are called on cloud." in line
+    assert problems(phase="rollback", directory=directory, **{"return": "false"}) == []
+    assert problems(phase="return", directory=directory, **{"return": True}) == []
+
+
+def test_an_assessment_decides_itself_what_it_plans():
+    others = {"group_migration_phase": "apply", "group_migration_return": False, "group_migration_source": ""}
+    (line,) = problems("migration_assessment", others=others)
+    assert line.endswith(" and writes to no cluster. Leave out group_migration_phase, group_migration_return.")
