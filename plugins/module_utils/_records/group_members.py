@@ -9,11 +9,6 @@ import typing as t
 from .._model.connection import Connection
 from .._model.errors import BrokerError
 from .._model.group_state import GroupMember
-from .confluent_library import AdminClient, KafkaError, KafkaException
-from .consumer_client import client_configuration, unusable_client
-
-# Groups that are gone meanwhile, or of a type that this request is not for: share and streams groups.
-_NO_MEMBERS_TOLD = (KafkaError.GROUP_ID_NOT_FOUND, KafkaError.INVALID_GROUP_ID, KafkaError.UNSUPPORTED_VERSION)
 
 
 def group_members(connection: Connection, groups: t.Collection[str]) -> dict[str, tuple[GroupMember, ...]]:
@@ -25,6 +20,12 @@ def group_members(connection: Connection, groups: t.Collection[str]) -> dict[str
     """
     if not groups:
         return {}
+    # Most runs meet no member, and this library takes as long to load as half of ours.
+    from .confluent_library import AdminClient, KafkaError, KafkaException
+    from .consumer_client import client_configuration, unusable_client
+
+    # Groups that are gone meanwhile, or of a type that this request is not for: share and streams groups.
+    no_members_told = (KafkaError.GROUP_ID_NOT_FOUND, KafkaError.INVALID_GROUP_ID, KafkaError.UNSUPPORTED_VERSION)
     try:
         client = AdminClient({"log_level": 0, **client_configuration(connection)})
         client.poll(0)  # a token is fetched by a callback, which runs only here
@@ -37,7 +38,7 @@ def group_members(connection: Connection, groups: t.Collection[str]) -> dict[str
             members: list[t.Any] = answer.result().members
         except KafkaException as exc:
             error = exc.args[0]
-            if error.code() not in _NO_MEMBERS_TOLD:
+            if error.code() not in no_members_told:
                 raise BrokerError(
                     "the members of the group cannot be read",
                     cluster=str(connection),
