@@ -14,16 +14,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import plan_making
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_offset_translate
-from ansible_collections.streamshift.kafka.tests.unit.plugins.modules.world import (
-    DESTINATION,
-    ORDERS,
-    SNAPSHOT,
-    SOURCE,
-    entry,
-    plan_of,
-    saved,
-    warned,
-)
+from tests.support.module_inputs import DESTINATION, ORDERS, SNAPSHOT, SOURCE, entry, plan_of, saved, warned
 
 
 @pytest.fixture

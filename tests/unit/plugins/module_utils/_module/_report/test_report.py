@@ -26,14 +26,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.page_data import page_data
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.safe_text import as_markdown
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.ticket import markdown
-from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._module._report.migration import (
-    ENTRIES,
-    OCCASION,
-    entry,
-    logs_of,
-    texts_of,
-    told,
-)
+from tests.support.reported import ENTRIES, OCCASION, entry, logs_of, texts_of, told
 
 HOSTILE = [
     "</script><script>alert(1)</script>",
