@@ -69,20 +69,8 @@ def create_acls(connection: Connection, acls: t.Collection[Acl]) -> None:
 
     What denies comes first: if this is killed halfway, nobody may do what somebody has forbidden.
     """
-    creation = CreateAclsRequest.AclCreation
     acls = sorted(acls, key=lambda acl: (acl.permission != DENY, acl))
-    rows = [
-        creation(
-            resource_type=_CODES[acl.resource],
-            resource_name=acl.name,
-            resource_pattern_type=_CODES[acl.pattern],
-            principal=acl.principal,
-            host=acl.host,
-            operation=_CODES[acl.operation],
-            permission_type=_CODES[acl.permission],
-        )
-        for acl in acls
-    ]
+    rows = [CreateAclsRequest.AclCreation(*_fields(acl)) for acl in acls]
     # Version 0 knows no prefixed ACLs, and would create one for the prefix itself.
     version = 1 if any(acl.pattern != "LITERAL" for acl in acls) else 0
     requests = [CreateAclsRequest(creations=part, min_version=version) for part in _parts(rows)]
@@ -94,21 +82,15 @@ def delete_acls(connection: Connection, acls: t.Collection[Acl]) -> None:
 
     What denies goes last, as it comes first in create_acls().
     """
-    filter_of = DeleteAclsRequest.DeleteAclsFilter
     acls = sorted(acls, key=lambda acl: (acl.permission == DENY, acl))
-    rows = [
-        filter_of(
-            resource_type_filter=_CODES[acl.resource],
-            resource_name_filter=acl.name,
-            pattern_type_filter=_CODES[acl.pattern],
-            principal_filter=acl.principal,
-            host_filter=acl.host,
-            operation=_CODES[acl.operation],
-            permission_type=_CODES[acl.permission],
-        )
-        for acl in acls
-    ]
+    rows = [DeleteAclsRequest.DeleteAclsFilter(*_fields(acl)) for acl in acls]
     _change(connection, acls, [DeleteAclsRequest(filters=part) for part in _parts(rows)], "filter_results", False)
+
+
+def _fields(acl: Acl) -> tuple[int | str, ...]:
+    """In the order in which both requests have them."""
+    codes = (_CODES[acl.operation], _CODES[acl.permission])
+    return _CODES[acl.resource], acl.name, _CODES[acl.pattern], acl.principal, acl.host, *codes
 
 
 def _change(
