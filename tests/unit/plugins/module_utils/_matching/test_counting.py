@@ -28,9 +28,7 @@ def count(source: str, copies: str, committed: int) -> Answer:
 
 
 def logs(source: str, copies: str) -> OneLog:
-    return OneLog(
-        read(source), read(copies), lambda record: record.fingerprint, timestamps=True, start=0, end=len(copies.split())
-    )
+    return OneLog(read(source), read(copies), end=len(copies.split()))
 
 
 @pytest.mark.parametrize(
@@ -96,14 +94,7 @@ copied = st.lists(st.tuples(contents, st.one_of(times, st.sampled_from(["-", 9])
 @given(sources, copied, st.integers(0, 13))
 def test_whatever_is_there_it_is_the_last_offset_that_skips_nothing(source: str, copies: str, committed: int) -> None:
     """By content alone, without times: so many copies have to follow as there are unconsumed records, as far as they exist."""
-    both = OneLog(
-        read(source),
-        read(copies),
-        lambda record: record.fingerprint,
-        timestamps=False,
-        start=0,
-        end=len(copies.split()),
-    )
+    both = OneLog(read(source), read(copies), timestamps=False, end=len(copies.split()))
     answer = both.answer(committed)
     unconsumed = collections.Counter(record.fingerprint for record in read(source) if record.offset >= committed)
     consumed = collections.Counter(record.fingerprint for record in read(source) if record.offset < committed)
@@ -135,15 +126,11 @@ def test_whatever_is_there_it_is_the_last_offset_that_skips_nothing(source: str,
 def test_copies_of_aborted_records_that_stand_before_the_offset_at_the_source_are_passed() -> None:
     copies = read("a@1 x@2 y@3 b@4 z@5")
     aborted = read("_ x@2 y@3 _ _ z@5")
-    both = OneLog(read("a@1 _ _ _ b@4"), copies, _digest, timestamps=True, aborted=aborted, start=0, end=5)
+    both = OneLog(read("a@1 _ _ _ b@4"), copies, aborted=aborted, end=5)
     assert both.answer(4)[:2] == (3, 0)
     assert both.answer(5)[:2] == (4, 0)
     (last,) = both.count(4).last_consumed
     assert last is not None and (last.source_offset, last.destination_offset) == (2, 2)
-
-
-def _digest(record: Record) -> bytes:
-    return record.fingerprint
 
 
 def test_copies_that_rounding_has_given_the_time_of_equal_records_are_wanted_all():
