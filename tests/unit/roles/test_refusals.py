@@ -50,9 +50,8 @@ def test_a_cluster_without_brokers_is_refused_with_an_example(tmp_path):
 
 
 def test_a_cluster_that_is_only_an_address_is_refused_with_an_example(controller):
-    inventory = json.loads(controller.inventory.read_text())
-    inventory["kafka_clusters"]["hosts"]["onprem"]["kafka_cluster"] = "broker1:9092"
-    controller.inventory.write_text(json.dumps(inventory))
+    with controller.changed_clusters() as clusters:
+        clusters["hosts"]["onprem"]["kafka_cluster"] = "broker1:9092"
     output = failed(controller.migrate_groups(groups=["billing"]))
     assert "kafka_cluster of host onprem is not a dictionary." in output
     assert "such as kafka_cluster: {bootstrap_servers: [broker1:9092]}" in output and "cannot connect" not in output
@@ -123,12 +122,11 @@ def test_a_return_is_rolled_back_by_the_playbook_for_that(controller):
 
 
 def test_list_groups_refuses_what_is_wrong_with_a_cluster_as_the_roles_do(controller):
-    inventory = json.loads(controller.inventory.read_text())
-    inventory["kafka_clusters"]["hosts"] |= {
-        "bare": {},
-        "misspelt": {"kafka_cluster": {"bootstrap_server": ["127.0.0.1:1"]}},
-    }
-    controller.inventory.write_text(json.dumps(inventory))
+    with controller.changed_clusters() as clusters:
+        clusters["hosts"] |= {
+            "bare": {},
+            "misspelt": {"kafka_cluster": {"bootstrap_server": ["127.0.0.1:1"]}},
+        }
     output = failed(controller.run("streamshift.kafka.list_groups", "--limit", "bare,misspelt"))
     assert "bare is no host of this inventory with a variable kafka_cluster" in output
     assert "kafka_cluster: {bootstrap_servers: [broker1:9092]}" in output
@@ -240,14 +238,12 @@ def test_clusters_that_are_not_named_are_told_once_and_no_known_variable_as_miss
 
 @pytest.mark.parametrize("play", ["migrate_groups", "rollback"])
 def test_clusters_that_are_named_for_a_group_of_hosts_alone_are_told_as_that(controller, play):
-    inventory = json.loads(controller.inventory.read_text())
-    its = {
-        "group_migration_source": "onprem",
-        "group_migration_destination": "cloud",
-        "group_migration_groups": ["billing"],
-    }
-    inventory["kafka_clusters"]["vars"].update(its)
-    controller.inventory.write_text(json.dumps(inventory))
+    with controller.changed_clusters() as clusters:
+        clusters["vars"] |= {
+            "group_migration_source": "onprem",
+            "group_migration_destination": "cloud",
+            "group_migration_groups": ["billing"],
+        }
     output = failed(controller.run(f"streamshift.kafka.{play}"))
     assert (
         "group_migration_source and group_migration_destination are set for cloud, onprem, and not for localhost, where this "
@@ -286,9 +282,8 @@ def test_a_misspelt_host_is_named_with_those_that_there_are(controller, side):
 
 
 def test_a_host_without_a_cluster_is_not_offered_as_one(controller):
-    inventory = json.loads(controller.inventory.read_text())
-    inventory["kafka_clusters"]["hosts"]["bare"] = {}
-    controller.inventory.write_text(json.dumps(inventory))
+    with controller.changed_clusters() as clusters:
+        clusters["hosts"]["bare"] = {}
     for limit in ([], ["--limit", "cloud"]):  # the playbook's own look, and the role's
         output = failed(controller.migrate_groups(*limit, groups=["billing"], source="bare"))
         assert "bare is no host of this inventory with a variable kafka_cluster" in output
@@ -426,9 +421,8 @@ def test_a_rollback_with_another_phase_is_refused(controller, phase):
 
 
 def test_a_rollback_minds_no_phase_of_the_inventory(controller):
-    inventory = json.loads(controller.inventory.read_text())
-    inventory["kafka_clusters"]["vars"]["group_migration_phase"] = "plan"
-    controller.inventory.write_text(json.dumps(inventory))
+    with controller.changed_clusters() as clusters:
+        clusters["vars"]["group_migration_phase"] = "plan"
     output = failed(controller.rollback(groups=["billing"], on_rewnd="fail"))
     assert "group_migration_on_rewnd is no variable" in output and "would be rolled back" not in output
 

@@ -506,55 +506,39 @@ def only(*entries: PlanEntry) -> Plan:
 LONG_TOPIC = TopicPartition("t" * 250, 0)
 
 
+SHIPPING = entry("shipping", P0, 40, None)
+IN_USE = {"states": {"shipping": "Stable"}, "groups": {"shipping": {}}}
+
+
 @pytest.mark.parametrize(
     ("plan", "arrange", "told"),
     [
         (
-            dataclasses.replace(PLAN, destination_id="other-id"),
-            {},
+            dataclasses.replace(PLAN, destination_id="other-id"), {},
             "was made for another cluster: this one has the id cloud-id, not other-id",
         ),
-        (only(entry("shipping", P0, 40, None), entry("", P0, 40, None)), {}, "a group has no name"),
-        (
-            only(entry("shipping", P0, 40, None), entry("g" * 32_768, P0, 40, None)),
-            {},
-            "name is longer than 32767 bytes",
-        ),
-        (
-            only(entry("shipping", P0, 40, None), entry("x", LONG_TOPIC, 40, None)),
-            {},
-            "a topic's name has 250 characters",
-        ),
+        (only(SHIPPING, entry("", P0, 40, None)), {}, "a group has no name"),
+        (only(SHIPPING, entry("g" * 32_768, P0, 40, None)), {}, "name is longer than 32767 bytes"),
+        (only(SHIPPING, entry("x", LONG_TOPIC, 40, None)), {}, "a topic's name has 250 characters"),
         (only(entry("shipping", P0, 40, None, metadata="m" * 4097)), {}, "metadata of 4097 characters is too long"),
+        (only(SHIPPING), {"rights": {"DELETE"}}, "needs ACL GROUP READ on shipping, TOPIC READ on or"),
+        (only(SHIPPING), IN_USE, "has members"),
         (
-            only(entry("shipping", P0, 40, None)),
-            {"rights": {"DELETE"}},
-            "needs ACL GROUP READ on shipping, TOPIC READ on or",
-        ),
-        (
-            only(entry("shipping", P0, 40, None)),
-            {"states": {"shipping": "Stable"}, "groups": {"shipping": {}}},
-            "has members",
-        ),
-        (
-            only(entry("shipping", P0, 100, None)),
-            {},
+            only(entry("shipping", P0, 100, None)), {},
             "is not between the log's start.*the plan was edited, or the topic was truncated.*Plan again",
         ),
         (only(entry("billing", P0, 50, CommittedOffset(90))), {}, "this would move it back to 50.*on_rewind"),
         (
-            only(*PLAN.entries, entry("x", P0, None, None, reason=Reason.BEYOND_END)),
-            {},
+            only(*PLAN.entries, entry("x", P0, None, None, reason=Reason.BEYOND_END)), {},
             "1 of 4 group-partitions of the plan is blocked",
         ),
         (
-            only(entry("shipping", P0, 7, None, evidence=Evidence())),
-            {},
+            only(entry("shipping", P0, 7, None, evidence=Evidence())), {},
             "1 of 1 group-partition of the plan is called exact, and nothing says how that is known.*Plan again",
         ),
         (only(entry("shipping", P0, 40, CommittedOffset(3))), {}, "has changed since the plan was made"),
     ],
-)
+)  # fmt: skip
 def test_a_dry_run_refuses_what_the_run_refuses_and_neither_saves_a_receipt(cluster, plan, arrange, told):
     for name, value in arrange.items():
         setattr(cluster, name, value)
