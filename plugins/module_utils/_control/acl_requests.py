@@ -35,6 +35,7 @@ _OPERATIONS = {
 }  # fmt: skip
 _PERMISSIONS = {2: "DENY", 3: "ALLOW"}
 _CODES = {name: code for names in (_RESOURCES, _PATTERNS, _OPERATIONS, _PERMISSIONS) for code, name in names.items()}
+_EVERY = (ANY, None, ANY, None, None, ANY, ANY)  # what _fields() would give of all ACLs
 ACLS_PER_REQUEST = 500  # a KRaft controller takes at most 10,000 records in one go
 SHOWN_SECONDS = 10.0
 
@@ -88,7 +89,7 @@ def delete_acls(connection: Connection, acls: t.Collection[Acl]) -> None:
 
 
 def _fields(acl: Acl) -> tuple[int | str, ...]:
-    """In the order in which both requests have them."""
+    """In the order in which all requests have them."""
     codes = (_CODES[acl.operation], _CODES[acl.permission])
     return _CODES[acl.resource], acl.name, _CODES[acl.pattern], acl.principal, acl.host, *codes
 
@@ -126,16 +127,7 @@ def _change(
 
 
 def _listed(client: KafkaAdminClient, connection: Connection, node: int | None) -> frozenset[Acl]:
-    request = DescribeAclsRequest(
-        resource_type_filter=ANY,
-        resource_name_filter=None,
-        pattern_type_filter=ANY,
-        principal_filter=None,
-        host_filter=None,
-        operation=ANY,
-        permission_type=ANY,
-    )
-    (answer,) = exchange(client, [(request, node)])
+    (answer,) = exchange(client, [(DescribeAclsRequest(*_EVERY), node)])
     error = errors.for_code(answer.error_code)
     _raise_for_cluster(connection, error, "DESCRIBE")
     raise_if_retriable(error)

@@ -186,7 +186,6 @@ def test_an_assessment_decides_itself_what_it_plans(controller, variable):
     ("playbook", "given", "meant"),
     [
         ("restore_offsets", "restore_offsets_backup", "group_clone_backup"),
-        ("restore_offsets", "restore_offsets_cluster", "group_clone_cluster"),
         ("assess_migration", "assess_migration_source", "migration_assessment_source"),
         ("migrate_groups", "migrate_groups_groups", "group_migration_groups"),
     ],
