@@ -16,34 +16,16 @@ from tests.attack.truth import Truth, has_later_times, is_doubted
 # What breaks a promise. stopped: an error in place of an answer; ghost: skipped, though the source has lost it before anybody
 # had consumed it; to come: repeated by what a tool still writes that keeps the order.
 FAULTS = (
-    "hang",
-    "crash",
-    "stopped",
-    "lost",
-    "ghost",
-    "false exact",
-    "too few",
-    "advice loses",
-    "to come",
-    "outside",
-    "contradict",
-    "unseen",
-    "untrue certificate",
-)
+    "hang", "crash", "stopped", "lost", "ghost", "false exact", "too few", "advice loses", "to come", "outside",
+    "contradict", "unseen", "untrue certificate",
+)  # fmt: skip
 # What is right, and could be better; balanced, later: a declared assumption that a tool has broken by chance (later records are
 # outside of every certificate); not counted: skipped, and a verification that says that it has not counted everything has not
 # seen it.
 NEEDLESS = (
-    "balanced",
-    "later",
-    "neighbours",
-    "differs",
-    "needless safe",
-    "needless blocked",
-    "false alarm",
-    "undecided",
+    "balanced", "later", "neighbours", "differs", "needless safe", "needless blocked", "false alarm", "undecided",
     "not counted",
-)
+)  # fmt: skip
 
 
 class Finding(t.NamedTuple):

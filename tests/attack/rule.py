@@ -31,19 +31,11 @@ from tests.support.swapped import Swap, swapped
 LESS: dict[int, dict[str, t.Any]] = {
     0: {},
     1: {
-        "SMALL": 0,
-        "WIDTH": 2,
-        "MARGIN": 2,
-        "WINDOW": 4,
-        "SHORT": 4,
-        "LONGEST": 64,
-        "_FIRST_SPAN": 4,
-        "_GLANCE": 8,
-        "_PARTS": 3,
-        "_CLOSE": 2,
+        "SMALL": 0, "WIDTH": 2, "MARGIN": 2, "WINDOW": 4, "SHORT": 4, "LONGEST": 64, "_FIRST_SPAN": 4, "_GLANCE": 8,
+        "_PARTS": 3, "_CLOSE": 2,
     },
     2: {"SMALL": 0, "SHORT": 4, "_GLANCE": 16, "_PARTS": 4},
-}
+}  # fmt: skip
 
 
 class Answer(t.NamedTuple):

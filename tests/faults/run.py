@@ -22,7 +22,7 @@ from tests.faults.bed import Bed
 from tests.faults.kinds import named
 from tests.faults.shares import Share
 from tests.faults.story import Story, filled
-from tests.faults.tally import Tally
+from tests.faults.tally import Tally, timed
 from tests.faults.trip import Trip
 
 SPARK_EVERY = 4  # migrations
@@ -67,10 +67,7 @@ def main() -> int:
     # So that nothing is left running; a SystemExit would be taken for the end of the module that works just then.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     begun = time.monotonic()
-
-    def say(line: str) -> None:
-        print(f"{time.monotonic() - begun:6.0f} s {line}", flush=True)
-
+    say = timed(begun)
     tally = Tally(say)
     signal.signal(signal.SIGUSR1, lambda *_unused: print(tally.table(), flush=True))
     try:

@@ -2,6 +2,7 @@
 
 import collections
 import dataclasses
+import time
 import typing as t
 
 COLUMNS = (
@@ -12,6 +13,11 @@ VIOLATIONS = COLUMNS[4:]
 Say = t.Callable[[str], None]
 STEPS = ("snapshot", "plan", "copy", "verification", "commit", "rollback", "settings back")
 TRIP_STEPS = ("fence", "cut_over", "return", "lift")
+
+
+def timed(begun: float) -> Say:
+    """Prints lines with the seconds since then."""
+    return lambda line: print(f"{time.monotonic() - begun:6.0f} s {line}", flush=True)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -113,9 +113,8 @@ def test_the_playbook_does_all_of_this(source, destination, topic, registry, tmp
     create_topic(destination, f"{topic}-orders")
     copy(source, destination, f"{topic}-orders")
     controller = Controller(tmp_path / "c", onprem=source, cloud=destination)
-    inventory = json.loads(controller.inventory.read_text())  # Ansible itself shows what -e says
-    inventory["kafka_clusters"]["hosts"]["onprem"]["migration_assessment_schema_registry"] = registry
-    controller.inventory.write_text(json.dumps(inventory))
+    with controller.changed_clusters() as clusters:  # Ansible itself shows what -e says
+        clusters["hosts"]["onprem"]["migration_assessment_schema_registry"] = registry
     asked = {"group_patterns": [f"{topic}.*"], "watch_seconds": 0, "plan": True, "destination": "cloud"}
     failed = controller.assess_migration("-vvvv", **asked, fail_on="blocker")
     assert failed.code == 2 and "2 groups and 2 topics: 1 blocker" in failed.output

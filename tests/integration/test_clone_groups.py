@@ -3,18 +3,13 @@
 import pytest
 
 from testbed.clients import commit, committed, list_groups
-from tests.support.consumers import commit_with_epoch
-from tests.support.numbered import numbered_topic
+from tests.support.numbered import topic_with_metadata
 from tests.support.playbooks import Controller, done, failed
 
 
 @pytest.fixture
 def orders(source, topic):
-    """A topic with two partitions of 20 records; a group of its name, with metadata and a leader epoch."""
-    numbered_topic(source, topic, 20)
-    commit(source, topic, {(topic, 1): 20})
-    commit_with_epoch(source, topic, topic, 5, "five", 0)
-    return topic
+    return topic_with_metadata(source, topic, "five")
 
 
 @pytest.fixture

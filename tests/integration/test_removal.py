@@ -6,18 +6,14 @@ import time
 import pytest
 
 from testbed.clients import Message, commit, committed, create_topic, list_groups, produce
-from tests.support.consumers import commit_with_epoch, member
+from tests.support.consumers import member
 from tests.support.modules import Migration, kill, refuses, spawn, succeeds
-from tests.support.numbered import numbered_topic
+from tests.support.numbered import topic_with_metadata
 
 
 @pytest.fixture
 def orders(source, topic):
-    """A topic with two partitions of 20 records; a group of its name, with metadata and an epoch."""
-    numbered_topic(source, topic, 20)
-    commit(source, topic, {(topic, 1): 20})
-    commit_with_epoch(source, topic, topic, 5, "before \x00 \N{PARTY POPPER}", 0)
-    return topic
+    return topic_with_metadata(source, topic, "before \x00 \N{PARTY POPPER}")
 
 
 class Rename(Migration):

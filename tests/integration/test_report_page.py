@@ -11,15 +11,8 @@ from playwright.sync_api import Browser, Page, expect
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.run_record import Step
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.page import html_page
-from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._module._report.migration import (
-    ENTRIES,
-    OCCASION,
-    entry,
-    logs_of,
-    texts_of,
-    told,
-)
 from tests.support.chromium import chromium, needs_chromium, watched
+from tests.support.reported import ENTRIES, OCCASION, entry, logs_of, texts_of, told
 
 pytestmark = needs_chromium
 

@@ -89,9 +89,8 @@ def test_a_run_that_is_killed_leaves_no_secret_with_pipelining(source, secured, 
     commit(secured, orders, {(orders, 0): 11})
     connection = secured.connection_as("admin")
     controller = ProgramController(tmp_path / "infrastructure", onprem=connection, cloud=source)
-    inventory = json.loads(controller.inventory.read_text())
-    inventory["kafka_clusters"]["vars"]["ansible_pipelining"] = pipelining
-    controller.inventory.write_text(json.dumps(inventory))
+    with controller.changed_clusters() as clusters:
+        clusters["vars"]["ansible_pipelining"] = pipelining
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     variables = {"source": "onprem", "destination": "cloud", "groups": [orders], "idle_wait": 30}

@@ -23,13 +23,13 @@ sys.path[:0] = [str(ROOT), str(ROOT / ".ansible/collections"), str(ROOT / "roles
 from testbed.background import Got, consumer
 from testbed.clients import Servers, committed, log_bounds
 from testbed.sandbox import start, stop_all
+from tests.faults.tally import Say, timed
 from tests.soak.company import GROUPS, TOPICS, Company
 from tests.support.consumers import member
 from tests.support.playbooks import Controller
 
 SECONDS = 120.0  # within which the groups get everything at the destination
 _EVENTS = {"nothing": 70, "a restarted tool": 5, "a forgetful tool": 3, "a rewind": 10, "a mistaken consumer": 12}
-Say = t.Callable[[str], None]
 
 
 class Soak:
@@ -187,11 +187,7 @@ def main() -> int:
     parser.add_argument("--verify", default="records", help="how the cut-over verifies: records, anchors or none")
     arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    begun = time.monotonic()
-
-    def say(line: str) -> None:
-        print(f"{time.monotonic() - begun:6.0f} s {line}", flush=True)
-
+    say = timed(time.monotonic())
     violations = play(arguments.rounds, arguments.seed, arguments.verify, say)
     for violation in violations:
         say(f"VIOLATION: {violation}")

@@ -1,4 +1,4 @@
-"""Run the collection's modules on real clusters: in this process for speed, or in one of their own to be killed.
+"""Run the collection's modules: in this process for speed, or in one of their own to be killed.
 
 As a program: ``python -m tests.support.modules NAME < options.json`` prints the result.
 """
@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import time
+import types
 import typing as t
 from pathlib import Path
 from unittest import mock
@@ -29,8 +30,8 @@ REFUSED_WITHIN = 15.0  # seconds
 Result = dict[str, t.Any]
 
 
-def run(module: str, *, check: bool = False, diff: bool = False, **options: t.Any) -> Result:
-    """What the module says, of a failure too."""
+def run(module: str | types.ModuleType, *, check: bool = False, diff: bool = False, **options: t.Any) -> Result:
+    """What the module says, of a failure too. module: its name, or itself once it is imported."""
     arguments = {
         "_ansible_check_mode": check,
         "_ansible_diff": diff,
@@ -49,7 +50,7 @@ def run(module: str, *, check: bool = False, diff: bool = False, **options: t.An
         contextlib.redirect_stdout(said),
         pytest.raises(SystemExit) as stop,
     ):
-        importlib.import_module(f"{MODULES}.{module}").main()
+        (importlib.import_module(f"{MODULES}.{module}") if isinstance(module, str) else module).main()
     result: Result = json.loads(said.getvalue())
     assert bool(stop.value.code) == bool(result.get("failed"))
     result["warnings"] = [each["event"]["msg"] for each in result.get("warnings", [])]

@@ -3,6 +3,7 @@
 import typing as t
 
 from testbed.clients import Message, Servers, commit, create_topic, produce, read
+from tests.support.consumers import commit_with_epoch
 
 Numbers = dict[int, list[tuple[int, int]]]  # by partition, in order: offsets and numbers
 
@@ -16,6 +17,14 @@ def numbered_topic(
     produce(cluster, topic, [Message(b"%d" % number, partition=number % partitions) for number in numbers])
     if stands:
         commit(cluster, topic, {(topic, partition): offset for partition, offset in enumerate(stands)})
+    return topic
+
+
+def topic_with_metadata(cluster: Servers, topic: str, metadata: str) -> str:
+    """Two partitions of 20 records. A group of its name stands at 5, with metadata and a leader epoch, and at 20."""
+    numbered_topic(cluster, topic, 20)
+    commit(cluster, topic, {(topic, 1): 20})
+    commit_with_epoch(cluster, topic, topic, 5, metadata, 0)
     return topic
 
 

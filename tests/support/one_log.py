@@ -19,17 +19,17 @@ class Judgement(t.NamedTuple):
 
 
 class OneLog:
-    """Both logs, read whole."""
+    """Both logs, read whole. name: a record's content. start, end: of the log of the copies."""
 
     def __init__(
         self,
         source: t.Sequence[Record],
         copies: t.Sequence[Record],
-        name: t.Callable[[Record], t.Hashable],
+        name: t.Callable[[Record], t.Hashable] = lambda record: record.fingerprint,
         *,
-        timestamps: bool,
-        start: int,
         end: int,
+        start: int = 0,
+        timestamps: bool = True,
         **more: t.Any,
     ) -> None:
         self.start, self.end = start, end

@@ -4,6 +4,7 @@ A Controller runs what ansible-playbook runs, in a process that has Ansible load
 what they import; the demo starts the programs.
 """
 
+import contextlib
 import json
 import os
 import re
@@ -50,6 +51,13 @@ class Controller:
         inventory = {"kafka_clusters": {"vars": local, "hosts": hosts}}
         self.inventory = directory / "inventory.json"
         directory.mkdir(exist_ok=True)
+        self.inventory.write_text(json.dumps(inventory))
+
+    @contextlib.contextmanager
+    def changed_clusters(self) -> t.Iterator[dict[str, t.Any]]:
+        """The group kafka_clusters of the inventory, which is written anew when the block ends."""
+        inventory = json.loads(self.inventory.read_text())
+        yield inventory["kafka_clusters"]
         self.inventory.write_text(json.dumps(inventory))
 
     def migrate_groups(self, *words: str, **variables: t.Any) -> Played:

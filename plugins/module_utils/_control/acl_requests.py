@@ -35,6 +35,7 @@ _OPERATIONS = {
 }  # fmt: skip
 _PERMISSIONS = {2: "DENY", 3: "ALLOW"}
 _CODES = {name: code for names in (_RESOURCES, _PATTERNS, _OPERATIONS, _PERMISSIONS) for code, name in names.items()}
+_EVERY = (ANY, None, ANY, None, None, ANY, ANY)  # what _fields() would give of all ACLs
 ACLS_PER_REQUEST = 500  # a KRaft controller takes at most 10,000 records in one go
 SHOWN_SECONDS = 10.0
 
@@ -69,20 +70,8 @@ def create_acls(connection: Connection, acls: t.Collection[Acl]) -> None:
 
     What denies comes first: if this is killed halfway, nobody may do what somebody has forbidden.
     """
-    creation = CreateAclsRequest.AclCreation
     acls = sorted(acls, key=lambda acl: (acl.permission != DENY, acl))
-    rows = [
-        creation(
-            resource_type=_CODES[acl.resource],
-            resource_name=acl.name,
-            resource_pattern_type=_CODES[acl.pattern],
-            principal=acl.principal,
-            host=acl.host,
-            operation=_CODES[acl.operation],
-            permission_type=_CODES[acl.permission],
-        )
-        for acl in acls
-    ]
+    rows = [CreateAclsRequest.AclCreation(*_fields(acl)) for acl in acls]
     # Version 0 knows no prefixed ACLs, and would create one for the prefix itself.
     version = 1 if any(acl.pattern != "LITERAL" for acl in acls) else 0
     requests = [CreateAclsRequest(creations=part, min_version=version) for part in _parts(rows)]
@@ -94,21 +83,15 @@ def delete_acls(connection: Connection, acls: t.Collection[Acl]) -> None:
 
     What denies goes last, as it comes first in create_acls().
     """
-    filter_of = DeleteAclsRequest.DeleteAclsFilter
     acls = sorted(acls, key=lambda acl: (acl.permission == DENY, acl))
-    rows = [
-        filter_of(
-            resource_type_filter=_CODES[acl.resource],
-            resource_name_filter=acl.name,
-            pattern_type_filter=_CODES[acl.pattern],
-            principal_filter=acl.principal,
-            host_filter=acl.host,
-            operation=_CODES[acl.operation],
-            permission_type=_CODES[acl.permission],
-        )
-        for acl in acls
-    ]
+    rows = [DeleteAclsRequest.DeleteAclsFilter(*_fields(acl)) for acl in acls]
     _change(connection, acls, [DeleteAclsRequest(filters=part) for part in _parts(rows)], "filter_results", False)
+
+
+def _fields(acl: Acl) -> tuple[int | str, ...]:
+    """In the order in which all requests have them."""
+    codes = (_CODES[acl.operation], _CODES[acl.permission])
+    return _CODES[acl.resource], acl.name, _CODES[acl.pattern], acl.principal, acl.host, *codes
 
 
 def _change(
@@ -144,16 +127,7 @@ def _change(
 
 
 def _listed(client: KafkaAdminClient, connection: Connection, node: int | None) -> frozenset[Acl]:
-    request = DescribeAclsRequest(
-        resource_type_filter=ANY,
-        resource_name_filter=None,
-        pattern_type_filter=ANY,
-        principal_filter=None,
-        host_filter=None,
-        operation=ANY,
-        permission_type=ANY,
-    )
-    (answer,) = exchange(client, [(request, node)])
+    (answer,) = exchange(client, [(DescribeAclsRequest(*_EVERY), node)])
     error = errors.for_code(answer.error_code)
     _raise_for_cluster(connection, error, "DESCRIBE")
     raise_if_retriable(error)

@@ -88,12 +88,8 @@ def _load_authorities(connection: Connection, context: ssl.SSLContext) -> None:
             context.load_default_certs()
     except (ssl.SSLError, ValueError) as exc:
         option = "ssl_ca" if connection.ssl_ca else f"ssl_cafile {connection.ssl_cafile}"
-        raise InvalidInput(
-            f"{option} holds no certificate that can be used",
-            cluster=connection.name,
-            why=_reason(exc),
-            remedy="give the authority's certificate as PEM",
-        ) from exc
+        what = f"{option} holds no certificate that can be used"
+        raise _unusable(connection, what, exc, "give the authority's certificate as PEM") from exc
 
 
 def _load_certificate(connection: Connection, context: ssl.SSLContext, certificate: str, key: str | None) -> None:
@@ -112,12 +108,8 @@ def _load_certificate(connection: Connection, context: ssl.SSLContext, certifica
                 "ssl_key_password does not open it" if connection.ssl_key_password else "ssl_key_password is not set"
             )
             raise InvalidInput(what, cluster=connection.name, remedy="set the key's passphrase") from exc
-        raise InvalidInput(
-            f"{which} cannot be used",
-            cluster=connection.name,
-            why=_reason(exc),
-            remedy="give a certificate and the key that belongs to it as PEM",
-        ) from exc
+        remedy = "give a certificate and the key that belongs to it as PEM"
+        raise _unusable(connection, f"{which} cannot be used", exc, remedy) from exc
 
 
 def _check_file(connection: Connection, option: str, path: str) -> None:
@@ -131,5 +123,6 @@ def _check_file(connection: Connection, option: str, path: str) -> None:
     refuse_store(head, connection, option, path)
 
 
-def _reason(exc: ssl.SSLError | ValueError) -> str:
-    return str(getattr(exc, "reason", None) or exc).replace("_", " ").lower()
+def _unusable(connection: Connection, what: str, exc: ssl.SSLError | ValueError, remedy: str) -> InvalidInput:
+    why = str(getattr(exc, "reason", None) or exc).replace("_", " ").lower()
+    return InvalidInput(what, cluster=connection.name, why=why, remedy=remedy)

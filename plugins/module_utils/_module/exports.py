@@ -24,10 +24,9 @@ from . import files, results
 
 
 class Export(t.NamedTuple):
-    """A file for another tool: its path and form, its text, and what the user should know."""
+    """A file for another tool: its path and text, and what the user should know."""
 
     path: str
-    form: OffsetFormat
     text: str
     notes: list[Note]
 
@@ -105,4 +104,4 @@ def export_of(plan: Plan, path: str, form: OffsetFormat) -> Export:
         lacks.append(
             f"{path} lacks the metadata of {counted(noted, 'committed offset')}: only kafka_offset_commit writes it."
         )
-    return Export(path, form, text, [Note(NoteKind.EXPORT_INCOMPLETE, line) for line in lacks])
+    return Export(path, text, [Note(NoteKind.EXPORT_INCOMPLETE, line) for line in lacks])

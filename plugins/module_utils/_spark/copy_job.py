@@ -8,9 +8,10 @@ import json
 import typing as t
 
 from .._model.connection import Connection
+from .._model.garbage import without_collecting
 from .._records.jobs import Job
 from .._records.record_copy import copy_jobs
-from .on_workers import dealt, on_workers, without_collecting
+from .on_workers import dealt, on_workers
 from .scan_job import parallel_tasks
 from .shipping import portable
 

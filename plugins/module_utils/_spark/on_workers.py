@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import gc
 import heapq
 import typing as t
 
@@ -58,18 +56,6 @@ def _worked(work: t.Callable[[_Share], t.Iterable[str]], share: _Share) -> tuple
         return [""], packed_error(exc)
     except MigrationError as exc:
         raise WorkerFailed(exc) from None
-
-
-@contextlib.contextmanager
-def without_collecting() -> t.Iterator[None]:
-    """For work on messages: a twentieth of the time goes into looking for cycles among them, and they have none."""
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collects:
-            gc.enable()
 
 
 def dealt(items: t.Sequence[_Item], weight: t.Callable[[_Item], int], tasks: int) -> list[list[_Item]]:

@@ -9,9 +9,9 @@ import typing as t
 
 from .._model.connection import Connection
 from .._model.errors import MigrationError
+from .._model.garbage import without_collecting
 from .._records.scanning import Piece, RecordRun, Rows, scan
 from .failures import WorkerFailed
-from .on_workers import without_collecting
 from .worker_packing import SCANNED
 
 if t.TYPE_CHECKING:

@@ -40,24 +40,25 @@ def ask(peer):
     return peer.recv(100)
 
 
-def answers(connect):
-    with connect() as peer:
-        return ask(peer) == b"hello"
+def answered(connect):
+    """A connection through which the server has answered."""
+    peer = connect()
+    assert ask(peer) == b"hello"
+    return peer
 
 
 def test_it_forwards(way):
     _proxy, connect = way
-    assert answers(connect)
+    answered(connect).close()
 
 
 def test_connections_are_cut_and_new_ones_taken(way):
     proxy, connect = way
-    with connect() as peer:
-        ask(peer)
+    with answered(connect) as peer:
         proxy.cut()
         with pytest.raises(ConnectionError):
             ask(peer)
-    assert answers(connect)
+    answered(connect).close()
 
 
 def test_connections_are_refused_until_it_heals(way):
@@ -66,13 +67,12 @@ def test_connections_are_refused_until_it_heals(way):
     with pytest.raises(ConnectionRefusedError):
         connect()
     proxy.heal()
-    assert answers(connect)
+    answered(connect).close()
 
 
 def test_a_black_hole_swallows_everything_until_it_heals(way):
     proxy, connect = way
-    with connect() as peer:
-        ask(peer)
+    with answered(connect) as peer:
         proxy.swallow()
         peer.settimeout(0.2)
         with pytest.raises(TimeoutError):

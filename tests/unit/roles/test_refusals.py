@@ -218,14 +218,12 @@ def test_clusters_that_are_not_named_are_told_once_and_no_known_variable_as_miss
 
 @pytest.mark.parametrize("play", ["migrate_groups", "rollback"])
 def test_clusters_that_are_named_for_a_group_of_hosts_alone_are_told_as_that(controller, play):
-    inventory = json.loads(controller.inventory.read_text())
-    its = {
-        "group_migration_source": "onprem",
-        "group_migration_destination": "cloud",
-        "group_migration_groups": ["billing"],
-    }
-    inventory["kafka_clusters"]["vars"].update(its)
-    controller.inventory.write_text(json.dumps(inventory))
+    with controller.changed_clusters() as clusters:
+        clusters["vars"] |= {
+            "group_migration_source": "onprem",
+            "group_migration_destination": "cloud",
+            "group_migration_groups": ["billing"],
+        }
     output = failed(controller.run(f"streamshift.kafka.{play}"))
     assert (
         "group_migration_source and group_migration_destination are set for cloud, onprem, and not for localhost, where this "
@@ -253,9 +251,8 @@ def test_a_misspelt_host_is_named_with_those_that_there_are(controller):
 
 
 def test_a_host_without_a_cluster_is_not_offered_as_one(controller):
-    inventory = json.loads(controller.inventory.read_text())
-    inventory["kafka_clusters"]["hosts"]["bare"] = {}
-    controller.inventory.write_text(json.dumps(inventory))
+    with controller.changed_clusters() as clusters:
+        clusters["hosts"]["bare"] = {}
     for limit in ([], ["--limit", "cloud"]):  # the playbook's own look, and the role's
         output = failed(controller.migrate_groups(*limit, groups=["billing"], source="bare"))
         assert "bare is a host of this inventory without a variable kafka_cluster. Give it one" in output
@@ -372,9 +369,8 @@ def test_a_rollback_with_another_phase_is_refused(controller, phase):
 
 
 def test_a_rollback_minds_no_phase_of_the_inventory(controller):
-    inventory = json.loads(controller.inventory.read_text())
-    inventory["kafka_clusters"]["vars"]["group_migration_phase"] = "plan"
-    controller.inventory.write_text(json.dumps(inventory))
+    with controller.changed_clusters() as clusters:
+        clusters["vars"]["group_migration_phase"] = "plan"
     output = failed(controller.rollback(groups=["billing"], on_rewnd="fail"))
     assert "group_migration_on_rewnd is no variable" in output and "would be rolled back" not in output
 

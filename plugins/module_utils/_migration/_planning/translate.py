@@ -127,12 +127,8 @@ def translate(
     notes += tuple(_lost(plan))
     records_read = logs.source.records_read + logs.destination.records_read
     ends = logs.destination_ends(searched) if one_cluster else None
-    return Translation(plan, found.kept, records_read, found.index, ends, (*notes, *found.notes, *_plan_notes(plan)))
-
-
-def _plan_notes(plan: Plan) -> list[Note]:
-    """What does not come to the destination, in a line for each kind: the plan has each of these entries."""
-    return [*_absent_notes(plan), *new_records.new_record_notes(plan.entries)]
+    notes += (*found.notes, *_absent_notes(plan), *new_records.new_record_notes(plan.entries))
+    return Translation(plan, found.kept, records_read, found.index, ends, notes)
 
 
 def _returning(

@@ -9,16 +9,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_backlog_copy
-from ansible_collections.streamshift.kafka.tests.unit.plugins.modules.world import (
-    DESTINATION,
-    ORDERS,
-    SNAPSHOT,
-    SOURCE,
-    entry,
-    plan_of,
-    saved,
-    warned,
-)
+from tests.support.module_inputs import DESTINATION, ORDERS, SNAPSHOT, SOURCE, entry, plan_of, saved, warned
 
 COPY = Backlog(
     "streamshift-copy-0123456789abcdef", "S", "D", SNAPSHOT.digest(), (), (BacklogRange(ORDERS, 5, 9, ORDERS, 0),)

@@ -7,7 +7,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model import co
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connect_receipt import ConnectReceipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_connect_offsets
-from ansible_collections.streamshift.kafka.tests.unit.plugins.modules.world import DESTINATION, ORDERS, SOURCE, warned
+from tests.support.module_inputs import DESTINATION, ORDERS, SOURCE, warned
 
 RECEIPT = ConnectReceipt("D", "connect-offsets", "MirrorSourceConnector", "src")
 OUTCOME = HandoverOutcome(

@@ -7,7 +7,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_overview import GroupOverview
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_group_info
-from ansible_collections.streamshift.kafka.tests.unit.plugins.modules.world import ORDERS, SOURCE
+from tests.support.module_inputs import ORDERS, SOURCE
 
 BILLING = GroupOverview(
     GroupReading("billing", True, "Empty", "classic", "consumer", {ORDERS: CommittedOffset(7)}), (), {ORDERS: (0, 9)}

@@ -7,7 +7,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model import sn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup, OnBlocked
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_group_offsets
-from ansible_collections.streamshift.kafka.tests.unit.plugins.modules.world import SNAPSHOT, SOURCE, warned
+from tests.support.module_inputs import SNAPSHOT, SOURCE, warned
 
 
 @pytest.fixture

@@ -19,15 +19,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.removed i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import SnapshotEntry
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_group_removal
-from ansible_collections.streamshift.kafka.tests.unit.plugins.modules.world import (
-    DESTINATION,
-    ORDERS,
-    entry,
-    plan_of,
-    saved,
-    warned,
-    written,
-)
+from tests.support.module_inputs import DESTINATION, ORDERS, entry, plan_of, saved, warned, written
 
 KEY = "billing", ORDERS
 REMOVED = Removed("id", (RemovedGroup("billing", "classic", False),), (SnapshotEntry(*KEY, CommittedOffset(3)),))

@@ -17,8 +17,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_k
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_migration_info
-from ansible_collections.streamshift.kafka.tests.unit.plugins.modules.world import DESTINATION, SOURCE, saved, written
 from tests.support.identities import known_by_id
+from tests.support.module_inputs import DESTINATION, SOURCE, saved, written
 
 NO_ACL = NotAuthorized(
     "missing ACL TOPIC READ on orders", cluster="source cluster a:1", topic="orders", remedy="grant it"

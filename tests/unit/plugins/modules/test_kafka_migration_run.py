@@ -150,12 +150,8 @@ def test_whatever_writes_in_the_directory_checks_the_lease(lease, playbook, tmp_
     (home / "plan.json").write_text(file.to_json(Plan("a", "b", "c", ())))
     monkeypatch.setattr(kafka_group_readiness.use_case, "look_at_readiness", lambda *_given: [])
     cluster = {"bootstrap_servers": ["127.0.0.1:1"]}
-    status = {
-        "source": cluster,
-        "destination": cluster,
-        "plan": str(home / "plan.json"),
-        "status": str(home / "status.json"),
-    }
+    paths = {name: str(home / f"{name}.json") for name in ("plan", "status")}
+    status = {"source": cluster, "destination": cluster, **paths}
     with pytest.raises(Locked, match=f"another run works in {home} now"), files.locked(str(home / "plan.json")):
         pass
     assert f"another run works in {home} now" in run_module(kafka_group_readiness, **status)["msg"]

@@ -25,34 +25,13 @@ from ansible_collections.streamshift.kafka.plugins.modules import kafka_migratio
 WRITTEN = re.findall(r"```json\n(.*?)```", (Path(__file__).parents[4] / "docs/files.md").read_text(), re.DOTALL)
 # What the examples of all files are about, and what is planted beside it.
 NAMES = [
-    "billing",
-    "orders",
-    "clicks",
-    "host-7",
-    "ABhmwknX73IbSTyzXQlabw",
-    "5d7c5a0e",
-    "3b1c9c4b1f0a7e52",
-    "73a2e3e8c8",
-]
-NAMES += ["9a0f7f6ef5b7ab4b", "2fec81329f280354", "51f3a7c2d09be846"]
+    "billing", "orders", "clicks", "host-7", "ABhmwknX73IbSTyzXQlabw", "5d7c5a0e", "3b1c9c4b1f0a7e52", "73a2e3e8c8",
+    "9a0f7f6ef5b7ab4b", "2fec81329f280354", "51f3a7c2d09be846",
+]  # fmt: skip
 PLANTED = [
-    "payments",
-    "web-7",
-    "10.20.30.40",
-    "broker1.corp.example",
-    "alice",
-    "controller7",
-    "s3cret",
-    "Zoë's group",
-    "teams/x",
-    "10.9.8.7",
-    "bucket-of-teams",
-    "payroll",
-    "salaries",
-    "bonuses",
-    "night",
-    "owl",
-]
+    "payments", "web-7", "10.20.30.40", "broker1.corp.example", "alice", "controller7", "s3cret", "Zoë's group", "teams/x",
+    "10.9.8.7", "bucket-of-teams", "payroll", "salaries", "bonuses", "night", "owl",
+]  # fmt: skip
 FAILURE = (
     "source cluster broker1.corp.example:9092: group Zoë's group is in use: client payments on 10.20.30.40, client web-7 on "
     "controller7. Its commits on orders-0 move (5 -> 7). See /srv/teams/x/plan.json, or set on_active_group=skip_group. "

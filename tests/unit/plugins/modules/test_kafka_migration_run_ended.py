@@ -103,22 +103,13 @@ def test_a_run_is_noted_in_numbers_beside_its_report_and_in_its_folder(keep, hom
     noted = json.loads(text)
     jsonschema.validate(noted, json.loads((Path(__file__).parents[4] / "docs/schemas/run.schema.json").read_text()))
     assert run_record.to_json(run_record.from_json(text, "run.json")) == text
-    assert (noted["role"], noted["phase"], noted["plan"], noted["verdicts"]) == (
-        "group_migration",
-        "migrate",
-        "4b8",
-        {"exact": 3},
-    )
+    its = noted["role"], noted["phase"], noted["plan"], noted["verdicts"]
+    assert its == ("group_migration", "migrate", "4b8", {"exact": 3})
     assert noted["failure"] == {"step": "commit", "kind": "group_in_use"} and "billing" not in text
     assert round(noted["ended"] - noted["started"]) == 9 and noted["versions"]["streamshift.kafka"] == "0.2.0"
     assert noted["versions"].keys() >= {"ansible-core", "Python", "kafka-python", "confluent-kafka"}
-    assert noted["entries"][0] == {
-        "step": "plan",
-        "seconds": 2.0,
-        "changed": True,
-        "failed": False,
-        "counts": {"records_read": 66},
-    }
+    plan = {"step": "plan", "seconds": 2.0, "changed": True, "failed": False, "counts": {"records_read": 66}}
+    assert noted["entries"][0] == plan
 
 
 def test_check_mode_predicts_and_changes_nothing(keep, home):

@@ -10,10 +10,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.positio
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import log_bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import ConnectionFailed, NotAuthorized
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_migration_run
-from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._module._report.migration import (
-    ENTRIES,
-    texts_of,
-)
+from tests.support.reported import ENTRIES, texts_of
 
 
 @pytest.fixture

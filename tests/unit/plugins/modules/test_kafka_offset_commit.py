@@ -14,16 +14,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Absent
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.digests import digest
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_offset_commit
-from ansible_collections.streamshift.kafka.tests.unit.plugins.modules.world import (
-    DESTINATION,
-    ORDERS,
-    SNAPSHOT,
-    entry,
-    plan_of,
-    saved,
-    warned,
-    written,
-)
+from tests.support.module_inputs import DESTINATION, ORDERS, SNAPSHOT, entry, plan_of, saved, warned, written
 
 KEY = "billing", ORDERS
 OUTCOME = CommitOutcome(

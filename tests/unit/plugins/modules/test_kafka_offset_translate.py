@@ -14,16 +14,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import plan_making
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_offset_translate
-from ansible_collections.streamshift.kafka.tests.unit.plugins.modules.world import (
-    DESTINATION,
-    ORDERS,
-    SNAPSHOT,
-    SOURCE,
-    entry,
-    plan_of,
-    saved,
-    warned,
-)
+from tests.support.module_inputs import DESTINATION, ORDERS, SNAPSHOT, SOURCE, entry, plan_of, saved, warned
 
 
 @pytest.fixture
@@ -156,34 +147,26 @@ def test_a_promotion_reaches_the_use_case(translate, tmp_path):
     assert "kafka_topic_promotion" in translate(promotion=str(tmp_path / "none.json"))["msg"]
 
 
+POLICY = {"replication_policy": {"source_alias": "src"}}
+MIRROR = {"strategy": "mirror_maker", **POLICY}
+ALONE = {"source": None, "snapshot": None, "promotion": "/nowhere"}
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
         (
-            {
-                "source": None,
-                "snapshot": None,
-                "strategy": "mirror_maker",
-                "replication_policy": {"source_alias": "src"},
-                "groups": ["billing"],
-                "promotion": "/nowhere",
-            },
+            {**MIRROR, **ALONE, "groups": ["billing"]},
             "promotion is about topics that follow the source, and there is no source",
         ),
-        ({"strategy": "reset", "source": None, "snapshot": None, "promotion": "/nowhere"}, "promotion has no meaning"),
+        ({"strategy": "reset", **ALONE}, "promotion has no meaning"),
         ({"match_on": []}, "match_on is empty. Name the parts, or leave it out"),
         ({"source": None}, "reads the source"),
         ({"snapshot": None}, "there is no snapshot"),
         ({"groups": ["billing"]}, "groups is for checkpoints"),
         ({"strategy": "mirror_maker"}, "Set replication_policy"),
-        (
-            {"source": None, "strategy": "mirror_maker", "replication_policy": {"source_alias": "src"}},
-            "there is no source to find that in",
-        ),
-        (
-            {"topic_map": [{"name": "a", "to": "b"}], "replication_policy": {"source_alias": "src"}},
-            "topic_map and replication_policy both name",
-        ),
+        ({"source": None, **MIRROR}, "there is no source to find that in"),
+        ({"topic_map": [{"name": "a", "to": "b"}], **POLICY}, "topic_map and replication_policy both name"),
         ({"wait_for_replication": -1}, "wait_for_replication"),
         ({"search_limit": -1}, "search_limit"),
     ],

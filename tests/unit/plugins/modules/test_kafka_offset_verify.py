@@ -9,15 +9,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes imp
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems import Problem, ProblemKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import plan_verification
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_offset_verify
-from ansible_collections.streamshift.kafka.tests.unit.plugins.modules.world import (
-    DESTINATION,
-    ORDERS,
-    SOURCE,
-    entry,
-    plan_of,
-    saved,
-    warned,
-)
+from tests.support.module_inputs import DESTINATION, ORDERS, SOURCE, entry, plan_of, saved, warned
 
 SKIPPED = Problem(ProblemKind.SKIPPED, "billing", ((ORDERS, 7),), ((ORDERS, 5),), 2, "2 records would be skipped")
 

@@ -25,7 +25,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_rec
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import promoting
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_topic_promotion
-from ansible_collections.streamshift.kafka.tests.unit.plugins.modules.world import DESTINATION, SNAPSHOT, SOURCE, saved
+from tests.support.module_inputs import DESTINATION, SNAPSHOT, SOURCE, saved
 
 READ = Acl("TOPIC", "orders", "LITERAL", "User:billing", "*", "READ", "ALLOW")
 GROUP = Acl("GROUP", "billing", "LITERAL", "User:billing", "*", "READ", "ALLOW")

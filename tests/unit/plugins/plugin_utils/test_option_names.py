@@ -1,6 +1,5 @@
 """In the tasks of a role, the messages of modules name its variables; in any other task, the options of the module."""
 
-import gc
 import json
 import sys
 from pathlib import Path
@@ -8,10 +7,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.plugin_utils._given import role_options
-from ansible_collections.streamshift.kafka.plugins.plugin_utils._option_names import (
-    option_names,
-    without_collections,
-)
+from ansible_collections.streamshift.kafka.plugins.plugin_utils._option_names import option_names
 from tests.support.playbooks import ansible_playbook
 
 ROOT = Path(__file__).parents[4]
@@ -139,10 +135,3 @@ def test_a_result_says_how_many_seconds_the_module_took(play, tmp_path, keywords
     task = {**rolled_back(tmp_path), **keywords, "register": "its", "ignore_errors": True}
     kind = "{{ its.seconds | default | type_debug if its.seconds is defined and its.seconds > 0 else 'nothing' }}"
     assert f"the seconds: {seconds}" in play(task, {"ansible.builtin.fail": {"msg": f"the seconds: {kind}"}})
-
-
-def test_garbage_is_collected_again_when_a_module_was_packed_or_could_not_be():
-    with pytest.raises(OSError), without_collections():
-        assert not gc.isenabled()
-        raise OSError
-    assert gc.isenabled()

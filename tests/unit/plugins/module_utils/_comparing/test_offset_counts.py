@@ -110,14 +110,7 @@ def with_gaps(records: t.Sequence[tuple[str, int | None]]) -> Log:
 @given(sources, destinations, st.integers(0, 20), st.integers(0, 24))
 def test_it_is_what_the_definition_says(source: t.Any, copies: t.Any, committed: int, offset: int) -> None:
     source_log, destination_log = with_gaps(source), with_gaps(copies)
-    promise = OneLog(
-        seen(source_log),
-        seen(destination_log),
-        lambda record: record.fingerprint,
-        timestamps=True,
-        start=0,
-        end=end(destination_log),
-    )
+    promise = OneLog(seen(source_log), seen(destination_log), end=end(destination_log))
     found = judged(source_log, destination_log, committed, offset)
     skipped, repeated, absent = promise.judge(committed, offset)
     assert (found.skipped, found.absent + found.to_come) == (skipped, absent)

@@ -19,45 +19,31 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.open_clie
 CLUSTER = connection_from({"bootstrap_servers": "b1:9092"}, "source cluster")
 
 
+def login(text: str = "") -> errors.KafkaError:
+    return errors.SaslAuthenticationFailedError(text)
+
+
+def gone(text: object) -> errors.KafkaError:
+    return errors.KafkaConnectionError(text)
+
+
+UNTRUSTED = "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: self-signed (_ssl.c:1016)"
+UNKNOWN = ssl.SSLError(1, "[SSL: TLSV13_ALERT_CERTIFICATE_REQUIRED] alert")
+TOO_MANY = "SaslAuthenticationFailedError: [a1b2]: Too many connects"
+
+
 @pytest.mark.parametrize(
     ("reason", "why", "remedy", "hopeless"),
     [
-        (
-            errors.SaslAuthenticationFailedError("SaslAuthenticationFailedError: Invalid password"),
-            "Invalid password",
-            "user name",
-            True,
-        ),
-        (
-            errors.SaslAuthenticationFailedError("SaslAuthenticationFailedError: [a1b2]: Too many connects"),
-            "[a1b2]: Too many connects",
-            "run fewer tasks",
-            False,
-        ),
-        (
-            errors.SaslAuthenticationFailedError("connection rate limit exceeded"),
-            "limit exceeded",
-            "run again later",
-            False,
-        ),
+        (login("SaslAuthenticationFailedError: Invalid password"), "Invalid password", "user name", True),
+        (login(TOO_MANY), "[a1b2]: Too many connects", "run fewer tasks", False),
+        (login("connection rate limit exceeded"), "limit exceeded", "run again later", False),
         (errors.UnsupportedSaslMechanismError(), "does not offer", "Set one", True),
-        (
-            errors.KafkaConnectionError(
-                "Handshake failed: [SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: self-signed (_ssl.c:1016)"
-            ),
-            "certificate verify failed: self-signed.",
-            "ssl_cafile",
-            True,
-        ),
-        (
-            errors.KafkaConnectionError(ssl.SSLError(1, "[SSL: TLSV13_ALERT_CERTIFICATE_REQUIRED] alert")),
-            "wants a client certificate",
-            "ssl_certfile",
-            True,
-        ),
+        (gone(f"Handshake failed: {UNTRUSTED}"), "certificate verify failed: self-signed.", "ssl_cafile", True),
+        (gone(UNKNOWN), "wants a client certificate", "ssl_certfile", True),
         (errors.InvalidReceiveError("Invalid frame length: 352518912"), "speaks TLS", "security_protocol", True),
-        (errors.KafkaConnectionError("111 ECONNREFUSED"), "connection refused", "listens", False),
-        (errors.KafkaConnectionError("socket disconnected"), "closed the connection", "security_protocol", False),
+        (gone("111 ECONNREFUSED"), "connection refused", "listens", False),
+        (gone("socket disconnected"), "closed the connection", "security_protocol", False),
     ],
 )
 def test_a_reason_is_told_with_what_cures_it(reason, why, remedy, hopeless):
@@ -69,44 +55,38 @@ def test_a_reason_is_told_with_what_cures_it(reason, why, remedy, hopeless):
 
 
 def test_an_old_broker_that_hangs_up_may_have_refused_the_login():
-    cluster = connection_from(
-        {
-            "bootstrap_servers": "b1:9092",
-            "security_protocol": "SASL_PLAINTEXT",
-            "sasl_mechanism": "PLAIN",
-            "sasl_username": "u",
-            "sasl_password": "p",
-        }
-    )
-    told = str(reasons.refusal(cluster, [errors.KafkaConnectionError("socket disconnected")]))
+    its = {"security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "PLAIN", "sasl_username": "u", "sasl_password": "p"}
+    cluster = connection_from({"bootstrap_servers": "b1:9092", **its})
+    told = str(reasons.refusal(cluster, [gone("socket disconnected")]))
     assert "brokers before Kafka 1.0 refuse a login in this way, so check the user name, the password" in told
 
 
 def test_the_most_telling_of_several_reasons_is_told():
-    told = reasons.refusal(
-        CLUSTER,
-        [
-            errors.KafkaConnectionError("socket disconnected"),
-            errors.SaslAuthenticationFailedError("SaslAuthenticationFailedError: no"),
-            errors.KafkaConnectionError("socket disconnected"),
-        ],
-    )
-    assert told.why == "no"
+    several = [gone("socket disconnected"), login("SaslAuthenticationFailedError: no"), gone("socket disconnected")]
+    assert reasons.refusal(CLUSTER, several).why == "no"
+
+
+def too_old(text: str) -> errors.KafkaError:
+    return errors.IncompatibleBrokerVersion(text)
+
+
+NO_REMOVAL = "Kafka broker does not support the 'OffsetDeleteRequest' Kafka protocol."
+NO_FETCH = (
+    "No version of the 'OffsetFetchRequest' Kafka protocol is supported by both the client [2-7] and broker [0-1]."
+)
 
 
 @pytest.mark.parametrize(
     ("error", "kind", "said"),
     [
-        (errors.IncompatibleBrokerVersion("no DescribeConfigs"), BrokerError, "do not offer a request that is needed"),
+        (too_old("no DescribeConfigs"), BrokerError, "do not offer a request that is needed"),
         (
-            errors.IncompatibleBrokerVersion("Kafka broker does not support the 'OffsetDeleteRequest' Kafka protocol."),
+            too_old(NO_REMOVAL),
             BrokerError,
             "cannot remove single committed offsets: they do not offer OffsetDelete 0, which Kafka has since 2.4",
         ),
         (
-            errors.IncompatibleBrokerVersion(
-                "No version of the 'OffsetFetchRequest' Kafka protocol is supported by both the client [2-7] and broker [0-1]."
-            ),
+            too_old(NO_FETCH),
             BrokerError,
             "cannot read all that a group has committed: they do not offer OffsetFetch 2, which Kafka has since 0.10.2",
         ),
@@ -121,8 +101,8 @@ def test_the_most_telling_of_several_reasons_is_told():
         (errors.InvalidReceiveError("Invalid frame"), ConnectionFailed, "advertised.listeners has addresses of Kafka"),
         (errors.InvalidReceiveError("Invalid frame length: 352518912"), ConnectionFailed, "the listener speaks TLS"),
         (errors.IllegalStateError("closed"), BrokerError, "the request failed"),
-        (errors.SaslAuthenticationFailedError("Too many connects"), ConnectionFailed, "run fewer tasks at a time"),
-        (errors.SaslAuthenticationFailedError("wrong"), ConnectionFailed, "user name, the password"),
+        (login("Too many connects"), ConnectionFailed, "run fewer tasks at a time"),
+        (login("wrong"), ConnectionFailed, "user name, the password"),
     ],
 )
 def test_an_error_that_nobody_explained_keeps_kafkas_name(error, kind, said):

@@ -11,7 +11,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
     [
         ("SCRAM-SHA-512", "svc=migrator", "svc=3Dmigrator"),
         ("scram-sha-256", "a,b=2C", "a=2Cb=3D2C"),
-        ("SCRAM-SHA-256", "plain name", "plain name"),
         ("PLAIN", "a,b=c", "a,b=c"),
     ],
 )

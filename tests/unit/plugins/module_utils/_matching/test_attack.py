@@ -56,20 +56,9 @@ def test_no_small_world_breaks_what_the_naive_definition_promises(way: str) -> N
 
 
 LIVE = [
-    f"live, {name}"
-    for name in (
-        "mirror, several",
-        "retention",
-        "keyed, compacted",
-        "transactions",
-        "exactly-once tool",
-        "stamped",
-        "two tools",
-        "Spark, transactions",
-        "repartitioned, retention",
-        "merged",
-    )
-]
+    "live, mirror, several", "live, retention", "live, keyed, compacted", "live, transactions", "live, exactly-once tool",
+    "live, stamped", "live, two tools", "live, Spark, transactions", "live, repartitioned, retention", "live, merged",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", LIVE)

@@ -41,17 +41,8 @@ class Cluster:
 
     def read(self, _connection, names, stable=True, **_how):
         self.watched.append(tuple(names))
-        return {
-            name: GroupReading(
-                name,
-                True,
-                "Empty",
-                "classic",
-                "consumer",
-                {where: CommittedOffset(5) for where in self.committed.get(name, [ORDERS])},
-            )
-            for name in names
-        }
+        offsets = {name: dict.fromkeys(self.committed.get(name, [ORDERS]), CommittedOffset(5)) for name in names}
+        return {name: GroupReading(name, True, "Empty", "classic", "consumer", offsets[name]) for name in names}
 
     def sleep(self, seconds):
         self.now += seconds

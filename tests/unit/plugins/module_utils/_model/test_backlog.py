@@ -20,25 +20,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 HERE, THERE = TopicPartition("orders", 0), TopicPartition("new", 0)
 DONE = Done(40, 900, 140, 1, 2, {10: 100, 30: 120})
 RANGE = BacklogRange(HERE, 10, 60, THERE, 100, (10, 30, 59), DONE)
-BACKLOG = Backlog(
-    "streamshift-copy-0123456789abcdef",
-    "here",
-    "there",
-    "digest",
-    (
-        BacklogTopic(
-            "new",
-            "orders",
-            NewTopic(2, 3, {"retention.ms": "-1"}),
-            {"retention.ms": Suspended(None, "-1")},
-            True,
-            "there-id",
-            "here-id",
-        ),
-        BacklogTopic("other", "other"),
-    ),
-    (RANGE, BacklogRange(HERE._replace(partition=1), 5, 5, THERE._replace(partition=1), 0)),
-)
+SUSPENDED = {"retention.ms": Suspended(None, "-1")}
+MADE = BacklogTopic("new", "orders", NewTopic(2, 3, {"retention.ms": "-1"}), SUSPENDED, True, "there-id", "here-id")
+EMPTY = BacklogRange(HERE._replace(partition=1), 5, 5, THERE._replace(partition=1), 0)
+NAME = "streamshift-copy-0123456789abcdef"
+BACKLOG = Backlog(NAME, "here", "there", "digest", (MADE, BacklogTopic("other", "other")), (RANGE, EMPTY))
 
 
 def test_everything_comes_back():

@@ -129,24 +129,20 @@ def test_what_cannot_be_meant_is_refused(options, said):
     assert "hunter2" not in str(refusal.value)
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("sasl.password", "use sasl_password"),
-        ("ssl.ca.location", "use ssl_cafile"),
-        ("ssl.keystore.location", "use ssl_certfile and ssl_keyfile"),
-        ("sasl.jaas.config", "use sasl_username and sasl_password"),
-        ("bootstrap.servers", "use bootstrap_servers"),
-        ("ssl.engine.secret", "secrets are not masked"),
-        ("ssl.some.password", "secrets are not masked"),
-        ("sasl.kerberos.keytab", "Kerberos"),
-        ("auto.offset.reset", "the collection sets itself"),
-        ("isolation.level", "the collection sets itself"),
-        ("debug", "the collection sets itself"),
-        ("oauth_cb", "the collection sets itself"),
-        ("enable.ssl.certificate.verification", "the collection sets itself"),
-    ],
-)
+OTHERS_PROPERTIES = {
+    "sasl.password": "use sasl_password",
+    "ssl.ca.location": "use ssl_cafile",
+    "ssl.keystore.location": "use ssl_certfile and ssl_keyfile",
+    "sasl.jaas.config": "use sasl_username and sasl_password",
+    "bootstrap.servers": "use bootstrap_servers",
+    **dict.fromkeys(["ssl.engine.secret", "ssl.some.password"], "secrets are not masked"),
+    "sasl.kerberos.keytab": "Kerberos",
+    **dict.fromkeys(["auto.offset.reset", "isolation.level", "debug", "oauth_cb"], "the collection sets itself"),
+    "enable.ssl.certificate.verification": "the collection sets itself",
+}
+
+
+@pytest.mark.parametrize(("name", "said"), OTHERS_PROPERTIES.items())
 def test_a_property_that_has_an_option_or_an_owner_is_refused_without_its_value(name, said):
     with pytest.raises(InvalidInput) as refusal:
         connection_from({**SERVERS, "client_config": {name: "hunter2"}})

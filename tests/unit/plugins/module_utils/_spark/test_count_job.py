@@ -82,7 +82,7 @@ def check(world: World, found: t.Sequence[GroupCount], timestamps: bool) -> None
     def name(one: Record) -> bytes:
         return one.fingerprint if its.matching.headers else one.bare
 
-    both = OneLog(world.sources[0], world.copies[0], name, timestamps=timestamps, start=0, end=world.ends[0])
+    both = OneLog(world.sources[0], world.copies[0], name, timestamps=timestamps, end=world.ends[0])
     originals, arrived = ({one.offset: name(one).hex() for one in log[0]} for log in (world.sources, world.copies))
     for (committed,), told in zip(world.committed, found, strict=True):
         answer = both.answer(committed)
@@ -139,9 +139,7 @@ def test_several_source_partitions_count_as_one_log(worlds: list[World], timesta
             both = OneLog(
                 [its._replace(offset=number) for number, its in enumerate(one_log)],
                 world.copies[0],
-                lambda its: its.fingerprint,
                 timestamps=timestamps,
-                start=0,
                 end=world.ends[0],
             )
             expected = both.answer(len(consumed))
@@ -319,9 +317,7 @@ def random_world(draws: random.Random, sources: int, destinations: int) -> World
 
 def test_nothing_at_all() -> None:
     found = count_directly([World(((),), ((),), (12,), ((3,),))], True, 1, without_headers=True)
-    assert found[0].answers == (
-        OneLog([], [], lambda its: its.fingerprint, timestamps=True, start=0, end=12).answer(3),
-    )
+    assert found[0].answers == (OneLog([], [], end=12).answer(3),)
 
 
 @pytest.mark.parametrize("size", [0, 1, 800_001])

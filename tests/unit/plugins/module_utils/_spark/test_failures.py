@@ -50,51 +50,36 @@ def test_a_remedy_names_the_variable_of_the_role_and_the_key_in_it():
     assert "Set java_home in group_migration_spark to a Java of 17 or newer" in str(found)
 
 
-@pytest.mark.parametrize(
-    ("text", "named"),
-    [
-        ("java.io.IOException: No space left on device", "the disk is full where Spark keeps its files"),
-        (
-            "Task 1 in stage 0.0 failed 4 times, most recent failure: Python worker exited unexpectedly (crashed).",
-            "Python workers of Spark have died in each of the attempts at a task",
-        ),
-        (
-            "java.nio.file.NoSuchFileException: /nowhere/env.tar.gz",
-            "there is no archive /nowhere/env.tar.gz on this machine",
-        ),
-        ("ModuleNotFoundError: No module named 'xxhash'", "the Python of Spark's workers has no package xxhash"),
-        (
-            "[PACKAGE_NOT_INSTALLED] PyArrow >= 18.0.0 must be installed; however, it was not found.",
-            "the Python of Spark's workers has no PyArrow >= 18.0.0",
-        ),
-        (
-            "[PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.12 than that in driver: 3.11, PySpark",
-            "the Python of Spark's workers is 3.12, and the one here is 3.11",
-        ),
-        (
-            'Cannot run program "./env/bin/python": error=2, No such file or directory',
-            "Spark's workers have no Python ./env/bin/python",
-        ),
-        (
-            (
-                "io.fabric8.kubernetes.client.KubernetesClientException: An error has occurred.\n\tat a.b(C.java:1)\n"
-                "Caused by: java.io.IOException: Connection refused: /10.0.0.1:6443\n\tat a.b(C.java:1)\n"
-                "Caused by: java.net.ConnectException: Connection refused"
-            ),
-            "the API server of Kubernetes cannot be reached: Connection refused: /10.0.0.1:6443. Correct master in spark",
-        ),
-        (
-            (
-                "io.fabric8.kubernetes.client.KubernetesClientException: Failure executing: POST at: https://127.0.0.1:6443/api/v1/"
-                'namespaces/migration/configmaps. Message: configmaps is forbidden: User "system:serviceaccount:spark" '
-                'cannot create resource "configmaps". Received status: Status(apiVersion=v1, code=403)'
-            ),
-            'the API server of Kubernetes refuses this client: configmaps is forbidden: User "system:serviceaccount:',
-        ),
-        ("java.lang.OutOfMemoryError: Java heap space", "Spark's memory is used up"),
-        ("[JAVA_GATEWAY_EXITED] Java gateway process exited", "Spark's Java process did not start"),
-    ],
+UNREACHABLE = """io.fabric8.kubernetes.client.KubernetesClientException: An error has occurred.
+\tat a.b(C.java:1)
+Caused by: java.io.IOException: Connection refused: /10.0.0.1:6443
+\tat a.b(C.java:1)
+Caused by: java.net.ConnectException: Connection refused"""
+FORBIDDEN = (
+    "io.fabric8.kubernetes.client.KubernetesClientException: Failure executing: POST at: https://127.0.0.1:6443/api/v1/"
+    'namespaces/migration/configmaps. Message: configmaps is forbidden: User "system:serviceaccount:spark" '
+    'cannot create resource "configmaps". Received status: Status(apiVersion=v1, code=403)'
 )
+MENDED = {
+    "java.io.IOException: No space left on device": "the disk is full where Spark keeps its files",
+    "Task 1 in stage 0.0 failed 4 times, most recent failure: Python worker exited unexpectedly (crashed).":
+        "Python workers of Spark have died in each of the attempts at a task",
+    "java.nio.file.NoSuchFileException: /nowhere/env.tar.gz": "there is no archive /nowhere/env.tar.gz on this machine",
+    "ModuleNotFoundError: No module named 'xxhash'": "the Python of Spark's workers has no package xxhash",
+    "[PACKAGE_NOT_INSTALLED] PyArrow >= 18.0.0 must be installed; however, it was not found.":
+        "the Python of Spark's workers has no PyArrow >= 18.0.0",
+    "[PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.12 than that in driver: 3.11, PySpark":
+        "the Python of Spark's workers is 3.12, and the one here is 3.11",
+    'Cannot run program "./env/bin/python": error=2, No such file or directory':
+        "Spark's workers have no Python ./env/bin/python",
+    UNREACHABLE: "the API server of Kubernetes cannot be reached: Connection refused: /10.0.0.1:6443. Correct master in spark",
+    FORBIDDEN: 'the API server of Kubernetes refuses this client: configmaps is forbidden: User "system:serviceaccount:',
+    "java.lang.OutOfMemoryError: Java heap space": "Spark's memory is used up",
+    "[JAVA_GATEWAY_EXITED] Java gateway process exited": "Spark's Java process did not start",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "named"), MENDED.items())
 def test_what_users_can_mend_is_named(text, named):
     found = cause_of(
         RuntimeError(f"An error occurred while calling o70.count.\n: {text}\n\tat x.y(Z.scala:1)"), "Spark yarn"

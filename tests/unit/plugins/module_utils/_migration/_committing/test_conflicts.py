@@ -221,32 +221,14 @@ def test_what_is_left_alone_is_said_with_the_reason():
     assert writes.kept == ["billing orders-0: kept at 90 instead of moved back to 50 (on_rewind: keep)"]
 
 
-@pytest.mark.parametrize(
-    ("found", "told"),
-    [
-        (
-            90,
-            (
-                "the group has the committed offset 90; this would move it back to 50: at the destination, every "
-                "group has gone further than the plan: source and destination may be swapped. Set on_rewind to "
-                "rewind to allow it"
-            ),
-        ),
-        (
-            10,
-            (
-                "the group has the committed offset 10; this would move it forward to 50. Set on_advance to advance "
-                "to allow it, or to keep"
-            ),
-        ),
-    ],
-)
-def test_a_refusal_names_the_option_that_allows_it(found, told):
-    with pytest.raises(Refused) as refused:
-        entry_decision.commit_writes(
-            [entry(50, found)], Ground("cloud", {KEY: at(found)}, NOTHING_KNOWN, OnRewind.FAIL, OnAdvance.FAIL)
-        )
-    assert told in str(refused.value)
+def test_a_refusal_names_the_option_that_allows_it():
+    told = (
+        "the group has the committed offset 10; this would move it forward to 50. Set on_advance to advance to allow it, "
+        "or to keep"
+    )
+    ground = Ground("cloud", {KEY: at(10)}, NOTHING_KNOWN, OnRewind.FAIL, OnAdvance.FAIL)
+    with pytest.raises(Refused, match=told):
+        entry_decision.commit_writes([entry(50, 10)], ground)
 
 
 @pytest.mark.parametrize(

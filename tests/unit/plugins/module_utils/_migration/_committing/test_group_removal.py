@@ -1,6 +1,5 @@
 """Old groups of a rename are removed and come back, on a cluster in memory: the order of steps, kills, refusals."""
 
-import contextlib
 import dataclasses
 import typing as t
 
@@ -27,7 +26,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.removed i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import CertificateName, Verdict
 from tests.support.identities import known_by_id
-from tests.support.memory_groups import Killed, MemoryGroups
+from tests.support.memory_groups import MemoryGroups
 
 HERE = connection_from({"bootstrap_servers": ["127.0.0.1:9092"]}, "cluster")
 NOW = RemovalOptions(idle_wait=0)
@@ -179,17 +178,13 @@ def test_a_group_that_is_joined_in_the_last_moment_is_not_in_the_file(cluster):
 
 @pytest.mark.parametrize("steps", range(4))
 def test_a_removal_that_was_killed_is_completed_or_taken_back(cluster, steps):
-    cluster.steps_to_live = steps
-    with contextlib.suppress(Killed):
+    with cluster.killed_after(steps, surely=False):
         remove_old_groups(PLAN, None, None, HERE, NOW, cluster.save)
-    cluster.steps_to_live = None
     remove_old_groups(PLAN, None, cluster.saved, HERE, NOW, cluster.save)
     assert set(cluster.groups) == {"new-billing", "new-shipping"}
     for lives in range(5):
-        cluster.steps_to_live = lives
-        with contextlib.suppress(Killed):
+        with cluster.killed_after(lives, surely=False):
             restore_old_groups(cluster.saved, None, HERE, NOW, cluster.save)
-    cluster.steps_to_live = None
     restore_old_groups(cluster.saved, None, HERE, NOW, cluster.save)
     assert {name: cluster.groups[name] for name in OLD} == OLD
     assert cluster.saved.gone() == {}

@@ -140,34 +140,26 @@ def test_what_is_selected(selection, expected):
 @pytest.mark.parametrize(
     ("selection", "error", "said"),
     [
+        ({"groups": ("new-billing",)}, NotFound, "group new-billing is not in the receipt: it holds billing, both,"),
         (
-            Selection(groups=("new-billing",)),
-            NotFound,
-            "group new-billing is not in the receipt: it holds billing, both,",
-        ),
-        (
-            Selection(groups=("biling",)),
+            {"groups": ("biling",)},
             NotFound,
             r"Correct groups \(did you mean billing\?\); the names are those at the source",
         ),
-        (Selection(groups=("bill.*",)), NotFound, r"Correct groups \(patterns belong in group_patterns\); the names"),
+        ({"groups": ("bill.*",)}, NotFound, r"Correct groups \(patterns belong in group_patterns\); the names"),
         (
-            Selection(groups=("billing",), topics=("orders",)),
+            {"groups": ("billing",), "topics": ("orders",)},
             NotFound,
             "topic orders of the selected groups is not in the receipt: it holds shop.clicks, shop.orders",
         ),
+        ({"group_patterns": ("x.*",)}, InvalidInput, r"no group in the receipt is matched by group_patterns \['x"),
         (
-            Selection(group_patterns=("x.*",)),
-            InvalidInput,
-            r"no group in the receipt is matched by group_patterns \['x",
-        ),
-        (
-            Selection(groups=("billing",), topic_patterns=("x.*",)),
+            {"groups": ("billing",), "topic_patterns": ("x.*",)},
             InvalidInput,
             "no topic of the selected groups in the receipt is matched by topic_patterns",
         ),
         (
-            Selection(groups=("both",), topics=("visits-eu",)),
+            {"groups": ("both",), "topics": ("visits-eu",)},
             InvalidInput,
             "group both, topic all, partition 1: .*not all of them are selected: both visits-us-0 is not. Select all",
         ),
@@ -175,7 +167,7 @@ def test_what_is_selected(selection, expected):
 )
 def test_what_cannot_be_meant_is_refused(selection, error, said):
     with pytest.raises(error, match=f"^cloud, .*{said}|^cloud: .*{said}"):
-        rollback.choose(RECEIPT, selection, "cloud")
+        rollback.choose(RECEIPT, Selection(**selection), "cloud")
 
 
 @pytest.mark.parametrize(

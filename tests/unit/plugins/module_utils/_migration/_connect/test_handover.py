@@ -50,11 +50,7 @@ class Stored:
         if self.breaks:
             raise BrokerError("gone")
         self.misplaced = tuple(each for each in self.misplaced if each not in misplaced)
-        for where, offset in changes.items():
-            if offset is None:
-                self.offsets.pop(where, None)
-            else:
-                self.offsets[where] = offset
+        self.offsets = {where: offset for where, offset in (self.offsets | changes).items() if offset is not None}
 
 
 @dataclasses.dataclass

@@ -36,39 +36,23 @@ def state(monkeypatch):
         for group, its in COMMITS.items()
     }
 
-    def read_groups(_cluster, names):
-        return {
-            name: GroupReading(
-                name,
-                name in commits,
-                "Empty" if name in commits else "",
-                "share" if name == "shared" else "classic",
-                "consumer",
-                dict(commits.get(name, {})),
-            )
-            for name in names
-        }
+    def reading(name):
+        if name not in commits:
+            return GroupReading(name, False, "", "share" if name == "shared" else "classic", "consumer", {})
+        return GroupReading(name, True, "Empty", "classic", "consumer", dict(commits[name]))
 
-    for room in (resets, expected):
-        monkeypatch.setattr(room.groups, "read_groups", read_groups)
-    monkeypatch.setattr(
-        resets.groups, "list_groups", lambda _cluster, **_options: [GroupListing(name, "", "", "") for name in commits]
-    )
+    def look_up(_cluster, wanted, _refused):
+        return {each: 10 if each[1] < NOW else 55 for each in wanted}
+
     known_by_id(monkeypatch, lambda _cluster: "id")
-    monkeypatch.setattr(
-        resets.topics,
-        "partition_counts",
-        lambda _cluster, names: {name: TOPICS[name] for name in names if name in TOPICS},
-    )
-    monkeypatch.setattr(resets.topics, "list_topics", lambda _cluster: sorted(TOPICS))
-    monkeypatch.setattr(
-        resets.positions, "partition_bounds", lambda _cluster, wanted: dict.fromkeys(wanted, Bounds(10, 100, 100))
-    )
-    monkeypatch.setattr(
-        resets.positions,
-        "lookup_all_times",
-        lambda _cluster, wanted, _refused: {each: 10 if each[1] < NOW else 55 for each in wanted},
-    )
+    patch = monkeypatch.setattr
+    for room in (resets, expected):
+        patch(room.groups, "read_groups", lambda _cluster, names: {name: reading(name) for name in names})
+    patch(resets.groups, "list_groups", lambda *_given, **_how: [GroupListing(name, "", "", "") for name in commits])
+    patch(resets.topics, "partition_counts", lambda _cluster, names: {it: TOPICS[it] for it in names if it in TOPICS})
+    patch(resets.topics, "list_topics", lambda _cluster: sorted(TOPICS))
+    patch(resets.positions, "partition_bounds", lambda _cluster, its: dict.fromkeys(its, Bounds(10, 100, 100)))
+    patch(resets.positions, "lookup_all_times", look_up)
     return commits
 
 

@@ -42,6 +42,7 @@ from tests.support.identities import known_by_id
 from tests.support.memory_brokers import DESTINATION, ORDERS, SOURCE, MemoryBrokers
 
 IDENTICAL = TranslateOptions(strategy=Strategy.IDENTICAL)
+MIRROR = ReplicationPolicy("src", "dst", "identity")
 
 
 def snapshot(offset: int, cluster_id: str | None = "source cluster-id") -> Snapshot:
@@ -280,7 +281,7 @@ def test_a_topic_that_may_not_be_described_is_no_missing_topic(world):
 def mirrored(world, monkeypatch):
     """Plans again with what MirrorMaker 2 has noted: nothing. Each time the records are read anew."""
     monkeypatch.setattr(by_mirror_maker, "read_index", lambda *_flow: MirrorIndex({}, {}))
-    options = TranslateOptions(strategy="mirror_maker", mirror=ReplicationPolicy("src", "dst", "identity"))
+    options = TranslateOptions(strategy="mirror_maker", mirror=MIRROR)
 
     def plan_again(previous: Plan | None = None, taken: Snapshot | None = None, **more: t.Any) -> Translation:
         wanted = dataclasses.replace(options, **more)
@@ -289,30 +290,10 @@ def mirrored(world, monkeypatch):
     return plan_again
 
 
-def test_what_is_proved_is_kept_while_the_logs_go_on_alike(mirrored):
-    first = mirrored()
-    again = mirrored(first.plan)
-    assert (first.kept, again.kept) == (0, 1)
-    assert again.plan == first.plan
-    assert first.plan.entries[0].verdict is Verdict.EXACT
-
-
-def test_a_group_that_has_moved_is_looked_for_again(mirrored):
-    moved = mirrored(mirrored().plan, snapshot(9))
-    assert (moved.kept, moved.plan.entries[0].offset) == (0, 9)
-
-
 def test_metadata_that_have_changed_are_carried(mirrored):
     other = SnapshotEntry("billing", ORDERS, CommittedOffset(7, "other", 5))
     plan = mirrored(mirrored().plan, Snapshot("source cluster-id", (), (other,))).plan
     assert plan.entries[0].metadata == "other"
-
-
-@pytest.mark.parametrize("side", ["source cluster", "destination cluster"])
-def test_nothing_is_kept_of_a_topic_with_other_records(world, mirrored, side):
-    first = mirrored()
-    world.records[side] = [record(each.offset, b"another %8d" % each.offset) for each in world.records[side]]
-    assert mirrored(first.plan).kept == 0
 
 
 def test_nothing_is_kept_of_another_cluster_or_of_another_comparison(world, mirrored):
@@ -358,22 +339,27 @@ def kept(previous: Plan, offset: int = 7, **options: t.Any) -> int:
     return translate(snapshot(offset), SOURCE, DESTINATION, Mapping(), wanted, previous).kept
 
 
-@pytest.mark.parametrize("strategy", [Strategy.IDENTICAL, Strategy.RECORDS])
-def test_an_entry_that_has_not_moved_is_kept_with_what_verified_it(world, strategy):
-    first = planned(strategy=strategy)
+@pytest.mark.parametrize("strategy", [Strategy.IDENTICAL, Strategy.RECORDS, Strategy.MIRROR_MAKER])
+def test_an_entry_that_has_not_moved_is_kept_with_what_verified_it(world, mirrored, strategy):
+    options = {"strategy": strategy, "mirror": MIRROR}
+    first = planned(**options)
     entry = dataclasses.replace(first.entries[0], verified=Verification("records", 5))
+    assert entry.verdict is Verdict.EXACT
     first = dataclasses.replace(first, entries=(entry,))
-    assert planned(first, strategy=strategy) == first
-    assert kept(first, strategy=strategy) == 1
-    assert kept(first, offset=8, strategy=strategy) == 0
-    assert planned(first, strategy=strategy, offset=8).entries[0].verified is None
+    assert planned(first, **options) == first
+    assert kept(first, **options) == 1
+    assert kept(first, offset=8, **options) == 0
+    moved = planned(first, offset=8, **options).entries[0]
+    assert (moved.offset, moved.verified) == (8, None)
 
 
+@pytest.mark.parametrize("strategy", [Strategy.RECORDS, Strategy.MIRROR_MAKER])
 @pytest.mark.parametrize("side", ["source cluster", "destination cluster"])
-def test_an_entry_of_a_recreated_topic_is_decided_anew(world, side):
-    first = planned(strategy=Strategy.RECORDS)
+def test_an_entry_of_a_recreated_topic_is_decided_anew(world, mirrored, side, strategy):
+    options = {"strategy": strategy, "mirror": MIRROR}
+    first = planned(**options)
     world.records[side] = [record(each.offset, b"another %8d" % each.offset) for each in world.records[side]]
-    assert kept(first, strategy=Strategy.RECORDS) == 0
+    assert kept(first, **options) == 0
 
 
 def test_an_entry_with_another_offset_is_not_kept_where_offsets_must_be_equal(world):

@@ -27,6 +27,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import PromotionOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from tests.support.identities import known_by_id
+from tests.support.memory_groups import Killed, Mortal
 
 SOURCE, DESTINATION = Connection("source", ("s:1",)), Connection("destination", ("d:1",))
 OPTIONS = PromotionOptions(
@@ -34,26 +35,19 @@ OPTIONS = PromotionOptions(
 )
 
 
-class Killed(Exception):
-    pass
-
-
 @dataclasses.dataclass
-class Cluster:
-    """Topics with partitions, settings and an id, and ACLs. left: how many writes it lives to see, None for all."""
+class Cluster(Mortal):
+    """Topics with partitions, settings and an id, and ACLs."""
 
     topics: dict
     acls: set
-    left: int | None = None
     made: int = 0
 
     def write(self, change):
-        if self.left == 0:
-            raise Killed
         change()
-        if self.left is not None:
-            self.left -= 1
-            if self.left == 0:
+        if self.steps_to_live is not None:
+            self.steps_to_live -= 1
+            if self.steps_to_live == 0:
                 raise Killed
 
     def state(self):
@@ -192,10 +186,8 @@ def test_killed_after_any_write(clusters, writes, ends):
     run = Run(destination)
     before = destination.state()
     plan = promote.plan_promotion(SOURCE, DESTINATION, Selection(topics=("new", "old")), Mapping(), OPTIONS).plan
-    destination.left = writes
-    with pytest.raises(Killed):
+    with destination.killed_after(writes):
         run.promote()
-    destination.left = None
     if ends == "apply":
         run.apply(plan)
     elif ends == "next run":
@@ -218,10 +210,8 @@ def test_a_rollback_killed_after_any_write(clusters, writes):
     _source, destination = clusters
     run = Run(destination)
     run.promote()
-    destination.left = writes
-    with pytest.raises(Killed):
+    with destination.killed_after(writes):
         run.roll_back()
-    destination.left = None
     run.roll_back()
     assert destination.state() == FIRST
     assert topic_receipt.from_json(run.text, "receipt").topics.keys() == {"old"}
@@ -294,10 +284,8 @@ class TestAnotherRunCreatesTheTopicToo:
         """The other run was killed when it had saved its receipt, and then this one has created the topic. -> their plan."""
         _source, destination = clusters
         plan = self.plan()
-        destination.left = 1
-        with pytest.raises(Killed):
+        with destination.killed_after(1):
             self.write(other, plan)
-        destination.left = None
         self.write(run, plan)
         return plan
 

@@ -35,17 +35,9 @@ def topic(partitions=1, replicas=1, hidden=(), **own):
 
 def planned(source, destination=None, use=UNUSED, brokers=3, known=KNOWN, **options):
     """The change of one topic, and the notes."""
-    destination_states = {} if destination is None else {"orders": destination}
+    found = {} if destination is None else {"orders": destination}
     survey = Survey(
-        "s",
-        "d",
-        {"orders": "orders"},
-        ("orders",),
-        tuple(destination_states),
-        {"orders": source},
-        destination_states,
-        known,
-        brokers,
+        "s", "d", {"orders": "orders"}, ("orders",), tuple(found), {"orders": source}, found, known, brokers
     )
     made = decide_topics(survey, Mapping(), PromotionOptions(**options), use, "destination")
     return made.plan.topics[0], made.notes
@@ -137,17 +129,9 @@ def test_the_first_override_that_fits_wins_setting_by_setting():
         Override(("returns",), {"segment.ms": "9"}),
         Override((".*",), {"retention.ms": "2", "preallocate": "true"}),
     )
-    survey = Survey(
-        "s",
-        "d",
-        {name: name for name in ("orders", "returns")},
-        ("orders", "returns"),
-        (),
-        {name: topic(retention_ms="5") for name in ("orders", "returns")},
-        {},
-        KNOWN,
-        1,
-    )
+    names = ("orders", "returns")
+    states = {name: topic(retention_ms="5") for name in names}
+    survey = Survey("s", "d", {name: name for name in names}, names, (), states, {}, KNOWN, 1)
     made = decide_topics(
         survey, Mapping(), PromotionOptions(overrides=overrides), TopicUse(), "destination"
     ).plan.topics

@@ -43,8 +43,6 @@ def logs_of(case: Case) -> tuple[Clusters, OneLog]:
     promise = OneLog(
         source.with_open,
         destination.visible,
-        lambda record: record.fingerprint,
-        timestamps=True,
         lossy=case.source_edges.start > 0 or case.source_edges.compacted,
         start=case.destination_edges.start,
         end=case.destination_edges.end,

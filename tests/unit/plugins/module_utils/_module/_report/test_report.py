@@ -26,14 +26,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.page_data import page_data
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.safe_text import as_markdown
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.ticket import markdown
-from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._module._report.migration import (
-    ENTRIES,
-    OCCASION,
-    entry,
-    logs_of,
-    texts_of,
-    told,
-)
+from tests.support.reported import ENTRIES, OCCASION, entry, logs_of, texts_of, told
 
 HOSTILE = [
     "</script><script>alert(1)</script>",
@@ -100,13 +93,6 @@ def test_what_is_blocked_comes_first_with_reason_and_remedy():
     assert (uncommitted.title, uncommitted.count) == ("uncommitted", 1) and "on_uncommitted" in uncommitted.remedy
 
 
-@pytest.mark.parametrize(("committed", "done"), [(True, "Committed: 3"), (False, "Planned: 3")])
-def test_the_headline_adds_up(committed, done):
-    headline = told(texts_of(ENTRIES, committed=committed)).headline
-    assert headline.startswith(f"{done} of 5 group-partitions of 2 groups")
-    assert headline.endswith(", 1 blocked, 1 uncommitted.")
-
-
 def test_what_was_selected_and_not_taken_is_in_the_report():
     texts = texts_of(ENTRIES[:2], committed=True)
     line = "monitor heartbeats-0 to 2 (called like MirrorMaker 2's): excluded by exclude_topic_patterns"
@@ -145,7 +131,16 @@ def test_how_the_others_are_migrated_is_said_if_they_are_not_and_can_be(phase, c
     ("texts", "occasion", "said"),
     [
         (texts_of(ENTRIES[:2], committed=True), OCCASION, "Committed: 2 of 2 group-partitions of 1 group, 0 blocked."),
-        (texts_of(ENTRIES), dataclasses.replace(OCCASION, phase="plan"), "Planned: 3 of 5 group-partitions"),
+        (
+            texts_of(ENTRIES, committed=True),
+            OCCASION,
+            "Committed: 3 of 5 group-partitions of 2 groups, 1 blocked, 1 uncommitted.",
+        ),
+        (
+            texts_of(ENTRIES),
+            dataclasses.replace(OCCASION, phase="plan"),
+            "Planned: 3 of 5 group-partitions of 2 groups can be committed, 1 blocked, 1 uncommitted.",
+        ),
         (texts_of(ENTRIES, skipped=1), OCCASION, "The verification objects to 1 of 5"),
         (texts_of(ENTRIES), dataclasses.replace(OCCASION, failure="no broker answers"), "The run failed. 0 of 5"),
         ({}, OCCASION, "There is no plan yet."),
@@ -371,38 +366,19 @@ def test_a_missing_file_is_named_and_fails_nothing(name):
     markdown(story)
 
 
-def other_snapshot(texts):
-    return texts | {"snapshot.json": texts_of(ENTRIES[:1])["snapshot.json"]}
-
-
-def other_report(texts):
-    return texts | {"report.json": texts_of(ENTRIES[:1])["report.json"]}
-
-
-def other_cluster(texts):
-    return texts | {"receipt.json": texts["receipt.json"].replace("destination-id", "another-id")}
-
-
-def other_source(texts):
-    return texts | {"snapshot.json": texts["snapshot.json"].replace("source-id", "another-id")}
-
-
-def other_version(texts):
-    return texts | {"receipt.json": texts["receipt.json"].replace('"version": 1', '"version": 2')}
-
-
 @pytest.mark.parametrize(
-    ("change", "file", "said"),
+    ("changed", "was", "becomes", "file", "said"),
     [
-        (other_snapshot, "plan.json", "another snapshot"),
-        (other_report, "report.json", "another plan"),
-        (other_cluster, "receipt.json", "another-id"),
-        (other_source, "plan.json", "another-id"),
-        (other_version, "receipt.json", "version 2"),
+        ("snapshot.json", None, None, "plan.json", "another snapshot"),
+        ("report.json", None, None, "report.json", "another plan"),
+        ("receipt.json", "destination-id", "another-id", "receipt.json", "another-id"),
+        ("snapshot.json", "source-id", "another-id", "plan.json", "another-id"),
+        ("receipt.json", '"version": 1', '"version": 2', "receipt.json", "version 2"),
     ],
 )
-def test_files_that_do_not_belong_together_are_refused_or_left_out(change, file, said):
-    texts = change(texts_of(ENTRIES, committed=True))
+def test_files_that_do_not_belong_together_are_refused_or_left_out(changed, was, becomes, file, said):
+    texts = texts_of(ENTRIES, committed=True)
+    texts[changed] = texts[changed].replace(was, becomes) if was else texts_of(ENTRIES[:1])[changed]
     with pytest.raises(InvalidFile, match=said) as refused:
         read_files(texts, "folder", OnMismatch.FAIL)
     assert file in str(refused.value)
