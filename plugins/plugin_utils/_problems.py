@@ -52,15 +52,18 @@ def misspelt(given: Given, facts: t.Collection[str] = ()) -> Lines:
 
     facts: variables with that name that the role sets itself.
     """
-    for name in sorted(given.variables):
-        if name.startswith(f"{given.name}_") and name not in given.options and name not in facts:
-            (nearest,) = difflib.get_close_matches(name, given.options, n=1, cutoff=0)
-            listed = ", ".join(given.options)
-            everything = f"ansible-doc -t role streamshift.kafka.{given.name}" if given.kind == "role" else listed
-            yield (
-                f"{name} is no variable of the {given.kind} {given.name}. Did you mean {nearest}? "
-                f"All of them: {everything}"
-            )
+    listed = f"ansible-doc -t role streamshift.kafka.{given.name}" if given.kind == "role" else ", ".join(given.options)
+    for name in _strange(given, facts):
+        (nearest,) = difflib.get_close_matches(name, given.options, n=1, cutoff=0)
+        yield f"{name} is no variable of the {given.kind} {given.name}. Did you mean {nearest}? All of them: {listed}"
+
+
+def _strange(given: Given, others: t.Collection[str]) -> list[str]:
+    return sorted(
+        name
+        for name in given.variables
+        if name.startswith(f"{given.name}_") and name not in given.options and name not in others
+    )
 
 
 def misplaced(given: Given, playbooks: t.Iterable[str]) -> Lines:
@@ -108,11 +111,7 @@ def unnamed(given: Given, inventory: Inventory, sides: t.Iterable[str]) -> Lines
             "by -e."
         )
         return
-    strange = sorted(
-        name
-        for name in given.variables
-        if name.startswith(f"{given.name}_") and name not in {*variables, *given.options}
-    )
+    strange = _strange(given, variables)
     kind = "May be misspelt" if given.options else "These variables are set"
     yield (
         f"{'Name both clusters, as hosts' if len(variables) > 1 else 'Name the cluster, as a host'} of the inventory: "

@@ -44,12 +44,6 @@ def test_new_topics_and_changes_follow_and_a_round_without_news_writes_nothing(s
     }
 
 
-def test_rounds_that_would_never_end_are_refused(controller):
-    assert "give both" in failed(controller.promote_topics(topics=["orders"], interval=5))
-    said = failed(controller.promote_topics(topics=["orders"], interval=1, run_for=86400))
-    assert "1000 rounds at most" in said
-
-
 def test_a_plan_says_that_it_has_changed_nothing(source, controller, promotion, topic):
     create_topic(source, topic)
     planned = done(controller.promote_topics(phase="plan", topics=[topic])).output

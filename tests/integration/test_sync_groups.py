@@ -196,17 +196,6 @@ def test_when_the_source_is_lost_the_last_checkpoints_count(mirrored, orders, tm
         assert gets[len(gets) - len(left) :] == left  # nothing is lost
 
 
-def test_mistakes_are_refused_before_anything_is_asked(controller, mirrored):
-    policy = {"replication_policy": mirrored.policy, "groups": ["any"]}
-    for alone in ({"interval": 5}, {"run_for": 5}):
-        assert ": give both of them" in failed(controller.sync_mirror_maker_groups(**alone, **policy))
-    assert "1000 rounds at most" in failed(controller.sync_mirror_maker_groups(interval=1, run_for=86400, **policy))
-    assert "Did you mean mirror_maker_group_sync_interval" in failed(
-        controller.sync_mirror_maker_groups(intervall=5, **policy)
-    )
-    assert controller.files() == {}
-
-
 def test_the_rights_that_are_documented_are_enough(secured, topic, tmp_path):
     """One secured cluster is both, and MirrorMaker's own topics are such as it could have written."""
     source_alias, target_alias = f"here-{topic}", f"there-{topic}"

@@ -81,15 +81,16 @@ KEEPING = [role for role in ROLES if role != "migration_assessment"]
         ),
         *(
             (
-                SYNC,
+                role,
                 {"interval": interval, "run_for": run_for},
                 [
                     {"interval": "60", "run_for": "59999"},
                     {"interval": 0, "run_for": 0},
                     {"interval": 1, "run_for": 999},
                 ],
-                f"interval is {interval} and mirror_maker_group_sync_run_for is {run_for}: give both of them, and 1000",
+                f"interval is {interval} and {role}_run_for is {run_for}: give both of them, and 1000 rounds at most.",
             )
+            for role in (SYNC, "topic_promotion")
             for interval, run_for in ((60, 0), (0, 60), (1, 1000))
         ),
         # One cluster for both needs new names.
