@@ -164,10 +164,10 @@ def meant(folder: str, names: t.Collection[str]) -> str:
     """For a directory that is not there: the one beside it with a similar name that has such a file, as a question."""
     above, name = os.path.split(folder)
     with contextlib.suppress(OSError):
-        there = [
+        having = [
             each for each in os.listdir(above) if any(os.path.exists(os.path.join(above, each, its)) for its in names)
         ]
-        if near := difflib.get_close_matches(name, there, 1):
+        if near := difflib.get_close_matches(name, having, 1):
             return f" (did you mean {os.path.join(above, near[0])}?)"
     return ""
 

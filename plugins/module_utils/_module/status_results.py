@@ -33,7 +33,7 @@ def status_result(module: Module, source: Connection, destination: Connection) -
     asked = waves.waves_from(params["waves"])
     _check_output(params["status"])
     named = [os.path.abspath(path) for path in params["directories"]]
-    _check_there(named)
+    _check_existing(named)
     begun = [os.path.abspath(wave.directory) for wave in asked if wave.directory is not None]
     directories = [_read(path) for path in dict.fromkeys([*named, *filter(_has_begun, begun)])]
     found = look_at_status(directories, source, destination, params["idle_wait"])
@@ -69,7 +69,7 @@ def _has_begun(directory: str) -> bool:
     return any(os.path.exists(os.path.join(directory, name)) for name in ("plan.json", "receipt.json"))
 
 
-def _check_there(directories: t.Iterable[str]) -> None:
+def _check_existing(directories: t.Iterable[str]) -> None:
     """Raise InvalidFile that names all directories that are not there."""
     missing = [
         f"{path}{files.meant(path, ('plan.json', 'receipt.json'))}" for path in directories if not os.path.lexists(path)

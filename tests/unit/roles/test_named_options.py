@@ -48,7 +48,7 @@ NEVER_SHOWN = {
         _migration._committing.returning._topics _migration.selected_groups.select_topics_of
         _module.run_end._kept _module.run_end.end_run _module.support_bundle.write_bundle""",
     "it looks at no waves, nor at several directories": """
-        _model.waves._refuse _model.waves.waves_from _module.status_results._check_there
+        _model.waves._refuse _model.waves.waves_from _module.status_results._check_existing
         _module.status_results._read""",
     "it removes no old groups": """
         _control.permissions.removal_obstacles _migration._committing.group_removal._check_new_groups_go
