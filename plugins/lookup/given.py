@@ -38,7 +38,7 @@ options:
   metrics: {description: "With V(preflight), the path of the metrics, empty for none.", type: str, default: ""}
   plan: {description: "With V(preflight), the path of the plan that must be there, empty for none.", type: str, default: ""}
   looked:
-    description: With V(preflight), the results of M(ansible.builtin.stat) for the directory of the metrics and for the plan.
+    description: With V(preflight), the results of C(ansible.builtin.stat) for the directory of the metrics and for the plan.
     type: list
     elements: dict
     default: []
