@@ -56,7 +56,7 @@ def crumbs(bed: Bed) -> None:
     load = filled(bed, "crumbs")
     partitions = len(load.topic_names) * load.partitions
     print(f"\ncrumbs: copy {partitions:,} partitions of {load.records} records", flush=True)
-    runs = [_module(bed, load) for _again in range(1 if bed.short else REPEATS)]
+    runs = [module_copied(bed, load) for _again in range(1 if bed.short else REPEATS)]
     seconds = " ".join(f"{run.seconds - IDLE_WAIT:.1f}" for run in runs)
     print(f"  {MODULE}: {seconds} s; {max(run.megabytes for run in runs):.0f} MB in all processes together", flush=True)
     remove(bed.source.near, load.topic_names)
@@ -80,7 +80,7 @@ def _beside_others(bed: Bed, load: Load, cores_2: Program, cores_1: Program, loo
         for title, programs in ((LOOP_1, loops[:1]), (LOOP_2, loops)):
             turns.setdefault(title, []).append(_worked(bed, load, programs))
         turns.setdefault(COPY_1, []).append(_warm(bed, load, cores_1))
-        run = _module(bed, load)
+        run = module_copied(bed, load)
         turns.setdefault(MODULE, []).append(Turn(_records(load) / (run.seconds - IDLE_WAIT)))
         most = max(most, run.megabytes)
     _table(turns)
@@ -117,7 +117,7 @@ def _memory(bed: Bed) -> None:
     print(f"\ncopy: memory of all processes together\n  {'':<46}{'MB':>11}{'seconds':>11}", flush=True)
     for name in ("medium", "large", "largest"):
         load = filled(bed, name)
-        run = _module(bed, load)
+        run = module_copied(bed, load)
         title = f"{_records(load):,} records of {load.value_bytes:,} bytes"
         print(f"  {title:<46}{run.megabytes:>11.0f}{run.seconds - IDLE_WAIT:>11.1f}", flush=True)
         remove(bed.source.near, load.topic_names)
@@ -159,8 +159,8 @@ def _copied(bed: Bed, load: Load, programs: t.Sequence[Program], config: dict[st
     return copied, Turn(records / seconds, used / records * 1e6)
 
 
-def _module(bed: Bed, load: Load) -> Run:
-    """Run the module for one group that has consumed nothing, and remove what it has made."""
+def module_copied(bed: Bed, load: Load) -> Run:
+    """A run of the module for one group that has consumed nothing. What it has made is removed."""
     number, group = next(_number), f"{load.name}-group"
     stand(
         bed.source,

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The question about long logs: how many records does a worker count in a second, and does the memory grow with them?"""
+"""The question about long logs: how many records are counted, verified and copied in a second, and does the memory grow?"""
 
 from __future__ import annotations
 
+from tests.benchmark.backlog import module_copied
 from tests.benchmark.bed import Bed, stand
 from tests.benchmark.loads import FOREIGN, LOADS, Load
 from tests.benchmark.measure import Run, memory_of_all, run_module
+from tests.benchmark.mirroring import remove
 from tests.benchmark.programs import started
 from tests.benchmark.tables import connection, row, title
 
@@ -15,9 +17,11 @@ WORKERS = ("local[1]", "local[2]")
 
 
 def logs(bed: Bed) -> None:
-    """How long does it take to count and to verify a log of small records, and one that is ten times as long?"""
+    """How long does it take to count, verify and copy a log of small records, and one that is ten times as long?"""
     sizes = " and ".join(f"{_records(LOADS[name]):,}" for name in LOGS)
-    title(f"logs: {sizes} small records in 16 partitions, counted on one cluster, verified on both (MB with Spark's)")
+    title(
+        f"logs: {sizes} small records in 16 partitions, counted on one cluster, verified on both, copied (MB with Spark's)"
+    )
     for master in WORKERS:
         with started("scan", master) as program:
             for name in LOGS:
@@ -31,6 +35,10 @@ def logs(bed: Bed) -> None:
     for name in LOGS:
         run = verified(bed, LOADS[name])
         row(f"verify {_records(LOADS[name]):,} (kafka_offset_verify)", [run], _speed(run, 2 * _records(LOADS[name])))
+        remove(bed.destination.near, LOADS[name].topic_names)
+    for name in LOGS:
+        run = module_copied(bed, LOADS[name])
+        row(f"copy {_records(LOADS[name]):,} (kafka_backlog_copy)", [run], _speed(run, _records(LOADS[name])))
 
 
 def _records(load: Load) -> int:
