@@ -173,7 +173,8 @@ notes:
   type: list
   elements: str
   sample:
-    - "topic orders does not exist at the destination: fill it, map it, or exclude it."
+    - "topic orders does not exist at the destination: create it and let the replication tool
+      fill it, map it in topic_map, or exclude it in exclude_topic_patterns."
 note_kinds: {description: "Kinds of the RV(notes), in the same order.", returned: success, type: list, elements: str}
 settings:
   description:
@@ -310,7 +311,7 @@ def look(module: Module) -> dict[str, t.Any]:
         )
         write_part(params["assessment"], part)
     named = {*found.groups, *params["groups"]}  # of groups that do not exist at the source, nothing is found
-    opposite = use_case.opposite(_beside(params["receipt"]), found.cluster_ids, named)
+    opposite = use_case.opposite(_beside(params["receipt"]), found.cluster_ids, named, params["on_rewind"])
     told = [Note(NoteKind.OPPOSITE_DIRECTION, str(each)) for each in opposite]
     if params["commits"] and params["on_rewind"] == OnRewind.FAIL:
         problems, told = [*opposite, *problems], []

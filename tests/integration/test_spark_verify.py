@@ -231,7 +231,10 @@ def test_what_cannot_be_compared_is_named(source, destination, both, verify, top
     said = verify(topic)
     assert said["problems"] == [
         f"{topic} {topic}-0: nothing is committed at the destination",
-        f"{topic} {topic}-only-0: topic {topic}-only does not exist at the destination: fill it, map it, or exclude it",
+        (
+            f"{topic} {topic}-only-0: topic {topic}-only does not exist at the destination: create it and let the replication "
+            "tool fill it, map it in topic_map, or exclude it in exclude_topic_patterns"
+        ),
     ]
     commit(destination, topic, {(topic, 0): 7})
     said = verify(topic, topics=[topic])

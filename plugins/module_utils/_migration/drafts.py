@@ -193,6 +193,14 @@ def with_uncommitted(drafts: list[Draft], partitions: t.Mapping[str, int]) -> li
     return result
 
 
+def missing_at_destination(topic: str) -> str:
+    """That the topic does not exist there, and what to do."""
+    return (
+        f"topic {topic} does not exist at the destination: create it and let the replication tool fill it, map it in "
+        "topic_map, or exclude it in exclude_topic_patterns"
+    )
+
+
 def without_records(
     draft: Draft,
     source_partitions: t.Mapping[str, int],
@@ -215,7 +223,7 @@ def without_records(
                 "exclude_topic_patterns"
             )
         else:
-            detail = f"topic {draft.partition.topic} does not exist at the destination: fill it, map it, or exclude it"
+            detail = missing_at_destination(draft.partition.topic)
             detail += mapping.hint_of_own(draft.source_partition.topic) if mapping else ""
         return draft.entry(Verdict.BLOCKED, reason=Reason.TOPIC_MISSING, detail=detail)
     if source_count != destination_count:

@@ -17,7 +17,7 @@ from .._model.mapping import Mapping
 from .._model.notes import Note, NoteKind
 from .._model.option_names import correct_clusters, option_name, ways
 from .._model.plan import Plan
-from .._model.policies import OnActiveGroup, OnBlocked, OnConflict
+from .._model.policies import OnActiveGroup, OnBlocked, OnConflict, OnRewind
 from .._model.progress import first_of
 from .._model.receipt import Receipt
 from .._model.records import TopicPartition
@@ -233,16 +233,19 @@ def _of_other_side(
 
 
 def opposite(
-    others: t.Iterable[tuple[str, Plan, Receipt]], cluster_ids: t.Mapping[str, str], selected: t.Collection[str]
+    others: t.Iterable[tuple[str, Plan, Receipt]],
+    cluster_ids: t.Mapping[str, str],
+    selected: t.Collection[str],
+    on_rewind: OnRewind,
 ) -> list[Refused]:
     """What speaks against this direction: each other migration that has brought selected groups from the destination.
 
     others: the path of its receipt, its plan and the receipt. cluster_ids: those of look(). selected: groups of the source.
     """
-    remedy = ways(
-        ("", "to take that migration back, run the playbook return_groups or rollback in its directory"),
-        ("on_rewind", f"to migrate in this direction on purpose, set {option_name('on_rewind')} to keep"),
-    )
+    remedy = "to take that migration back, run the playbook return_groups or rollback in its directory"
+    if on_rewind == OnRewind.FAIL:
+        on_purpose = f"if this direction is meant, set {option_name('on_rewind')} to keep, which lets no group go back"
+        remedy = ways(("", remedy), ("on_rewind", on_purpose))
     problems = []
     for path, plan, receipt in others:
         is_opposite = (plan.destination_id, plan.source_id) == (

@@ -33,7 +33,7 @@ _KEPT = "restore it from the newest folder in history/ that has one, or from a b
 # What can be done about a file that cannot be used. A receipt cannot be made again: it holds what is gone elsewhere.
 _AGAIN = {
     "snapshot": "use another one, or remove it and take the snapshot again",
-    "plan": "remove it, and let the plan be made again",
+    "plan": "correct what was edited, or remove it and let the plan be made again",
     "copy": f"{_KEPT}: without it nobody knows how far the copy is",
     "receipt": f"{_KEPT}: without it nothing can be rolled back",
     "removed": f"{_KEPT}: without it the removed groups cannot be made again",

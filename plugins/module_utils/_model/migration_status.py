@@ -44,7 +44,7 @@ NEXT = {
     GroupState.NOT_STARTED: "start the consumers at the destination, or run streamshift.kafka.rollback",
     GroupState.COMMITTED: "stop the consumers at the source, and run the playbook of the rounds with its phase cut_over, "
     f"such as {_MIGRATE} {_PHASE}=cut_over",
-    GroupState.PLANNED: f"look at the plan, and run {_MIGRATE} {_PHASE}=apply",
+    GroupState.PLANNED: f"look at the plan, and run {_MIGRATE} {_PHASE}=apply for all groups of the plan",
     GroupState.ROLLED_BACK: f"start the consumers at the source, or run {_MIGRATE}",
     GroupState.RETURNED: f"start the consumers at the source, or run {_MIGRATE}",
     GroupState.AT_DESTINATION: "nothing to do; to go back, run streamshift.kafka.return_groups",
@@ -230,10 +230,14 @@ def assess(
         _lag(((reading, partition) for partition in files.partitions), ends[1]),
         moved,
         WayBack() if files.is_returned or not files.written else way_back._replace(**_in_use(used_at_source)),
-        0
-        if files.is_returned or not files.written
-        else sum(where in files.blocked or where not in is_set for where in files.consumed),
+        _left_out(files, is_set),
     )
+
+
+def _left_out(files: GroupFiles, is_set: t.Collection[TopicPartition]) -> int:
+    if files.is_returned or files.is_rolled_back:
+        return 0
+    return sum(where in files.blocked or (bool(files.written) and where not in is_set) for where in files.consumed)
 
 
 def _in_use(used_at_source: bool | None) -> dict[str, None]:

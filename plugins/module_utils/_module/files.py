@@ -206,12 +206,12 @@ def check_makeable(path: str) -> None:
     while not os.path.lexists(folder):
         folder = os.path.dirname(folder)
     if not os.path.isdir(folder):
-        why = f"{folder} is no directory"
+        why, remedy = f"{folder} is no directory", f"name another {option_name('directory')}"
     elif not os.access(folder, os.W_OK | os.X_OK):
-        why = f"the directory {folder} is not writable for this user"
+        why, remedy = f"the directory {folder} is not writable for this user", _another_directory()
     else:
         return
-    raise InvalidFile(f"the directory {missing} cannot be used", why=why, remedy=_another_directory())
+    raise InvalidFile(f"the directory {missing} cannot be used", why=why, remedy=remedy)
 
 
 def make_directory(folder: str, *, check: bool = False) -> bool:

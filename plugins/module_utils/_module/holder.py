@@ -7,9 +7,9 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
-import time
 
 from .._migration.processes import started
+from .._model.documents import utc_text
 
 
 def holder(folder: str) -> str | None:
@@ -37,7 +37,7 @@ def process_clause(process: int, host: str, began: float | None) -> str:
     clause = f"process {process} on {host}"
     if began is None:
         return clause
-    return f"{clause}, which started at {time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(began))}"
+    return f"{clause}, which started at {utc_text(began)}"
 
 
 def _has_open(process: str, folder: str) -> bool:

@@ -58,7 +58,17 @@ def check_covers(plan: Plan, snapshot: Snapshot, on_missing_entry: OnMissingEntr
 
 
 def _check_unedited(planned: _Positions, taken: _Positions) -> None:
-    """Raise Refused where a plan has other committed offsets of the source than the snapshot that it was made from."""
+    """Raise Refused where a plan has other groups, partitions or offsets of the source than the snapshot it was made from."""
+    # A plan may also have what has committed nothing: partitions of a group, and new groups of a reset.
+    strange = sorted(key for key, offset in planned.items() if offset is not None and key not in taken)
+    if strange:
+        raise Refused(
+            f"the plan has {counted(len(strange), 'commit')} of the source that the snapshot it was made from has not: "
+            f"{first_of([f'{group} {partition}' for group, partition in strange], _NAMED)}",
+            why="somebody has edited the groups, topics or partitions of the source in the plan",
+            remedy="plan again, and select the groups and topics that are meant",
+            kind=FailureKind.PLAN_OUTDATED,
+        )
     edited = {key: offset for key, offset in taken.items() if planned.get(key, offset) != offset}
     if edited:
         raise Refused(

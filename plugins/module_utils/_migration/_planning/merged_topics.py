@@ -11,7 +11,7 @@ from ..._matching.merged import Position
 from ..._model.policies import OnUncommitted
 from ..._model.records import TopicPartition
 from ..cluster_logs import ClusterLogs
-from ..drafts import Draft
+from ..drafts import Draft, missing_at_destination
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def lacking(its: Merged, source_counts: t.Mapping[str, int], destination_counts:
         if name not in source_counts:
             return f"topic {name} does not exist at the source: exclude it"
     if its.topic not in destination_counts:
-        return f"topic {its.topic} does not exist at the destination: fill it, map it, or exclude it"
+        return missing_at_destination(its.topic)
     known = set(its.sources)
     for drafts in its.groups.values():
         for draft in drafts:

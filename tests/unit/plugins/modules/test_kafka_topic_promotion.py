@@ -159,7 +159,7 @@ def test_a_topic_map_beside_a_policy_is_refused(promote):
 def test_what_is_not_there_is_refused(promote):
     assert "there is no topics file" in promote(state="applied")["msg"]
     message = promote(state="rolled_back")["msg"]
-    assert "there is no receipt file" in message and "the newest folder in history/ that has one" in message
+    assert "there is no receipt file" in message and "from a backup" in message
 
 
 def test_a_rollback_tells_what_goes_back(promote, tmp_path):

@@ -195,7 +195,7 @@ def test_a_group_that_is_merged_from_one_with_an_open_transaction_is_blocked():
     ("topic", "told"),
     [
         ("app-KSTREAM-AGGREGATE-STATE-STORE-0000000003-repartition", "Kafka Streams makes itself: do not fill it"),
-        ("orders-repartition", "fill it, map it, or exclude it"),
+        ("orders-repartition", "create it and let the replication tool fill it, map it in topic_map, or exclude"),
     ],
 )
 def test_a_repartition_topic_that_is_missing_is_not_to_be_filled(topic, told):

@@ -144,7 +144,7 @@ def test_what_needs_somebody_comes_first_on_the_screen():
     [
         pytest.param([line()], {}, 1, id="the plan blocks another partition"),
         pytest.param([line()], {"new": None}, 1, id="what is gone was not left out"),
-        pytest.param([], {"new": None}, 0, id="nothing is committed, so nothing is left out"),
+        pytest.param([], {"new": None}, 1, id="nothing is committed, and the plan blocks one"),
         pytest.param([line()], {"returned": [back(55, NOON + 9)]}, 0, id="returned"),
     ],
 )

@@ -1,5 +1,6 @@
 """Files are whole or not there, private, and one run's alone."""
 
+import calendar
 import hashlib
 import os
 import re
@@ -225,7 +226,7 @@ def test_a_second_run_in_a_directory_is_refused_at_once_and_let_in_when_the_firs
         str(refused.value),
     )
     assert started, refused.value
-    assert abs(time.mktime(time.strptime(started[1], "%Y-%m-%d %H:%M:%S")) - time.time()) < 60
+    assert abs(calendar.timegm(time.strptime(started[1], "%Y-%m-%dT%H:%M:%SZ")) - time.time()) < 60
     holder.kill()
     holder.wait()
     with files.locked(str(tmp_path / "receipt.json")):

@@ -36,7 +36,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Origin, Receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot, SnapshotEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import CertificateName, Reason, Verdict
 from tests.support.identities import Identities, known_by_id
 from tests.support.memory_groups import MemoryGroups
@@ -575,6 +575,12 @@ def test_a_plan_is_applied_only_while_the_source_stands_where_it_stood(cluster):
     with pytest.raises(Refused, match="the source's groups have moved since the plan was made"):
         commit(PLAN, None, CLOUD, REWIND, cluster.save, snapshot)
     assert cluster.done == []
+    entries = [
+        SnapshotEntry(at.group, at.partition, CommittedOffset(at.offset))
+        for entry in PLAN.entries
+        for at in entry.source
+    ]
+    snapshot = Snapshot("onprem-id", (), tuple(entries))
     commit(dataclasses.replace(PLAN, snapshot=snapshot.digest()), None, CLOUD, REWIND, cluster.save, snapshot)
     assert cluster.groups == AFTER
 

@@ -93,6 +93,23 @@ def test_an_edited_source_offset_is_told_as_that():
     assert "group billing: orders-1 from 7 to 12 in the plan" in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("key", "offset", "told"),
+    [
+        (("payments", "orders", 0), 5, "payments orders-0"),
+        (("billing", "orders", 7), 5, "billing orders-7"),
+        (("billing", "clicks", 0), 5, "billing clicks-0"),
+    ],
+)
+def test_what_somebody_has_added_to_a_plan_is_told_whatever_is_missing(key, offset, told):
+    """A group that nobody has selected would get an offset."""
+    edited = plan_of(SNAPSHOT, {**dict(list(OFFSETS.items())[:2]), key: offset})
+    with pytest.raises(
+        Refused, match=f"the plan has 1 commit of the source that the snapshot .* has not: {told}: some"
+    ):
+        check_covers(edited, SNAPSHOT, "skip")
+
+
 def test_equal_offsets_with_other_metadata_are_another_snapshot():
     with pytest.raises(Refused, match="every offset is the same, but metadata, leader epochs"):
         check_covers(PLAN, snapshot_of(OFFSETS, "other"), "fail")
