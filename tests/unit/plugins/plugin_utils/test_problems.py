@@ -313,3 +313,32 @@ def test_what_has_another_value_than_its_default_is_known():
         "group_migration_csv": "",
         "group_migration_on_blocked": "skip_group",
     }
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ({"verify_limit": "yes"}, "argument 'group_migration_verify_limit' is of type"),
+        ({"topic_map": "a:b"}, "Elements value for option 'group_migration_topic_map' is of type"),
+        ({"topic_map": [{"nam": "a", "to": "b"}]}, "Supported parameters include: name, pattern, to."),
+        ({"idle_wait": "soon"}, "argument 'group_migration_idle_wait' is of type"),
+    ],
+)
+def test_a_value_of_a_wrong_type_is_told_in_a_line_before_the_role_begins(value, told):
+    both = {"group_migration_source": "onprem", "group_migration_destination": "cloud"}
+    variables = {**both, **{f"group_migration_{name}": its for name, its in value.items()}}
+    lines = list(of_clusters(given(**variables), BOTH, ["source", "destination"]))
+    assert len(lines) == 1 and told in lines[0] and "\n" not in lines[0] and lines[0].endswith(".")
+
+
+def test_values_as_the_command_line_gives_them_are_right():
+    variables = {
+        "group_migration_source": "onprem",
+        "group_migration_destination": "cloud",
+        "group_migration_groups": "billing,fraud",
+        "group_migration_verify_limit": "500",
+        "group_migration_idle_wait": "2.5",
+        "group_migration_topic_map": [{"pattern": "a", "to": "b"}],
+        "group_migration_write_report": "yes",
+    }
+    assert list(of_clusters(given(**variables), BOTH, ["source", "destination"])) == []
