@@ -56,9 +56,8 @@ class OptionNamesActionModule(ActionBase):
             result: dict[str, t.Any] = self._execute_module(
                 module_args=args, task_vars=task_vars, wrap_async=wrap_async
             )
-        after = (task_vars or {}).get("__common_after_failure")
-        if result.get("failed") and after is not None and self._is_of_the_collection():
-            result["msg"] = f"{result.get('msg', '')} {self._templar.template(after)}"
+        if result.get("failed") and self._is_of_the_collection():
+            result["msg"] = self._explained(result.get("msg", ""), task_vars or {})
         if not self._task.async_val:
             result["seconds"] = round(time.monotonic() - begin, 1)
             if (
@@ -69,6 +68,14 @@ class OptionNamesActionModule(ActionBase):
             ):
                 show_hidden(self._task.name, str((task_vars or {}).get("inventory_hostname")), result)
         return result
+
+    def _explained(self, message: str, task_vars: t.Mapping[str, t.Any]) -> str:
+        """The message of a module that has failed, with the paths of the user's files, and with what the role adds to it."""
+        copies = (task_vars.get("__common_begun") or {}).get("scratch")
+        if copies and task_vars.get("ansible_check_mode"):  # a dry run works on copies, which it removes
+            message = message.replace(copies, self._templar.template(task_vars["common_directory"]))
+        after = task_vars.get("__common_after_failure")
+        return message if after is None else f"{message} {self._templar.template(after)}"
 
     def _looks_ahead(self) -> bool:
         """Whether the result of the task never counts as changed."""

@@ -156,7 +156,8 @@ def _missing(path: str, kind: str, made_by: str | None) -> InvalidFile:
         remedy = f"correct {path_option()}{named_after()}"
     else:  # a run that finds everything as it should be writes none
         why = "no run in this directory has written anything, or the file is lost"
-        remedy = f"restore {os.path.basename(path)} from {_kept(path)}a backup, or correct {path_option()}"
+        places = " or ".join(filter(None, (kept_copy(path), "a backup")))
+        remedy = f"restore {os.path.basename(path)} from {places}, or correct {path_option()}"
     return InvalidFile(f"there is no {kind} file {path}", why=why, remedy=remedy, kind=FailureKind.FILE_MISSING)
 
 
@@ -172,14 +173,14 @@ def meant(folder: str, names: t.Collection[str]) -> str:
     return ""
 
 
-def _kept(path: str) -> str:
-    """Where the history has this file, as the first of two places."""
+def kept_copy(path: str) -> str | None:
+    """The newest copy of this file that the history has."""
     above, name = os.path.join(os.path.dirname(os.path.abspath(path)), history.DIRECTORY), os.path.basename(path)
     with contextlib.suppress(OSError):
         for run in sorted(os.listdir(above), reverse=True):
             if os.path.exists(kept := os.path.join(above, run, name)):
-                return f"{kept} or "
-    return ""
+                return kept
+    return None
 
 
 def check_writable(path: str) -> None:

@@ -103,6 +103,17 @@ def test_absent_records_keep_an_offset_from_being_written_unless_a_verification_
     assert commit.asked[-2] == {}
 
 
+def test_a_receipt_that_only_the_history_has_is_noted(commit, tmp_path):
+    assert "receipt_lost" not in commit()["note_kinds"]
+    (tmp_path / "history/2026-11-01-migrate").mkdir(parents=True)
+    kept = tmp_path / "history/2026-11-01-migrate/r.json"
+    kept.write_text("{}")
+    for check in (True, False):
+        (tmp_path / "r.json").unlink(missing_ok=True)
+        result = commit(_ansible_check_mode=check)
+        assert f"r.json is not there, and {kept} is: copy it to its place" in result["notes"][0], result
+
+
 def test_without_a_receipt_nothing_is_rolled_back(commit):
     result = commit(state="rolled_back", everything=True)
     assert result["failed"] and "r.json" in result["msg"] and not hasattr(commit, "asked")
