@@ -242,10 +242,9 @@ def opposite(
 
     others: the path of its receipt, its plan and the receipt. cluster_ids: those of look(). selected: groups of the source.
     """
-    remedy = "to take that migration back, run the playbook return_groups or rollback in its directory"
-    if on_rewind == OnRewind.FAIL:
-        on_purpose = f"if this direction is meant, set {option_name('on_rewind')} to keep, which lets no group go back"
-        remedy = ways(("", remedy), ("on_rewind", on_purpose))
+    back = "", "to take that migration back, run the playbook return_groups or rollback in its directory"
+    meant = "on_rewind", f"if this direction is meant, set {option_name('on_rewind')} to keep: no group goes back then"
+    remedy = ways(back, meant) if on_rewind == OnRewind.FAIL else ways(back)
     problems = []
     for path, plan, receipt in others:
         is_opposite = (plan.destination_id, plan.source_id) == (
