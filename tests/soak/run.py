@@ -81,13 +81,15 @@ class Soak:
             elif event == "a mistaken consumer":
                 beside.enter_context(member(self._destination, "mistaken", list(TOPICS), commits=False))
             played = self._controller.migrate_groups(groups=list(GROUPS), phase="sync", on_rewind="rewind")
+        if played.code:
+            self.violations.append(f"round {number} ({event}) has failed:\n{played.output}")
+            self._say(f"round {number}, {event}: failed")
+            return
         entries = json.loads(self._plan.read_text())["entries"]
         self._verdicts.update(f"{each['verdict']} {each['reason'] or ''}".rstrip() for each in entries)
         said = [line.strip(' ",') for line in played.output.splitlines() if "Round 1: " in line]
-        self._say(f"round {number}, {event}: {said[0].removeprefix('Round 1: ') if said else 'failed'}")
-        if played.code:
-            self.violations.append(f"round {number} ({event}) has failed:\n{played.output}")
-        elif event == "a mistaken consumer" and "mistaken" not in _left_out(played.output):
+        self._say(f"round {number}, {event}: {said[0].removeprefix('Round 1: ')}")
+        if event == "a mistaken consumer" and "mistaken" not in _left_out(played.output):
             self.violations.append(
                 f"round {number}: a group in use at the destination was not left out:\n{played.output}"
             )
