@@ -320,7 +320,7 @@ def test_what_has_another_value_than_its_default_is_known():
     [
         ({"verify_limit": "yes"}, "argument 'group_migration_verify_limit' is of type"),
         ({"topic_map": "a:b"}, "Elements value for option 'group_migration_topic_map' is of type"),
-        ({"topic_map": [{"nam": "a", "to": "b"}]}, "Supported parameters include: name, pattern, to."),
+        ({"topic_map": [{"titles": "a", "to": "b"}]}, "Supported parameters include: name, pattern, to."),
         ({"idle_wait": "soon"}, "argument 'group_migration_idle_wait' is of type"),
     ],
 )
