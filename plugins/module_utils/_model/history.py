@@ -65,6 +65,11 @@ def is_folder_name(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
+def newest_first(present: t.Iterable[str]) -> list[str]:
+    """The folders of runs among these names."""
+    return sorted(filter(is_folder_name, present), reverse=True)
+
+
 def outlived(present: t.Iterable[str], made: str, keep: int) -> list[str]:
     """The names of the folders that go when there is a new one, made.
 

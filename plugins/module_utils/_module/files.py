@@ -177,7 +177,7 @@ def kept_copy(path: str) -> str | None:
     """The newest copy of this file that the history has."""
     above, name = os.path.join(os.path.dirname(os.path.abspath(path)), history.DIRECTORY), os.path.basename(path)
     with contextlib.suppress(OSError):
-        for run in sorted(os.listdir(above), reverse=True):
+        for run in history.newest_first(os.listdir(above)):
             if os.path.exists(kept := os.path.join(above, run, name)):
                 return kept
     return None

@@ -79,7 +79,7 @@ def _has_written(above: str, present: t.Iterable[str], contents: t.Mapping[str, 
 
     A receipt that no run has kept yet is another one, too.
     """
-    folders = sorted(filter(history.is_folder_name, present), reverse=True)
+    folders = history.newest_first(present)
     for each in contents.keys() & set(history.RECEIPTS):
         kept = (files.read_bytes(os.path.join(above, folder, each)) for folder in folders)
         if next((content for content in kept if content is not None), None) != contents[each]:

@@ -105,8 +105,8 @@ def test_absent_records_keep_an_offset_from_being_written_unless_a_verification_
 
 def test_a_receipt_that_only_the_history_has_is_noted(commit, tmp_path):
     assert "receipt_lost" not in commit()["note_kinds"]
-    (tmp_path / "history/2026-11-01-migrate").mkdir(parents=True)
-    kept = tmp_path / "history/2026-11-01-migrate/r.json"
+    (tmp_path / "history/2026-11-01T090000Z-migrate").mkdir(parents=True)
+    kept = tmp_path / "history/2026-11-01T090000Z-migrate/r.json"
     kept.write_text("{}")
     for check in (True, False):
         (tmp_path / "r.json").unlink(missing_ok=True)

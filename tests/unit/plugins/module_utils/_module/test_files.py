@@ -151,14 +151,14 @@ def test_what_no_step_can_make_again_is_restored_from_where_it_is(tmp_path):
 
     assert remedy() == "Restore receipt.json from a backup, or correct the path."
     for name, kept in (
-        ("2026-11-01-migrate", "receipt.json"),
-        ("2026-11-02-migrate", "receipt.json"),
-        ("2026-11-03-plan", "plan.json"),
+        ("2026-11-01T090000Z-migrate", "receipt.json"),
+        ("2026-11-02T090000Z-migrate", "receipt.json"),
+        ("2026-11-03T090000Z-plan", "plan.json"),
     ):
         folder = tmp_path / "history" / name
         folder.mkdir(parents=True)
         (folder / kept).touch()
-    newest = tmp_path / "history/2026-11-02-migrate/receipt.json"
+    newest = tmp_path / "history/2026-11-02T090000Z-migrate/receipt.json"
     assert remedy() == f"Restore receipt.json from {newest} or a backup, or correct the path."
 
 
