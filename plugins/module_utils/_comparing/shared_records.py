@@ -45,14 +45,18 @@ class SharedRecords:
             theirs = found.pop(family, None)
             if theirs is None:
                 self._lonely += [self._counted(*each) for each in its]
-            elif len(its) == len(theirs) == 1 and self._keeps(its[0][1], theirs[0][1]):
+                continue
+            if len(its) == len(theirs) == 1:  # nearly all, with the headers of the record, and its time or a stamped one
                 (place, record), (copy_place, copy) = its[0], theirs[0]
-                is_stamped = self._time(copy, may_be_stamped=True) is None
-                (stamped if is_stamped else kept).append(SingleContent(place, record.offset, copy_place, copy.offset))
-                if is_stamped:
-                    self._times[place, record.offset] = t.cast(int, self._time(record))
-            else:
-                self._several[family] = self._alike(family, its, theirs)
+                own, time = self._time(record), self._time(copy, may_be_stamped=True)
+                if (time is None or own == time != -1) and self._name(record) == self._name(copy):
+                    (stamped if time is None else kept).append(
+                        SingleContent(place, record.offset, copy_place, copy.offset)
+                    )
+                    if time is None:
+                        self._times[place, record.offset] = t.cast(int, own)
+                    continue
+            self._several[family] = self._alike(family, its, theirs)
         self._lonely.sort()
         only_copies = itertools.chain.from_iterable(found.values())
         self._destination_only = sorted(self._counted(*each, may_be_stamped=True) for each in only_copies)
@@ -77,11 +81,6 @@ class SharedRecords:
 
     def _counted(self, place: int, record: Record, may_be_stamped: bool = False) -> CountedRecord:
         return CountedRecord(place, record.offset, self._time(record, may_be_stamped))
-
-    def _keeps(self, record: Record, copy: Record) -> bool:
-        """Has the only copy of a record its headers, and its time or one that the broker has stamped?"""
-        time = self._time(copy, may_be_stamped=True)
-        return (time is None or self._time(record) == time != -1) and self._name(record) == self._name(copy)
 
     def _alike(self, family: bytes, source: t.Sequence[_Placed], copies: t.Sequence[_Placed]) -> AlikeRecords:
         for names, records in zip(self._names, (source, copies), strict=True):

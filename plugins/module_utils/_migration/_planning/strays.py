@@ -100,9 +100,9 @@ def equal_at(logs: ClusterLogs, sought: Sought) -> int | None:
     first = _first_of_each_content(log).get(record.bare)
     if first is None or time is None or first.timestamp == time:
         return None if first is None else first.offset
-    if (equal_at, True) not in log.made:  # contents recur: by their times, too
-        log.made[equal_at, True] = {(each.timestamp, each.bare): each.offset for each in reversed(log.records)}
-    offsets: dict[tuple[int, bytes], int] = log.made[equal_at, True]
+    if equal_at not in log.made:  # contents recur: by their times, too
+        log.made[equal_at] = {(each.timestamp, each.bare): each.offset for each in reversed(log.records)}
+    offsets: dict[tuple[int, bytes], int] = log.made[equal_at]
     return offsets.get((time, record.bare))
 
 
