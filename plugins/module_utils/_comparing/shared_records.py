@@ -46,7 +46,8 @@ class SharedRecords:
             if theirs is None:
                 self._lonely += [self._counted(*each) for each in its]
                 continue
-            if len(its) == len(theirs) == 1:  # nearly all, with the headers of the record, and its time or a stamped one
+            # Nearly all: the only copy of a record has its headers, and its time or one that the broker has stamped.
+            if len(its) == len(theirs) == 1:
                 (place, record), (copy_place, copy) = its[0], theirs[0]
                 own, time = self._time(record), self._time(copy, may_be_stamped=True)
                 if (time is None or own == time != -1) and self._name(record) == self._name(copy):
