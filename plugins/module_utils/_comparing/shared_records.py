@@ -34,7 +34,8 @@ class SharedRecords:
     def __init__(
         self, source: t.Sequence[t.Iterable[Record]], copies: t.Sequence[t.Iterable[Record]], how: MatchOn
     ) -> None:
-        self._how = how
+        self._timestamps, self._headers = how.timestamp, how.compares_headers
+        self._families_have_headers = how.compares_headers and not how.headers_may_differ
         self._names = HeaderNames({}, {})
         self._several: dict[bytes, AlikeRecords] = {}
         self._lonely: list[CountedRecord] = []
@@ -66,19 +67,18 @@ class SharedRecords:
     def _by_family(self, logs: t.Sequence[t.Iterable[Record]]) -> dict[bytes, list[_Placed]]:
         """The records by what they are without headers that may differ."""
         found: dict[bytes, list[_Placed]] = collections.defaultdict(list)
-        is_whole = self._how.compares_headers and not self._how.headers_may_differ
         for place, records in enumerate(logs):
             for record in records:
-                found[record.fingerprint if is_whole else record.bare].append((place, record))
+                found[record.fingerprint if self._families_have_headers else record.bare].append((place, record))
         return found
 
     def _name(self, record: Record) -> bytes:
-        return record.fingerprint if self._how.compares_headers else record.bare
+        return record.fingerprint if self._headers else record.bare
 
     def _time(self, record: Record, may_be_stamped: bool = False) -> int | None:
-        if may_be_stamped and (record.log_append_time or not self._how.timestamp):
+        if may_be_stamped and (record.log_append_time or not self._timestamps):
             return None
-        return record.timestamp if self._how.timestamp else 0
+        return record.timestamp if self._timestamps else 0
 
     def _counted(self, place: int, record: Record, may_be_stamped: bool = False) -> CountedRecord:
         return CountedRecord(place, record.offset, self._time(record, may_be_stamped))
@@ -98,9 +98,9 @@ class SharedRecords:
             name: AlikeRecords(_within(alike.source, source), _within(alike.copies, copies))
             for name, alike in self._several.items()
         }
-        if is_lossy and self._how.timestamp:
+        if is_lossy and self._timestamps:
             several = without_lost(several, self._kept_times(kept, stamped))
-        told = (alike.contents(self._names, self._how.timestamp) for alike in several.values())
+        told = (alike.contents(self._names, self._timestamps) for alike in several.values())
         rest = OneContent(lonely, []), OneContent([], others)
         return Contents(itertools.chain(itertools.chain.from_iterable(told), rest), kept, stamped)
 

@@ -90,8 +90,8 @@ def furthest(progress: t.Iterable[ToolProgress]) -> ToolProgress:
 def total(counts: t.Iterable[Counts]) -> Counts:
     """All of these together, with the first spot of each kind."""
     several = [each for each in counts if any(each)]
-    if not several:
-        return Counts()
+    if len(several) < 2:
+        return several[0] if several else Counts()
     columns = list(zip(*several, strict=True))
     firsts = [min((spot for spot in column if spot), key=_order, default=None) for column in columns[NUMBERS:]]
     numbers: list[t.Any] = [sum(column) for column in columns[:NUMBERS]]

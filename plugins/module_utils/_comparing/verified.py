@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import typing as t
 
 from .._model.notes import Note, NoteKind
@@ -28,7 +27,7 @@ def finding(
     is_compacted: the destination drops records whose key came again, so one that is absent may have been there. opens: from
     which offset on a transaction is open, for each source partition of the claim.
     """
-    found = Finding(
+    return Finding(
         claim.group,
         claim.source,
         claim.destination,
@@ -42,9 +41,6 @@ def finding(
         counts.destination_only,
         _first_difference(counts),
         matched_by,
-    )
-    return dataclasses.replace(
-        found,
         problems=tuple(_problems(claim, counts, windows, is_compacted, opens)),
         notes=tuple(_notes(claim, counts, windows, is_compacted)),
     )

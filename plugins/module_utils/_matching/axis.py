@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
-import typing as t
+import dataclasses
 
 
-class Axis(t.NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class Axis:
     """The logs of some partitions of one cluster, end to end, so that a place in any of them is one number.
 
     starts: the first offset of each log, as of when the axis was made. A place is number * step + offset - start, where number
@@ -16,10 +17,10 @@ class Axis(t.NamedTuple):
     """
 
     starts: tuple[int, ...]
+    step: int = dataclasses.field(init=False, compare=False)
 
-    @property
-    def step(self) -> int:
-        return (1 << 62) // max(1, len(self.starts))
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "step", (1 << 62) // max(1, len(self.starts)))
 
     def place(self, number: int, offset: int) -> int:
         """The place of an offset of the partition with this number; offsets outside of the log's room count as its edges."""

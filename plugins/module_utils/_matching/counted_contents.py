@@ -109,6 +109,8 @@ class CountedContents:
                 self._first(self._facts.destination_only, (place for place, _time in content.copies))
         found = singles_of(pairs, None if sides.are_single else self._positions, self._destinations)
         self._singles = [found] if singles is None else [singles, found]
+        ends = [begin + self._step for begin in self._begins]
+        self._last_singles = [[its for each in self._singles for its in each.lasts(end)] for end in ends]
         timed = [last_before(its.timed, _END) for its in self._singles]
         untimed = [last_before(its.untimed, _END) for its in self._singles]
         self._facts.last_by_time[0], self._facts.last_pair[0] = highest(timed), highest(timed + untimed)
@@ -197,14 +199,10 @@ class CountedContents:
         return firsts, recopied
 
     def _surely(self, commits: Commits) -> list[int]:
-        surely = [0] * len(commits)
-        for source, (commit, begin) in enumerate(zip(commits, self._begins, strict=True)):
-            for places, state in [(its.timed, 2) for its in self._singles] + [
-                (its.untimed, 1) for its in self._singles
-            ]:
-                last = last_before(places, begin + self._step)
-                if last is not None and last >= commit:
-                    surely[source] = max(surely[source], state)
+        surely = [
+            max((state for last, state in lasts if last >= commit), default=0)
+            for commit, lasts in zip(commits, self._last_singles, strict=True)
+        ]
         for unit, counts in self._counts(commits):
             if any(count.surely_unconsumed for count in counts):
                 where = {self._source_at(its) for its in unit.sources if not self._is_consumed(its, commits)}

@@ -34,8 +34,12 @@ class Singles(t.NamedTuple):
 
     def last(self, commit: int) -> tuple[int, int] | None:
         """The last record before a commit, and 2 if its copy is surely its own, else 1."""
+        return max(self.lasts(commit), default=None)
+
+    def lasts(self, commit: int) -> list[tuple[int, int]]:
+        """The last record of either kind before a commit, with the same numbers."""
         lasts = (last_before(self.untimed, commit), 1), (last_before(self.timed, commit), 2)
-        return max(((last, state) for last, state in lasts if last is not None), default=None)
+        return [(last, state) for last, state in lasts if last is not None]
 
     def timed_before(self, commit: int) -> int:
         """How many of the timed records are before a commit."""

@@ -15,7 +15,7 @@ from .._model.plan import Plan, PlanEntry
 from .._model.receipt import Receipt, ReceiptEntry
 from .._model.verdicts import Reason, Verdict
 from . import renewal
-from .file_clusters import entry_change
+from .file_clusters import entry_changes
 
 
 def with_expected(plan: Plan, destination: Connection, previous: Plan | None, receipt: Receipt | None) -> Plan:
@@ -51,7 +51,8 @@ def still_true(previous: Plan, made: Plan) -> Plan:
     if any(was.difference(now) is not None for was, now in pairs):
         return dataclasses.replace(previous, entries=())
     was, now = zip(*((was.traits, now.traits) for was, now in pairs), strict=True)
-    kept = tuple(entry for entry in previous.entries if entry_change(entry, was, now) is None)
+    change = entry_changes(was, now)
+    kept = tuple(entry for entry in previous.entries if change(entry) is None)
     return dataclasses.replace(previous, entries=kept)
 
 

@@ -17,6 +17,7 @@ from .._model.notes import Note, NoteKind
 from .._model.option_names import another_directory, correct_clusters, path_option
 from .._model.plan import Plan, PlanEntry
 from .._model.receipt import Key
+from .._model.records import TopicPartition
 
 
 def keeps_rollback() -> str:
@@ -81,11 +82,8 @@ def changed_entries(plan: Plan, source: Connection | None, destination: Connecti
         functools.partial(_now, plan.source_identity, source),
         functools.partial(_now, plan.destination_identity, destination),
     )
-    return {
-        entry.key: why
-        for entry in plan.entries
-        if entry.target is not None and (why := entry_change(entry, was, now)) is not None
-    }
+    change = entry_changes(was, now)
+    return {entry.key: why for entry in plan.entries if entry.target is not None and (why := change(entry)) is not None}
 
 
 def _now(noted: ClusterIdentity, connection: Connection | None) -> Traits:
@@ -97,12 +95,20 @@ def _now(noted: ClusterIdentity, connection: Connection | None) -> Traits:
     ).traits
 
 
-def entry_change(entry: PlanEntry, was: tuple[Traits, Traits], now: tuple[Traits, Traits]) -> str | None:
-    """What has changed that one entry rests on; None for nothing. was, now: of source and destination."""
-    for at in entry.source:
-        if (why := change_of(at.partition, was[0], now[0], "source")) is not None:
-            return why
-    return change_of(entry.partition, was[1], now[1], "destination")
+def entry_changes(was: tuple[Traits, Traits], now: tuple[Traits, Traits]) -> t.Callable[[PlanEntry], str | None]:
+    """What tells of an entry what has changed that it rests on; None for nothing. was, now: of source and destination."""
+
+    @functools.cache  # entries of many groups rest on one partition
+    def change(side: int, partition: TopicPartition) -> str | None:
+        return change_of(partition, was[side], now[side], ("source", "destination")[side])
+
+    def entry_change(entry: PlanEntry) -> str | None:
+        for at in entry.source:
+            if (why := change(0, at.partition)) is not None:
+                return why
+        return change(1, entry.partition)
+
+    return entry_change
 
 
 def equal_ids(source_id: str, destination_id: str, is_one_cluster: bool) -> list[Note]:

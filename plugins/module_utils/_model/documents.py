@@ -235,7 +235,7 @@ def _name_of(value: str) -> str:
 def metadata_of(value: t.Any) -> str:
     """The metadata of a commit: a text that Kafka's protocol can carry, or ValueError. Brokers usually take less."""
     metadata = text_of(value)
-    if len(metadata.encode()) > LONGEST_TEXT:
+    if metadata and len(metadata.encode()) > LONGEST_TEXT:
         raise ValueError(f"the metadata is longer than {LONGEST_TEXT} bytes, which Kafka's protocol cannot carry")
     return metadata
 
@@ -249,14 +249,14 @@ def flag_of(value: t.Any) -> bool:
 
 def partition_of(value: t.Any) -> int:
     """A JSON integer from 0 on, of Kafka's 32 bits, or ValueError."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 31:
+    if type(value) is not int or not 0 <= value < 1 << 31:  # a bool is an int, too
         raise ValueError(f"{_shown(value)} is not a partition")
     return value
 
 
 def epoch_of(value: t.Any) -> int | None:
     """A leader epoch: null, or a JSON integer from 0 on, of Kafka's 32 bits; ValueError otherwise."""
-    if isinstance(value, bool) or not isinstance(value, int | None) or (value is not None and not 0 <= value < 1 << 31):
+    if value is not None and (type(value) is not int or not 0 <= value < 1 << 31):
         raise ValueError(f"{_shown(value)} is not a leader epoch")
     return value
 
@@ -276,7 +276,7 @@ def committed_from(row: t.Any) -> CommittedOffset | None:
 
 def offset_of(value: t.Any) -> int:
     """A JSON integer from 0 on, of Kafka's 64 bits, or ValueError: a masked or rounded offset must never be committed."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 63:
+    if type(value) is not int or not 0 <= value < 1 << 63:
         raise ValueError(f"{_shown(value)} is not an offset")
     return value
 
@@ -305,7 +305,7 @@ def _shown(value: t.Any) -> str:
 def members_once(pairs: list[tuple[str, t.Any]]) -> Json:
     """For json.loads(): an object whose members are there once, or ValueError: of two, readers take the one or the other."""
     members = dict(pairs)
-    if len(members) < len(pairs):
+    if len(members) != len(pairs):
         first = next(name for number, (name, _value) in enumerate(pairs) if name in dict(pairs[:number]))
         raise ValueError(f"{_shown(first)} is there twice in one object, which begins with {_shown(pairs[0][1])}")
     return members

@@ -8,7 +8,6 @@ import dataclasses
 import functools
 import typing as t
 
-from .._migration._backlog import copy_steps
 from .._migration._committing import pending
 from .._migration._committing.outcome import CommitOptions
 from .._migration._verification import claimed_offsets, incremental
@@ -187,6 +186,9 @@ def _records(module: Module, planned: list[_Planned], source: Connection, destin
         claimed, source, destination, params["limit"] or None, spark, say, OnAbsent(params["on_absent"])
     )
     if params["copy"]:
+        # Few runs have a copy to verify, and it takes a dozen files that verify nothing else.
+        from .._migration._backlog import copy_steps
+
         copied = files.parsed_required(params["copy"], backlog.from_json, "copy", "kafka_backlog_copy")
         found.problems[:0] = of_copy(copy_steps.copy_differences(copied, source, destination, spark, say))
     digests = [each.digest for each in planned] if planned else [None]

@@ -14,7 +14,7 @@ import typing as t
 from .._model.connection import Connection
 from .._model.errors import MigrationError
 from .._model.match_on import FINGERPRINTED
-from .._model.records import NO_TIMESTAMP, Record, TopicPartition
+from .._model.records import NO_TIMESTAMP, Record, TopicPartition, record_of
 from . import refusals
 from .confluent_library import TIMESTAMP_LOG_APPEND_TIME, TIMESTAMP_NOT_AVAILABLE, Consumer, KafkaError
 from .confluent_library import TopicPartition as Position
@@ -250,15 +250,11 @@ class _RangeReader:
 
 def _record(message: t.Any, parts: t.Collection[str]) -> Record:
     kind, timestamp = message.timestamp()
-    headers = message.headers() if "headers" in parts else None
+    headers = message.headers() if parts is FINGERPRINTED or "headers" in parts else None
     full, bare = fingerprint(message.key(), message.value(), headers, parts)
-    return Record(
-        message.offset(),
-        NO_TIMESTAMP if kind == TIMESTAMP_NOT_AVAILABLE else timestamp,
-        full,
-        bare,
-        kind == TIMESTAMP_LOG_APPEND_TIME,
-    )
+    if kind == TIMESTAMP_NOT_AVAILABLE:
+        timestamp = NO_TIMESTAMP
+    return record_of((message.offset(), timestamp, full, bare, kind == TIMESTAMP_LOG_APPEND_TIME))
 
 
 def _merged(spans: t.Iterable[Span], near: int = 0) -> list[Span]:

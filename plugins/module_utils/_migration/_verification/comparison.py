@@ -288,8 +288,10 @@ def _units(
         if most is not None and pair.size > most:
             less = most // (_LIMITS_READ * (len(claim.source) + len(claim.destination)))
             windows, pair = _read_for(claim, source_logs, destination_logs, less, existed)
-        unit = units.setdefault((pair, match_on), PartitionUnit(pair, match_on, windows.is_lossy))
-        unit.windows[number] = windows
+        key = pair, match_on
+        if key not in units:
+            units[key] = PartitionUnit(pair, match_on, windows.is_lossy)
+        units[key].windows[number] = windows
     return list(units.values())
 
 
@@ -352,15 +354,13 @@ def _window(side: ClusterLogs, position: PartitionOffset, reach: int | None, *, 
 
 def _finding(case: ClaimCase, its: ClaimCounts, source_logs: ClusterLogs, destination_logs: ClusterLogs) -> Finding:
     claim = case.claim
-    partitions: list[TopicPartition] = [partition for partition, _offset in claim.destination]
-    stamped = all(destination_logs.logs[partition].facts.log_append_time for partition in partitions)
-    its_parts = (*case.match_on.covered, *(() if stamped else ("timestamp",)))
+    copies = [destination_logs.logs[partition].facts for partition, _offset in claim.destination]
     found = finding(
         claim,
         its.counts,
         its.windows,
-        tuple(part for part in case.match_on.compared(its.headers).parts if part in its_parts),
-        is_compacted=any(destination_logs.logs[partition].facts.compacted for partition in partitions),
+        _matched_by(case.match_on, its.headers, all(facts.log_append_time for facts in copies)),
+        is_compacted=any(facts.compacted for facts in copies),
         opens=[source_logs.logs[partition].facts.open_from for partition, _offset in claim.source],
     )
     wrong = [
@@ -375,8 +375,16 @@ def _finding(case: ClaimCase, its: ClaimCounts, source_logs: ClusterLogs, destin
         for partition, offset in positions
         if offset > side.logs[partition].facts.high_watermark
     ]
-    found = dataclasses.replace(found, problems=(*wrong, *found.problems))
+    if wrong:
+        found = dataclasses.replace(found, problems=(*wrong, *found.problems))
     return _with_hidden(found, destination_logs)
+
+
+@functools.cache
+def _matched_by(match_on: MatchOn, headers: bool, are_stamped: bool) -> tuple[str, ...]:
+    """headers: whether all copies have those of their records. are_stamped: whether they have times of brokers."""
+    its_parts = (*match_on.covered, *(() if are_stamped else ("timestamp",)))
+    return tuple(part for part in match_on.compared(headers).parts if part in its_parts)
 
 
 def _with_hidden(found: Finding, destination_logs: ClusterLogs) -> Finding:

@@ -20,8 +20,7 @@ from ..._matching.evidence import Span, united
 from ..._model.background import at_once
 from ..._model.connection import Connection
 from ..._model.match_on import MatchOn
-from ..._model.records import Record as Seen
-from ..._model.records import TopicPartition
+from ..._model.records import Record, TopicPartition, record_of
 from ..._records.scanning import Piece, scan
 from ..._spark import content_frame as dealing
 from ..._spark import verify_job
@@ -130,7 +129,7 @@ def with_aborted_copies(
 
 
 _Spans = dict[TopicPartition, list[Span]]
-_Logs = dict[TopicPartition, list[Seen]]
+_Logs = dict[TopicPartition, list[Record]]
 
 
 def _contents(
@@ -165,10 +164,11 @@ def _read(connection: Connection, spans: _Spans, parts: tuple[str, ...], *, comm
     pieces = [Piece(0, partition, *span) for partition, its in spans.items() for span in its]
     found: _Logs = collections.defaultdict(list)
     for rows in scan(connection, pieces, parts=parts, committed=committed):
-        columns = zip(rows.offsets, rows.timestamps, rows.fingerprints, rows.bare, strict=True)
+        stamped = itertools.chain.from_iterable(itertools.repeat(its.log_append_time, its.length) for its in rows.runs)
+        columns = zip(rows.offsets, rows.timestamps, rows.fingerprints, rows.bare, stamped, strict=True)
+        records = map(record_of, columns)
         for run in rows.runs:
-            records = itertools.islice(columns, run.length)
-            found[run.piece.partition] += [Seen(*record, run.log_append_time) for record in records]
+            found[run.piece.partition] += itertools.islice(records, run.length)
     return dict(found)
 
 
