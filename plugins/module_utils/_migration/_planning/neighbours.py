@@ -38,7 +38,6 @@ def neighbours(
             log = destination.logs[where]
             records = [each for offset in offsets for each in log.between(offset - _NEAR, offset + _NEAR)]
             near += [_Neighbour(topic, at, each) for each in unmatched(source, topic, origin, records)]
-            source.logs[origin].made.clear()  # the indexes of thousands of logs would be as large as their records
     unknown = _not_in_their_own(source, _sample(near), budget)
     sought = [
         Sought(each.topic, pair[0], each.record)

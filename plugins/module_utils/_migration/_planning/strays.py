@@ -109,12 +109,14 @@ def equal_at(logs: ClusterLogs, sought: Sought) -> int | None:
 def unmatched(logs: ClusterLogs, topic: Topic, where: TopicPartition, records: t.Iterable[Record]) -> list[Record]:
     """Those of the records that equal_at() does not find in this partition."""
     firsts = _first_of_each_content(logs.logs[where])
-    return [
+    found = [
         each
         for each in records
         if ((first := firsts.get(each.bare)) is None or first.timestamp != each.timestamp)
         and equal_at(logs, Sought(topic, where, each)) is None
     ]
+    logs.logs[where].made.clear()  # the indexes of thousands of logs would be as large as their records
+    return found
 
 
 def _first_of_each_content(log: Log) -> dict[bytes, Record]:
