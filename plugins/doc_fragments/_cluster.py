@@ -16,6 +16,10 @@ options:
         type: list
         elements: str
         required: true
+      name:
+        description: What messages call the cluster beside its addresses. The roles and playbooks give the name of the host
+          in the inventory.
+        type: str
       security_protocol:
         description:
           - Security protocol of the brokers' listener.

@@ -58,6 +58,7 @@ _WORD = re.compile(
 _DIGEST = re.compile(r"(streamshift-copy-|)([0-9a-f]{16,64})")
 _AROUND = re.compile(r"([\"'(\[{<`]*)(.*?)([\"')\]}>`.,;:!?]*)", re.DOTALL)
 _CLIENT = re.compile(r"client (.+?) on ([^\s,;]+)")  # as a refusal names the members of a group
+_CLUSTER = re.compile(r"cluster (\S+) \((\S+)\)")  # as an error names a host of the inventory and its brokers
 # As an error says where it is, and what is the matter with a group.
 _PLACE = re.compile(
     r"\b(group|topic|connector) (?!that |which |')(\S+?)(?=: |, (?:topic|partition) | (?:is|has|was|lags) )"
@@ -94,6 +95,7 @@ class Aliases:
     def text(self, text: str) -> str:
         """A message with aliases in place of all names that are known, and of all words that might be one."""
         text = _CLIENT.sub(lambda found: f"client {self.name(found[1])} on {self.name(found[2])}", text)
+        text = _CLUSTER.sub(lambda found: f"cluster {self.name(found[1])} ({self.name(found[2])})", text)
         text = _PLACE.sub(lambda found: f"{found[1]} {self.name(found[2])}", text)
         for shown in sorted(self._with_spaces, key=len, reverse=True):
             text = text.replace(shown, self.name(self._with_spaces[shown]))

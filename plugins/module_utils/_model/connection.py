@@ -50,6 +50,7 @@ class Connection:
     """A cluster as the user describes it. Neither str() nor repr() tells a secret.
 
     name says which cluster it is: "source cluster", "destination cluster" or "cluster".
+    host is what the user calls it, which the roles know from the inventory.
     request_timeout is how many seconds a broker may take to answer one request.
     ssl_cafile, ssl_certfile and ssl_keyfile are paths; ssl_ca, ssl_cert and ssl_key are the PEM text itself.
     The key may stand in the certificate's file or text; then ssl_keyfile or ssl_key is None.
@@ -57,6 +58,7 @@ class Connection:
 
     name: str
     bootstrap_servers: tuple[str, ...]
+    host: str | None = None
     security_protocol: str = "PLAINTEXT"
     sasl_mechanism: str | None = None
     sasl_username: str | None = None
@@ -85,7 +87,8 @@ class Connection:
     client_config: t.Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def __str__(self) -> str:
-        return f"{self.name} {','.join(self.bootstrap_servers)}"
+        addresses = ",".join(self.bootstrap_servers)
+        return f"{self.name} {self.host} ({addresses})" if self.host else f"{self.name} {addresses}"
 
     def __repr__(self) -> str:
         return f"<Connection to {self}>"
@@ -114,8 +117,9 @@ def is_limited(reason: str) -> bool:
 
 def connection_from(options: t.Mapping[str, t.Any], name: str = "cluster") -> Connection:
     """Build the connection of a cluster's suboptions, or raise InvalidInput. Nothing is opened, no file is read."""
-    known = {field.name for field in dataclasses.fields(Connection)} - {"name"}
-    given: dict[str, t.Any] = {}
+    known = {field.name for field in dataclasses.fields(Connection)} - {"name", "host"}
+    options = dict(options)
+    given: dict[str, t.Any] = {"host": options.pop("name", None)}
     for key, value in options.items():
         if key not in known and key not in ALIASES:
             raise InvalidInput(f"{key} is no option of a cluster", cluster=name, remedy="remove it")

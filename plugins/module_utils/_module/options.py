@@ -31,6 +31,7 @@ def optional(kind: str, *names: str) -> Spec:
 
 _CLUSTER: Spec = {
     "bootstrap_servers": {"type": "list", "elements": "str", "required": True},
+    "name": {"type": "str"},
     "security_protocol": {
         "type": "str",
         "choices": ["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"],

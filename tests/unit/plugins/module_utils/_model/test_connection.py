@@ -26,6 +26,11 @@ def test_servers_are_a_list_or_a_comma_separated_text(servers):
     assert str(connection) == "source cluster b1:9092,b2:9092"
 
 
+def test_a_cluster_is_called_as_its_user_calls_it():
+    connection = connection_from({**SERVERS, "name": "onprem"}, "source cluster")
+    assert str(connection) == "source cluster onprem (b1:9092,b2:9092)"
+
+
 def test_an_address_of_ip_version_6_is_a_host():
     assert connection_from({"bootstrap_servers": "[::1]:9092"}).bootstrap_servers == ("[::1]:9092",)
 
