@@ -20,8 +20,9 @@ options:
       - V(preflight) does the same, and checks everything else that a role can know before it asks a cluster.
       - V(clusters) does so for the variables that name the clusters, and for choices, before a play on one of them begins.
       - V(changed) returns the variables that have another value than their default.
+      - V(names) returns a text of the names of groups, at most twenty, that are given in place of the role.
     type: list
-    elements: str
+    elements: raw
     required: true
   known:
     description: The variables of a playbook, without its name. A role has its own in its argument specification.
@@ -56,7 +57,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _raw:
-  description: The problems, or one dictionary of variables.
+  description: The problems, one dictionary of variables, or one text.
   type: list
   elements: raw
 """
@@ -68,10 +69,12 @@ from ansible.plugins.lookup import LookupBase
 from ansible.template import Templar
 from jinja2 import Undefined, UndefinedError
 
+from ..module_utils._model.progress import first_names
 from ..plugin_utils._given import Given, HostCluster, Inventory, role_options
 from ..plugin_utils._problems import of_clusters, of_play
 from ..plugin_utils._role_problems import of_role
 
+_NAMED = 20
 # What reading a value of another host raises, depending on how deep in it a variable is that is not defined.
 _UNDEFINED = (AnsibleUndefinedVariable, UndefinedError)
 
@@ -79,12 +82,14 @@ _UNDEFINED = (AnsibleUndefinedVariable, UndefinedError)
 class LookupModule(LookupBase):
     """The look-up."""
 
-    def run(self, terms: list[str], variables: dict[str, t.Any] | None = None, **kwargs: t.Any) -> list[t.Any]:
-        """The lines, or one dictionary of variables."""
+    def run(self, terms: list[t.Any], variables: dict[str, t.Any] | None = None, **kwargs: t.Any) -> list[t.Any]:
+        """The lines, one dictionary of variables, or one text."""
         variables = variables or {}
         self.set_options(var_options=variables, direct=kwargs)  # type: ignore[no-untyped-call]
         option: t.Callable[[str], t.Any] = self.get_option
         what, name = terms
+        if what == "names":
+            return [first_names(name, _NAMED)]
         known = option("known")
         options = role_options(name) if known is None else {f"{name}_{each}": {} for each in known}
         given = Given(

@@ -8,7 +8,7 @@ import typing as t
 
 from .._model.connection import Connection
 from .._model.errors import NotAuthorized
-from .._model.progress import first_of
+from .._model.progress import first_names
 from .abilities import Ability, can
 from .admin_client import is_retriable
 from .broker_questions import BrokerQuestion, answer_to
@@ -74,7 +74,9 @@ def raise_for_groups(connection: Connection, codes: t.Mapping[str, int]) -> None
         elif error not in (errors.NoError, errors.GroupIdNotFoundError):
             raise error(group)
     if denied:
-        raise NotAuthorized(f"needs ACL GROUP DESCRIBE on {first_of(sorted(denied), _NAMED)}", cluster=str(connection))
+        raise NotAuthorized(
+            f"needs ACL GROUP DESCRIBE on {first_names(sorted(denied), _NAMED)}", cluster=str(connection)
+        )
 
 
 def by_node(where: t.Mapping[str, int]) -> dict[int, list[str]]:

@@ -21,7 +21,7 @@ from .._model.errors import MigrationError
 from .._model.group_overview import GroupOverview
 from .._model.known_names import TOPICS, is_streams_topic, known
 from .._model.moves import moves, moves_text
-from .._model.progress import counted, first_of
+from .._model.progress import counted, first_names, first_of
 from .._model.records import TopicPartition
 from .._model.risks import Risk, RiskKind
 from .._model.sinks import Sink
@@ -208,7 +208,7 @@ def _ids_text(ids: t.Sequence[int]) -> str:
 def _hidden(connection: Connection, listed: GroupOverviews, seen: ClusterTopics, every: bool) -> t.Iterator[Risk]:
     """How much of the cluster the login sees: brokers leave out in silence what it may not describe."""
     if listed.denied:
-        names = first_of(listed.denied, NAMED)
+        names = first_names(listed.denied, NAMED)
         detail = f"{counted(len(listed.denied), 'group')} may not be described: grant ACL GROUP DESCRIBE on {names}."
         yield Risk(RiskKind.NOT_VISIBLE, detail)
     if every and missing_cluster_acls(connection, "DESCRIBE"):

@@ -12,7 +12,7 @@ from .._model.assessment import Assessment
 from .._model.connection import Connection
 from .._model.errors import MigrationError, NotAuthorized
 from .._model.mapping import Mapping
-from .._model.progress import counted, first_of
+from .._model.progress import counted, first_names, first_of
 from .._model.risks import Risk, RiskKind
 from .drafts import Draft
 from .setting_differences import SettingDifference, SettingKind, setting_differences
@@ -84,7 +84,7 @@ def _obstacles(problems: t.Iterable[MigrationError]) -> list[Risk]:
         else:
             risks.append(Risk(RiskKind.OBSTACLE, f"{problem}", problem.group, problem.topic, problem.partition))
     risks += [
-        Risk(RiskKind.ACL_MISSING, f"{acl} on {first_of(sorted(names), _NAMED)}.") for acl, names in lacking.items()
+        Risk(RiskKind.ACL_MISSING, f"{acl} on {first_names(sorted(names), _NAMED)}.") for acl, names in lacking.items()
     ]
     return risks
 
@@ -100,7 +100,7 @@ def _topic_risk(
     """That the destination lacks the topic, or has it with other partitions."""
     named = "" if topic == copy else f"It is called {copy} there. "
     read = "reads" if len(groups) == 1 else "read"
-    readers = f"{counted(len(groups), 'group')} {read} it: {first_of(sorted(groups), _NAMED)}."
+    readers = f"{counted(len(groups), 'group')} {read} it: {first_names(sorted(groups), _NAMED)}."
     if copies[copy].error is not None:
         return Risk(RiskKind.TOPIC_MISSING, f"{named}{readers}", None, topic)
     counts = own[topic].partitions, copies[copy].partitions

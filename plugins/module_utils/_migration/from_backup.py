@@ -9,10 +9,11 @@ import dataclasses
 from .._model.connection import Connection
 from .._model.errors import NotFound
 from .._model.option_names import option_name
-from .._model.progress import first_of
+from .._model.progress import first_names
 from .._model.records import TopicPartition
 from .._model.selection import Selection, name_hint
 from .._model.snapshot import Snapshot
+from .._model.visible_text import names_text
 from .take_snapshot import TakenSnapshot, check_snapshot_cluster
 
 _NAMED = 10  # groups that an error names
@@ -29,10 +30,12 @@ def from_backup(backup: Snapshot, path: str, connection: Connection, selection: 
     groups = selection.select_groups(names)
     missing = sorted(set(groups.names) - set(names))
     if missing or not groups.names:
-        what = f"no group {', '.join(missing)}" if missing else f"none of the groups of {option_name('group_patterns')}"
+        what = (
+            f"no group {names_text(missing)}" if missing else f"none of the groups of {option_name('group_patterns')}"
+        )
         raise NotFound(
             f"{path} has {what}",
-            why=f"its groups are {first_of(sorted(names), _NAMED)}",
+            why=f"its groups are {first_names(sorted(names), _NAMED)}",
             remedy=f"correct {option_name('groups')}{name_hint('groups', missing, names)}, or use another backup",
         )
     committed: dict[str, list[TopicPartition]] = {name: [] for name in groups.names}

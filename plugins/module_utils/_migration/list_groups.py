@@ -16,6 +16,7 @@ from .._model.group_state import GroupReading
 from .._model.option_names import option_name
 from .._model.records import TopicPartition
 from .._model.selection import Selection, name_hint
+from .._model.visible_text import names_text
 from .._records.group_members import group_members
 from . import selected_groups
 
@@ -38,7 +39,7 @@ def group_overviews(connection: Connection, selection: Selection) -> GroupOvervi
     missing = sorted(set(selection.groups) - set(listed))
     if missing:
         raise NotFound(
-            f"the group does not exist, or GROUP DESCRIBE on it is not allowed: {', '.join(missing)}",
+            f"the group does not exist, or GROUP DESCRIBE on it is not allowed: {names_text(missing)}",
             cluster=str(connection),
             remedy=f"correct {option_name('groups')}{name_hint('groups', missing, listed)}, or grant the ACL",
         )
@@ -46,7 +47,7 @@ def group_overviews(connection: Connection, selection: Selection) -> GroupOvervi
     readings = control.read_groups(connection, selected.names, stable=False, skip_denied=True)
     denied = sorted(set(selection.groups) - set(readings))
     if denied:
-        raise NotAuthorized(f"needs ACL GROUP DESCRIBE on {', '.join(denied)}", cluster=str(connection))
+        raise NotAuthorized(f"needs ACL GROUP DESCRIBE on {names_text(denied)}", cluster=str(connection))
     logs = _logs(connection, readings)
     streams_topics = selected_groups.streams_topics(connection)
     members = group_members(

@@ -8,7 +8,7 @@ import typing as t
 
 from .._model.known_names import GROUPS, TOPICS, known, with_owner
 from .._model.left_out import partitions_text
-from .._model.progress import first_of
+from .._model.progress import first_names, first_of
 from .._model.records import TopicPartition
 from .._model.selection import Selected, Selection
 
@@ -50,5 +50,5 @@ def topic_lines(
         else:
             elsewhere.append(name)
     if elsewhere:  # a pattern for groups beside a choice of topics means those that read these topics
-        lines.append(f"{first_of(elsewhere, _ELSEWHERE, 'more groups')}: none of their topics is selected")
+        lines.append(f"{first_names(elsewhere, _ELSEWHERE, 'more groups')}: none of their topics is selected")
     return lines

@@ -18,7 +18,7 @@ from .._model.notes import Note, NoteKind
 from .._model.option_names import correct_clusters, option_name, ways
 from .._model.plan import Plan
 from .._model.policies import OnActiveGroup, OnBlocked, OnConflict, OnRewind
-from .._model.progress import first_of
+from .._model.progress import first_names
 from .._model.receipt import Receipt
 from .._model.records import TopicPartition
 from .._model.removed import Removed
@@ -253,7 +253,7 @@ def opposite(
         )
         written = {entry.group for entry in receipt.entries if entry.written is not None} & set(selected)
         if is_opposite and plan.source_id != plan.destination_id and written:
-            why = f"{path} says that {first_of(sorted(written), _NAMED)} came from this destination to this source"
+            why = f"{path} says that {first_names(sorted(written), _NAMED)} came from this destination to this source"
             what = "source and destination may be swapped"
             problems.append(Refused(what, why=why, remedy=remedy, kind=FailureKind.OTHER_CLUSTER))
     return problems

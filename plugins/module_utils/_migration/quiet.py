@@ -17,6 +17,7 @@ from .._model.moves import Move, moves, moves_text
 from .._model.progress import Say, first_of, paced, silent
 from .._model.records import TopicPartition
 from .._model.selection import Selection
+from .._model.visible_text import visible_name
 from .._records.group_members import group_members
 
 PAUSE = 1.0  # seconds between two looks
@@ -96,7 +97,7 @@ def with_open(readings: t.Mapping[str, GroupReading]) -> dict[str, str]:
 
 def members_text(active: t.Mapping[str, str], members: Members) -> str:
     """Groups with members: the state, and the clients and their hosts, where the brokers tell."""
-    return ", ".join(f"{name} ({state}){_clients(members.get(name))}" for name, state in active.items())
+    return ", ".join(f"{visible_name(name)} ({state}){_clients(members.get(name))}" for name, state in active.items())
 
 
 def with_clients(
@@ -116,7 +117,7 @@ def _clients(members: t.Sequence[GroupMember] | None) -> str:
 
 def moving_text(moving: t.Mapping[str, list[Move]]) -> str:
     """Groups whose commits move, with both offsets."""
-    return ", ".join(f"{name} ({moves_text(moved)})" for name, moved in moving.items())
+    return ", ".join(f"{visible_name(name)} ({moves_text(moved)})" for name, moved in moving.items())
 
 
 def _names(
@@ -125,8 +126,12 @@ def _names(
     named = dict(list(active.items())[:_NAMED])
     members = group_members(connection, sorted(named)) if named else {}
     texts = [members_text({name: state}, members) for name, state in named.items()]
-    texts += [f"{name} (its committed offsets still change)" for name in list(moving)[: _NAMED - len(named)]]
-    texts += [f"{name} ({its})" for name, its in opened.items() if name not in active and name not in moving]
+    texts += [
+        f"{visible_name(name)} (its committed offsets still change)" for name in list(moving)[: _NAMED - len(named)]
+    ]
+    texts += [
+        f"{visible_name(name)} ({its})" for name, its in opened.items() if name not in active and name not in moving
+    ]
     more = len({*active, *moving, *opened}) - len(texts[:_NAMED])
     texts = texts[:_NAMED]
     return ", ".join(texts) + (f" and {more} more" if more else "")

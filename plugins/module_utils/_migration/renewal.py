@@ -15,7 +15,7 @@ import typing as t
 from .._model.group_state import CommittedOffset, GroupReading
 from .._model.notes import Note, NoteKind
 from .._model.option_names import option_name, ways
-from .._model.progress import first_of
+from .._model.progress import first_names
 from .._model.receipt import Key, Receipt
 from .._model.snapshot import SnapshotEntry
 
@@ -34,8 +34,8 @@ def note(names: t.Sequence[str], retention: int | None) -> Note:
     minutes = "offsets.retention.minutes" + (f" ({retention})" if retention is not None else "")
     return Note(
         NoteKind.OFFSETS_EXPIRE,
-        f"Empty now, and had members: {first_of(names, _NAMED)}. The committed offsets of such a group expire {minutes} after "
-        "its last member has left, and a commit does not change that. No request tells when that was. "
+        f"Empty now, and had members: {first_names(names, _NAMED)}. The committed offsets of such a group expire {minutes} "
+        "after its last member has left, and a commit does not change that. No request tells when that was. "
         + ways(("", "Start the consumers soon"), ("on_expiring", f"set {option_name('on_expiring')} to renew"))
         + ".",
     )

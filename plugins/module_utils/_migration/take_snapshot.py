@@ -20,11 +20,12 @@ from .._model.moves import Move
 from .._model.notes import Note, NoteKind, excluded
 from .._model.option_names import correct_clusters, option_name, ways
 from .._model.policies import OnActiveGroup, OnBlocked
-from .._model.progress import Say, first_of, silent
+from .._model.progress import Say, first_names, silent
 from .._model.records import TopicPartition, every_partition
 from .._model.removed import Removed
 from .._model.selection import Selected, Selection
 from .._model.snapshot import OpenTransaction, Snapshot, SnapshotEntry, SnapshotGroup
+from .._model.visible_text import names_text, visible_name
 from . import not_taken, quiet, selected_groups
 from .file_clusters import check_cluster, keeps_rollback
 
@@ -62,16 +63,16 @@ class TakenSnapshot(t.NamedTuple):
             shown = [
                 quiet.members_text({name: self.active[name]}, self.members)
                 if name in self.active
-                else f"{name} ({self.opened[name]})"
+                else f"{visible_name(name)} ({self.opened[name]})"
                 if name in self.opened
-                else name
+                else visible_name(name)
                 for name in self.skipped
             ]
             notes.append(Note(NoteKind.GROUP_IN_USE, f"Left out, because they are in use: {', '.join(shown)}."))
         staying = [name for name in self.active if name not in self.skipped]
         if staying:
             text = (
-                f"These groups still have members, and will consume more than the snapshot says: {', '.join(staying)}. "
+                f"These groups still have members, and will consume more than the snapshot says: {names_text(staying)}. "
                 "Stop them before their offsets are committed elsewhere."
             )
             notes.append(Note(NoteKind.GROUP_IN_USE, text))
@@ -87,7 +88,7 @@ class TakenSnapshot(t.NamedTuple):
             opened: dict[str, dict[TopicPartition, str]] = {}
             for each in self.snapshot.open:
                 opened.setdefault(each.group, {})[each.partition] = each.told
-            clauses = "; ".join(f"{name}: {open_text(its)}" for name, its in opened.items())
+            clauses = "; ".join(f"{visible_name(name)}: {open_text(its)}" for name, its in opened.items())
             text = f"Blocked until the transactions end, because nobody knows which offsets they commit: {clauses}."
             notes.append(Note(NoteKind.GROUP_IN_USE, text))
         return [*notes, *self._group_notes(), *self.not_told]
@@ -97,12 +98,12 @@ class TakenSnapshot(t.NamedTuple):
         holding = {entry.group for entry in self.snapshot.entries} | {each.group for each in self.snapshot.open}
         without = {*self.not_consumer_groups, *(group.name for group in self.snapshot.groups)} - holding
         if without:
-            names = first_of(sorted(without), _NAMED, "more groups")
+            names = first_names(sorted(without), _NAMED, "more groups")
             text = f"Nothing of these groups is moved: {names}. What is left out says why."
             yield Note(NoteKind.WITHOUT_OFFSETS, text)
         if self.streams:
             text = (
-                f"Kafka Streams applications: {', '.join(self.streams)}. Only their committed offsets are moved, not their "
+                f"Kafka Streams applications: {names_text(self.streams)}. Only their committed offsets are moved, not their "
                 "state: an application whose state stores and changelog topics are not moved with it, or that gets another "
                 "group name (application.id), begins with empty state, and computes other results from there on."
             )
@@ -110,7 +111,7 @@ class TakenSnapshot(t.NamedTuple):
         keepers = sorted(name for name in holding if (its := known(name, GROUPS)) is not None and its.keeps_positions)
         if keepers:
             text = (
-                f"These groups are called like those of sinks: {', '.join(keepers)}. A sink that keeps the last offset in its "
+                f"These groups are called like those of sinks: {names_text(keepers)}. A sink that keeps the last offset in its "
                 "target or in a checkpoint goes on from there, not from the committed offset, and ignores or drops records at "
                 "lower offsets. If it does, set its position to the offset of the plan before you start it."
             )

@@ -170,10 +170,4 @@ def _cell(value: t.Any, unknown: str) -> str:
         return unknown
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return ", ".join(map(_listed, value)) if isinstance(value, list) else visible(str(value))
-
-
-def _listed(value: t.Any) -> str:
-    """A name in a list, in quotes where it would look like several."""
-    shown = visible_name(str(value))
-    return f'"{shown}"' if "," in shown else shown
+    return ", ".join(visible_name(str(each)) for each in value) if isinstance(value, list) else visible(str(value))

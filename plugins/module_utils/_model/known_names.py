@@ -12,6 +12,8 @@ from __future__ import annotations
 import re
 import typing as t
 
+from .visible_text import visible_name
+
 _CONNECT = "Kafka Connect's"
 _MIRROR_MAKER = "MirrorMaker 2's"
 _REGISTRY = "a schema registry's"
@@ -123,7 +125,8 @@ def known(name: str, names: t.Iterable[KnownName]) -> KnownName | None:
 def with_owner(name: str, names: t.Iterable[KnownName]) -> str:
     """The name, and in brackets what it is called like, where that is known: the user's own may be called so, too."""
     its = known(name, names)
-    return name if its is None else f"{name} (called like {its.whose})"
+    shown = visible_name(name)
+    return shown if its is None else f"{shown} (called like {its.whose})"
 
 
 def is_streams_topic(topic: str, group: str) -> bool:

@@ -11,7 +11,7 @@ import typing as t
 from .documents import utc_text
 from .group_state import GroupReading
 from .plan import Plan
-from .progress import counted
+from .progress import counted, first_names
 from .receipt import Receipt, ReceiptEntry
 from .records import TopicPartition
 from .verdicts import Verdict
@@ -328,10 +328,9 @@ def next_lines(groups: t.Iterable[GroupStatus], named: int = 5) -> list[str]:
     """For each state that occurs, how many groups it has, and what is next for them."""
     by_state: dict[GroupState, list[str]] = collections.defaultdict(list)
     for group in groups:
-        by_state[group.state].append(visible(group.files.group))
-    lines = []
-    for state in GroupState:
-        if names := by_state[state]:
-            more = f" and {len(names) - named} more" if names[named:] else ""
-            lines.append(f"{len(names)} {state.value} ({', '.join(names[:named])}{more}): {NEXT[state]}.")
-    return lines
+        by_state[group.state].append(group.files.group)
+    return [
+        f"{len(names)} {state.value} ({first_names(names, named)}): {NEXT[state]}."
+        for state in GroupState
+        if (names := by_state[state])
+    ]

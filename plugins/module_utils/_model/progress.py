@@ -9,6 +9,7 @@ import time
 import typing as t
 
 from .background import every
+from .visible_text import visible_name
 
 Say = t.Callable[[str], None]
 
@@ -98,3 +99,8 @@ def counted(number: int, noun: str) -> str:
 def first_of(names: t.Sequence[str], most: int, more: str = "more") -> str:
     """So many names at most, and how many there are besides, such as "a, b and 3 more"."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} {more}" if names[most:] else "")
+
+
+def first_names(names: t.Iterable[str], most: int, more: str = "more") -> str:
+    """The same of names of groups, which brokers let hold commas and blanks: see visible_name()."""
+    return first_of(list(map(visible_name, names)), most, more)

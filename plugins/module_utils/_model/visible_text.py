@@ -4,10 +4,14 @@
 
 from __future__ import annotations
 
+import re
+import typing as t
 import unicodedata
 
 # Control characters, characters that no eye sees, those that turn the direction of a text around, and blanks of other widths.
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
+
+_APART = re.compile(r"[ ,'\"]")  # what is beside and between the names of a list
 
 _OVER = frozenset({"Mn", "Me"})  # drawn over the character before
 
@@ -20,9 +24,15 @@ def visible(text: str) -> str:
 
 
 def visible_name(name: str) -> str:
-    """The same of a name, in quotes where blanks at its ends, or several in a row, would not be seen."""
+    """The same of a name, in quotes where it might be taken for several names, or its ends would not be seen."""
     shown = visible(name)
-    return f"'{shown}'" if shown != " ".join(shown.split()) else shown
+    quote = '"' if "'" in shown else "'"
+    return f"{quote}{shown}{quote}" if _APART.search(shown) else shown
+
+
+def names_text(names: t.Iterable[str]) -> str:
+    """Names of groups, which may hold commas and blanks, as one text that can be taken apart by eye."""
+    return ", ".join(map(visible_name, names))
 
 
 def shown_width(text: str) -> int:

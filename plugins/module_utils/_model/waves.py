@@ -10,9 +10,9 @@ import typing as t
 from .errors import InvalidInput
 from .failure_kinds import FailureKind
 from .option_names import option_name
-from .progress import counted, first_of
+from .progress import counted, first_names, first_of
 from .selection import Selection
-from .visible_text import visible
+from .visible_text import visible, visible_name
 
 _NAMED = 10
 _OPEN = "open"  # what no migration knows
@@ -118,14 +118,10 @@ def wave_lines(found: WaveGroups, states: t.Mapping[str, str] | None = None) -> 
         far = ", ".join(f"{number} {state}" for state, number in row.get("states", {}).items())
         lines.append(f"wave {row['wave']}: {counted(len(row['groups']), 'group')}{f': {far}' if far else ''}")
         if row["gone"]:
-            lines.append(f"wave {row['wave']} names groups that do not exist: {_first(row['gone'])}")
-    several = [f"{visible(name)} ({', '.join(its)})" for name, its in found.in_several.items()]
+            lines.append(f"wave {row['wave']} names groups that do not exist: {first_names(row['gone'], _NAMED)}")
+    several = [f"{visible_name(name)} ({', '.join(its)})" for name, its in found.in_several.items()]
     if several:
         lines.append(f"in several waves: {first_of(several, _NAMED)}")
     if found.in_none:
-        lines.append(f"in no wave: {_first(found.in_none)}")
+        lines.append(f"in no wave: {first_names(found.in_none, _NAMED)}")
     return lines
-
-
-def _first(names: t.Sequence[str]) -> str:
-    return first_of([visible(name) for name in names], _NAMED)

@@ -13,7 +13,7 @@ from .._migration._backlog.removal import Removal
 from .._model.backlog import Backlog, BacklogTopic
 from .._model.plan import Plan
 from .._model.policies import ReturnEntries
-from .._model.progress import counted, first_of
+from .._model.progress import counted, first_names
 from . import results
 
 _GROUPS = 3  # that a line names
@@ -102,7 +102,7 @@ def _amounts(its: t.Collection[RangeSummary], is_done: bool) -> str:
 
 def _from(each: RangeSummary) -> str:
     """Which groups set the start, and what is to be said of it."""
-    groups = first_of(each.groups, _GROUPS)
+    groups = first_names(each.groups, _GROUPS)
     lost = f"{each.lost} offsets before the start have expired, and are lost" if each.lost else ""
     nothing = "nothing to copy" if each.range.start == each.range.end else ""
     if each.left:

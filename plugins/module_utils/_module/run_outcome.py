@@ -9,6 +9,7 @@ import typing as t
 
 from .._model.history import ROUND_PHASES
 from .._model.run_record import Failure, RunRecord, Step
+from .._model.visible_text import names_text
 
 Result = t.Mapping[str, t.Any]
 # Of a round, only what it has written is worth keeping: snapshot and plan differ in each.
@@ -97,7 +98,7 @@ class RunOutcome:
     @property
     def _left_at_source_line(self) -> list[str]:
         """One line for the groups that are in use at the source, if there are any."""
-        groups = ", ".join(self.left_at_source)
+        groups = names_text(self.left_at_source)
         return [f"Left out, because they are in use{self.at_source}: {groups}."] if groups else []
 
     @property

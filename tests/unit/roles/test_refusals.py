@@ -114,7 +114,9 @@ def test_list_groups_refuses_what_is_wrong_with_a_cluster_as_the_roles_do(contro
     assert "kafka_cluster of host nowhere has no bootstrap_servers." in output
     assert "kafka_cluster of host undefined has no value: 'none_of_these' is undefined." in output
     assert "kafka_cluster of host right" not in output and "missing required arguments" not in output
-    assert output.count('"msg": "cluster right (127.0.0.1:1): cannot connect') == 1  # to the cluster of the host that is right
+    assert (
+        output.count('"msg": "cluster right (127.0.0.1:1): cannot connect') == 1
+    )  # to the cluster of the host that is right
 
 
 @pytest.mark.parametrize("playbook", ["migrate_groups", "rollback"])

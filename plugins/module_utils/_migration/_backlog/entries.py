@@ -22,6 +22,7 @@ from ..._model.progress import first_of
 from ..._model.record_sum import Bound
 from ..._model.records import TopicPartition
 from ..._model.verdicts import Reason, Verdict
+from ..._model.visible_text import names_text
 from ..drafts import Draft, decided
 from .unconsumed import standing
 
@@ -145,7 +146,7 @@ def _entry(draft: Draft, its: BacklogRange, on_uncommitted: OnUncommitted) -> Pl
 def _lost(ranges: t.Iterable[RangeSummary]) -> list[Note]:
     """What groups have not consumed and nobody can copy any more."""
     lost = [each for each in ranges if each.lost]
-    named = [f"{each.range.source} ({each.lost} offsets of {', '.join(each.groups)})" for each in lost]
+    named = [f"{each.range.source} ({each.lost} offsets of {names_text(each.groups)})" for each in lost]
     said = first_of(named, _NAMED, "more partitions")
     text = f"Unconsumed records have left the source's logs, and are lost: {said}."
     return [Note(NoteKind.RECORDS_EXPIRED, text)] if lost else []

@@ -16,7 +16,7 @@ from ..._model.failure_kinds import FailureKind
 from ..._model.group_state import GroupReading
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import option_name, path_option
-from ..._model.progress import first_of
+from ..._model.progress import first_names
 from ..._model.records import TopicPartition, every_partition
 from ..._records.record_counts import RecordCount, count_records
 from .copy_state import read_progress
@@ -107,7 +107,7 @@ def check_groups(backlog: Backlog, names: t.Collection[str], destination: Connec
             )
     if not unknown:
         return []
-    text = f"Nobody can tell whether members of these groups read the deleted topics: {first_of(unknown, _NAMED)}."
+    text = f"Nobody can tell whether members of these groups read the deleted topics: {first_names(unknown, _NAMED)}."
     return [Note(NoteKind.MEMBERS_UNKNOWN, text)]
 
 

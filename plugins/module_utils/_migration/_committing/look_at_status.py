@@ -24,6 +24,7 @@ from ..._model.notes import Note, NoteKind
 from ..._model.option_names import correct_clusters
 from ..._model.progress import first_of
 from ..._model.records import TopicPartition
+from ..._model.visible_text import visible_name
 from ..file_clusters import check_same
 from ..still_written import Ends, StillWritten, grown_topics
 
@@ -146,7 +147,10 @@ def _newest(directories: t.Sequence[DirectoryFiles]) -> tuple[list[GroupFiles], 
     several = {group: its for group, its in known.items() if len(its) > 1}
     notes = []
     if several:
-        shown = [f"{group} ({', '.join(each.directory for each in its)})" for group, its in sorted(several.items())]
+        shown = [
+            f"{visible_name(group)} ({', '.join(each.directory for each in its)})"
+            for group, its in sorted(several.items())
+        ]
         text = (
             "These groups have files in several directories. The status is from the first one, which has committed the group "
             f"last, if any has: {first_of(shown, _NAMED)}."

@@ -11,7 +11,7 @@ from ..._model.errors import InvalidInput, NotFound
 from ..._model.failure_kinds import FailureKind
 from ..._model.mapping import Mapping, Prefixes
 from ..._model.option_names import option_name
-from ..._model.progress import first_of
+from ..._model.progress import first_names
 from ..._model.receipt import Receipt, ReceiptEntry
 from ..._model.selection import Selection
 from . import rollback
@@ -85,7 +85,7 @@ def _written(entries: t.Sequence[ReceiptEntry], receipt: Receipt, cluster: str) 
     undone = sorted({entry.group for entry in receipt.entries if entry.written is None} & {e.group for e in entries})
     if undone:
         raise NotFound(
-            f"the migration of {first_of(undone, _SHOWN)} is rolled back, so there is nothing to return",
+            f"the migration of {first_names(undone, _SHOWN)} is rolled back, so there is nothing to return",
             cluster=cluster,
             remedy=f"take it out of {option_name('groups')}, or leave it out by {option_name('exclude_group_patterns')}",
         )

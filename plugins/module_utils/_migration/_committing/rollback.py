@@ -14,10 +14,11 @@ from ..._model.group_state import GroupReading, commit_text, commits_of, same_co
 from ..._model.notes import Note, NoteKind, excluded
 from ..._model.option_names import at_destination, is_in_one_cluster, option_name, path_option
 from ..._model.policies import OnAdvance, OnRewind
-from ..._model.progress import counted, first_of
+from ..._model.progress import counted, first_names, first_of
 from ..._model.receipt import Key, Origin, Receipt, ReceiptEntry
 from ..._model.records import TopicPartition
 from ..._model.selection import Selected, Selection, name_hint
+from ..._model.visible_text import names_text
 from . import conflicts
 from .conflicts import Commits, Target
 
@@ -232,7 +233,7 @@ def _repeats(entries: t.Iterable[ReceiptEntry], current: Commits, returned: t.Co
     if again:
         records = counted(sum(consumed[group] for group in again), "record")
         texts.append(
-            f"{first_of(again, _GROUPS_SHOWN)} {'has' if len(again) == 1 else 'have'} consumed up to {records} "
+            f"{first_names(again, _GROUPS_SHOWN)} {'has' if len(again) == 1 else 'have'} consumed up to {records} "
             + (
                 "since the run that is rolled back; after the rollback, the consumers consume them again"
                 if one_cluster
@@ -241,7 +242,7 @@ def _repeats(entries: t.Iterable[ReceiptEntry], current: Commits, returned: t.Co
         )
     if back := sorted(group for group, count in consumed.items() if count and group in returned):
         texts.append(
-            f"{first_of(back, _GROUPS_SHOWN)} {'was' if len(back) == 1 else 'were'} returned to the source, where the "
+            f"{first_names(back, _GROUPS_SHOWN)} {'was' if len(back) == 1 else 'were'} returned to the source, where the "
             "consumers go on at the offsets of the return; this rollback changes nothing there"
         )
     return "; ".join(texts) or None
@@ -284,7 +285,7 @@ def _check_names(
     """Raise NotFound for a name, and InvalidInput for patterns, that nothing in the receipt goes by."""
     missing = [name for name in names if name not in known]
     whose = "" if kind == "group" else " of the selected groups"
-    holds = f"it holds {first_of(sorted(known), _NAMES_SHOWN) or 'nothing'}"
+    holds = f"it holds {first_names(sorted(known), _NAMES_SHOWN) or 'nothing'}"
     if missing:
         which = (
             "where a run has renamed groups, the names are the old ones"
@@ -292,7 +293,7 @@ def _check_names(
             else "the names are those at the source, or at the destination where the receipt has no others"
         )
         raise NotFound(
-            f"{kind} {', '.join(missing)}{whose} is not in the {receipt}",
+            f"{kind} {names_text(missing)}{whose} is not in the {receipt}",
             cluster=cluster,
             why=holds,
             remedy=f"correct {option_name(f'{kind}s')}{name_hint(f'{kind}s', missing, known)}; {which}; or correct "

@@ -23,7 +23,7 @@ from ..._model.notes import Note, NoteKind
 from ..._model.option_names import because_of, option_name
 from ..._model.plan import Plan
 from ..._model.policies import OnActiveGroup
-from ..._model.progress import counted, first_of
+from ..._model.progress import counted, first_names
 from ..._model.receipt import Key
 from ..._model.records import TopicPartition
 from .. import quiet
@@ -161,7 +161,9 @@ class SourceWatch:
     def _busy(self, uses: dict[str, Use], what: str, remedy: str) -> GroupBusy:
         first, *others = uses.values()
         more = (
-            f", and so {what.split(maxsplit=1)[0]} {first_of([use.group for use in others], _NAMED)}" if others else ""
+            f", and so {what.split(maxsplit=1)[0]} {first_names([use.group for use in others], _NAMED)}"
+            if others
+            else ""
         )
         return GroupBusy(
             f"the group {what}{more}",

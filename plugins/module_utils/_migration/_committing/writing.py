@@ -19,6 +19,7 @@ from ..._model.policies import OnActiveGroup
 from ..._model.progress import counted, part_of
 from ..._model.receipt import Key
 from ..._model.records import TopicPartition
+from ..._model.visible_text import names_text
 from .. import quiet
 from .conflicts import Target
 
@@ -97,7 +98,7 @@ def _refuse_in_use(problems: t.Mapping[str, str], destination: Connection, on_ac
         name, problem = next(iter(sorted(problems.items())))
         raise GroupBusy(
             problem
-            + (f" ({len(problems)} groups are in use: {', '.join(sorted(problems))})" if len(problems) > 1 else ""),
+            + (f" ({len(problems)} groups are in use: {names_text(sorted(problems))})" if len(problems) > 1 else ""),
             cluster=str(destination),
             group=name,
             remedy=ways(
@@ -217,5 +218,5 @@ def remove_groups(destination: Connection, names: t.Collection[str], remedy: str
     errors = commits.delete_groups(destination, sorted(names)) if names else {}
     for group, why in sorted(errors.items()):
         error = GroupBusy if why.startswith(commits.BUSY_FOR_REMOVAL) else BrokerError
-        more = f" ({len(errors)} groups cannot be removed: {', '.join(sorted(errors))})" if len(errors) > 1 else ""
+        more = f" ({len(errors)} groups cannot be removed: {names_text(sorted(errors))})" if len(errors) > 1 else ""
         raise error(f"the group cannot be removed{more}", cluster=str(destination), group=group, why=why, remedy=remedy)

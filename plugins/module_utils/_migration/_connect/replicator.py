@@ -16,7 +16,7 @@ from ..._model.errors import DamagedRecord, NotFound, Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.notes import Note, NoteKind
 from ..._model.records import TopicPartition
-from ..._model.visible_text import shortened
+from ..._model.visible_text import names_text, shortened
 from ..._records.tables import StoredRecord
 from ..compacted import last_records
 from .stores import running_workers
@@ -57,7 +57,7 @@ def stopped_at(source: Connection, its: Replicator, notes: list[Note]) -> Offset
     Raises NotFound, or Refused where stored and group tell different things or a record is damaged.
     """
     if not its.worker_groups and (running := running_workers(its.connection)):
-        text = f"Connect runs on {its.connection} ({', '.join(running)}): see that {its.connector} is stopped there."
+        text = f"Connect runs on {its.connection} ({names_text(running)}): see that {its.connector} is stopped there."
         notes.append(Note(NoteKind.CONNECTOR_MAY_RUN, text))
     of_group = consumed_by(source, its.group) if its.position != "stored" else {}
     if its.position == "group":
@@ -126,7 +126,7 @@ def stored_by(connection: Connection, topic: str, connector: str) -> Stored:
                 kind=FailureKind.POSITIONS_UNCLEAR,
             )
     if not found:
-        holds = f"it holds those of {', '.join(sorted(others))}" if others else "it holds those of no connector"
+        holds = f"it holds those of {names_text(sorted(others))}" if others else "it holds those of no connector"
         raise NotFound(
             f"no position of {connector} is there",
             cluster=str(connection),

@@ -24,6 +24,7 @@ from ..._model.replication_policy import ReplicationPolicy
 from ..._model.selection import Selection
 from ..._model.snapshot import Snapshot, SnapshotEntry
 from ..._model.verdicts import Reason, Verdict
+from ..._model.visible_text import names_text
 from .. import drafts, not_taken
 from ..drafts import Draft
 from ..expected import with_expected
@@ -91,7 +92,7 @@ def _notes(entries: t.Sequence[PlanEntry], left_out: t.Sequence[Note], previous:
     planned = {entry.group for entry in entries}
     gone = sorted({entry.group for entry in previous.entries} - planned) if previous else []
     if gone:
-        text = f"Groups of the earlier plan that have no checkpoint stay where they are: {', '.join(gone)}."
+        text = f"Groups of the earlier plan that have no checkpoint stay where they are: {names_text(gone)}."
         notes.append(Note(NoteKind.CHECKPOINT_MISSING, text))
     return notes
 
@@ -125,7 +126,7 @@ def _selected(
     cluster, topic = str(destination), policy.checkpoints.name
     if missing:
         raise NotFound(
-            f"no checkpoint found for group {', '.join(missing)}",
+            f"no checkpoint found for group {names_text(missing)}",
             why="MirrorMaker 2 writes none for groups that it excludes, or that have consumed nothing of what it copies",
             remedy=f"correct {option_name('groups')} and {option_name('replication_policy')}",
             cluster=cluster,

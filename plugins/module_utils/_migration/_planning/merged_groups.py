@@ -11,6 +11,7 @@ from ..._model.plan import PlanEntry, SourcePosition
 from ..._model.policies import OnConflict, OnUncommitted
 from ..._model.progress import counted
 from ..._model.verdicts import Reason, Verdict
+from ..._model.visible_text import names_text, visible_name
 from ..drafts import Draft
 
 _LACKING = {
@@ -68,10 +69,13 @@ def merged_entry(
     apart = max(offsets) - min(offsets)
     if not apart and not lacking:
         return entry
-    stands = (f"{at.group} {'nothing' if at.offset is None else at.offset}" for at in (draft.position, *draft.others))
+    stands = (
+        f"{visible_name(at.group)} {'nothing' if at.offset is None else at.offset}"
+        for at in (draft.position, *draft.others)
+    )
     words = [f"committed were {', '.join(stands)} (on_conflict: {on_conflict})", entry.detail]
     if lacking:
-        words.insert(0, _LACKING[on_uncommitted].format(", ".join(lacking)))
+        words.insert(0, _LACKING[on_uncommitted].format(names_text(lacking)))
     changes: dict[str, t.Any] = {"verdict": Verdict.REQUESTED, "reason": None, "repeats": None}
     if on_conflict == OnConflict.HIGHEST:
         if lacking and on_uncommitted == OnUncommitted.START:

@@ -25,7 +25,7 @@ from ..._model.reset_rules import ResetRule, ResetTo, first_fit
 from ..._model.selection import Selected, Selection, looks_like_pattern, matches, name_hint
 from ..._model.snapshot import Snapshot, SnapshotEntry
 from ..._model.verdicts import Reason, Verdict
-from ..._model.visible_text import visible
+from ..._model.visible_text import names_text, visible
 from .. import not_taken, renewal
 from ..drafts import Draft, decided
 from ..expected import with_expected
@@ -278,7 +278,7 @@ def _notes(
     made = sorted(name for name, each in readings.items() if not each.exists and not each.offsets)
     if made:
         text = (
-            f"These groups do not exist yet, and the commit makes them: {', '.join(made)}{group_hint(made, cluster)}."
+            f"These groups do not exist yet, and the commit makes them: {names_text(made)}{group_hint(made, cluster)}."
         )
         notes.append(Note(NoteKind.GROUP_CREATED, text))
     return notes

@@ -13,7 +13,7 @@ from ..._model.new_topics import IN_SYNC, topic_like
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import option_name, ways
 from ..._model.policies import Acls, OnFewerPartitions, OnMissing, Settings
-from ..._model.progress import counted, first_of
+from ..._model.progress import counted, first_names
 from ..._model.promotion import PromotionOptions
 from ..._model.topic_plan import ADD, SettingChange, TopicChange, TopicPlan
 from . import access, lockout, settings
@@ -153,7 +153,7 @@ def _existing(
     ):
         after = source_state.partitions
         readers = use.readers.get(name, ())
-        read = f" Groups that read it: {first_of(readers, _NAMED)}." if readers else ""
+        read = f" Groups that read it: {first_names(readers, _NAMED)}." if readers else ""
         text = (
             f"{name} grows from {destination_state.partitions} to {after} partitions: from now on, records with a key go to "
             f"other partitions than before.{read}"

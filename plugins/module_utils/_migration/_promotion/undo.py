@@ -16,7 +16,7 @@ from ..._model.errors import NotAuthorized
 from ..._model.new_topics import is_same_value
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import option_name, ways
-from ..._model.progress import counted, first_of
+from ..._model.progress import counted, first_names, first_of
 from ..._model.topic_plan import DEFAULT, SettingChange
 from ..._model.topic_receipt import PromotionReceipt, TopicReceipt
 from . import promote, survey
@@ -161,7 +161,7 @@ def _removable(
         if name not in empty:
             why = "it holds records"
         elif readers[name]:
-            why = f"groups have committed offsets on it: {first_of(readers[name], 5)}"
+            why = f"groups have committed offsets on it: {first_names(readers[name], 5)}"
         elif topic_id is None:
             why = "nobody knows whether it is the topic that a promotion has created"
         else:

@@ -10,7 +10,7 @@ import typing as t
 
 from ..._model.assessment import OTHER_USES, Assessment, Row, sharing
 from ..._model.option_names import with_option_names
-from ..._model.progress import counted
+from ..._model.progress import counted, first_names
 from ..._model.risks import PAGE, RISKS, Risk, RiskKind, Severity
 from .sections import Cell, Section
 
@@ -182,8 +182,7 @@ def _sets(groups: t.Iterable[Row]) -> Section:
 
 
 def _list_text(names: t.Sequence[str]) -> str:
-    shown = ", ".join(names[:_EXAMPLES])
-    return shown + (f" and {len(names) - _EXAMPLES:,} more" if names[_EXAMPLES:] else "")
+    return first_names(names, _EXAMPLES)
 
 
 def _groups(groups: t.Sequence[Row]) -> Section:

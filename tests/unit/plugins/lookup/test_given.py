@@ -43,6 +43,11 @@ def test_a_variable_that_is_omitted_is_none():
     assert changed == {}
 
 
+def test_a_text_of_names_tells_them_apart():
+    assert look_up("names", ["b", "a, c", "bell\a"], {}) == ["b, 'a, c', bell\\u0007"]
+    assert look_up("names", [], {}) == [""]
+
+
 def test_no_value_is_read_that_no_check_needs():
     undefined = {"group_reset_groups": "{{ nowhere }}"}
     assert look_up("preflight", "group_reset", {**RESET, **undefined}, hosts=["cloud"]) == []

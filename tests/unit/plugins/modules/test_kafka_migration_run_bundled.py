@@ -33,8 +33,9 @@ PLANTED = [
     "10.9.8.7", "bucket-of-teams", "payroll", "salaries", "bonuses", "night", "owl", "onprem",
 ]  # fmt: skip
 FAILURE = (
-    "source cluster onprem (broker1.corp.example:9092): group Zoë's group is in use: client payments on 10.20.30.40, client web-7 on "
-    "controller7. Its commits on orders-0 move (5 -> 7). See /srv/teams/x/plan.json, or set on_active_group=skip_group. "
+    "source cluster onprem (broker1.corp.example:9092): group Zoë's group is in use: client payments on 10.20.30.40, client "
+    "web-7 on controller7. Its commits on orders-0 move (5 -> 7)."
+    " See /srv/teams/x/plan.json, or set on_active_group=skip_group. "
     "Destination cluster 10.9.8.7, group payroll, topic salaries, partition 2: group payroll lags by 1,024 records of group "
     "night owl, 0.5 % of them on Kafka 3.9.1."
 )
@@ -130,7 +131,8 @@ def test_what_helps_stays(bundle, home):
     said = json.loads(files["status.json"])["failure"]
     alias = r"name-[0-9a-f]{12}"
     parts = [
-        rf"source cluster {alias} \({alias}\S*\): group {alias} is in use: client {alias} on {alias}\S*, client {alias} on {alias}\."
+        rf"source cluster {alias} \({alias}\S*\): group {alias} is in use: ",
+        rf" client {alias} on {alias}\S*, client {alias} on {alias}\.",
     ]
     parts += [
         rf" Its commits on {planned.entries[1].partition.topic}-0 move \(5 -> 7\)\.",

@@ -72,7 +72,7 @@ def test_names_in_a_list_of_a_spreadsheet_can_be_told_apart():
     names = ["a b", "a, b", "c\n", "=d"]
     whole = merged([Assessment({}, (group(topics=["orders", "clicks"]),), (topic(groups=names),))])
     (row,) = csv.DictReader(io.StringIO(topics_csv(whole)))
-    assert (row["groups"], row["schema_ids"]) == (r'a b, "a, b", c\u000a, =d', "7, 8")
+    assert (row["groups"], row["schema_ids"]) == (r"'a b', 'a, b', c\u000a, =d", "7, 8")
     (row,) = csv.DictReader(io.StringIO(groups_csv(whole)))
     assert row["topics"] == "orders, clicks"
 

@@ -13,7 +13,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_ove
     overview_table,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_names
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.visible_text import (
+    names_text,
     shortened,
     visible,
     visible_name,
@@ -55,9 +57,17 @@ def test_other_characters_stay():
 
 @pytest.mark.parametrize(
     ("name", "shown"),
-    [(" a", "' a'"), ("a ", "'a '"), ("a  b", "'a  b'"), ("a b", "a b"), ("a\t", "a\\u0009"), ("", "")],
+    [
+        (" a", "' a'"),
+        ("a ", "'a '"),
+        ("a b", "'a b'"),
+        ("a,b", "'a,b'"),
+        ("a's", '"a\'s"'),
+        ("a\t", "a\\u0009"),
+        ("", ""),
+    ],
 )
-def test_blanks_of_a_name_are_seen(name, shown):
+def test_a_name_is_not_taken_for_several(name, shown):
     assert visible_name(name) == shown
     if name:
         assert f"topic {shown}: gone." in str(Refused("gone", topic=name))
@@ -83,3 +93,9 @@ def test_a_text_that_is_cut_says_so():
     row = {"group": "billing", "metadata": "m" * 500}
     with pytest.raises(InvalidFile, match=r"m\.\.\. \(\d+ more characters\)"):
         documents.parse("plan", "plan.json", row, lambda its: its["topic"])
+
+
+def test_names_in_a_list_can_be_told_apart():
+    names = ["a", "b, c", "night owl", "Zoe's"]
+    assert names_text(names) == "a, 'b, c', 'night owl', \"Zoe's\""
+    assert first_names(names, 2) == "a, 'b, c' and 2 more"
