@@ -250,6 +250,7 @@ return_names:
 failure: {description: "What C(msg) says, as data. See C(docs/troubleshooting.md).", returned: failure, type: dict}
 """
 
+import dataclasses
 import glob
 import os
 import typing as t
@@ -258,7 +259,7 @@ from ..module_utils._migration import preflight as use_case
 from ..module_utils._migration._committing.returning import ReturnNames, return_names
 from ..module_utils._migration.destination_risks import assess_destination
 from ..module_utils._model import backlog, plan, receipt, removed
-from ..module_utils._model.errors import InvalidFile, InvalidInput, MigrationError, NotFound
+from ..module_utils._model.errors import InvalidFile, InvalidInput, MigrationError
 from ..module_utils._model.notes import Note, NoteKind
 from ..module_utils._model.policies import OnActiveGroup, OnBlocked, OnConflict, OnProblem, OnRewind
 from ..module_utils._module import files, options
@@ -286,7 +287,7 @@ def look(module: Module) -> dict[str, t.Any]:
     found = use_case.look(
         source,
         destination,
-        options.selection(params),
+        dataclasses.replace(options.selection(params), of_receipt=names is not None),
         mapping,
         params["commits"],
         OnActiveGroup(params["on_active_group"]),
@@ -303,8 +304,7 @@ def look(module: Module) -> dict[str, t.Any]:
         another = use_case.receipt_of_another(written, source, destination, found.cluster_ids)
     if migrated is not None:
         another = use_case.receipt_of_no_return(migrated, source, destination, found.cluster_ids) or another
-    met = [_of_return(problem, names) for problem in found.problems] if names else found.problems
-    problems = list({str(problem): problem for problem in (*damaged, *another, *lacking, *met)}.values())
+    problems = list({str(problem): problem for problem in (*damaged, *another, *lacking, *found.problems)}.values())
     if params["assessment"]:
         part = assess_destination(
             source, destination, found.drafts, mapping, problems, found.cluster_ids, found.settings
@@ -338,19 +338,6 @@ def _turned_round(params: dict[str, t.Any]) -> tuple[receipt.Receipt, ReturnName
     names = return_names(migrated, options.selection(params), options.mapping(params), source)
     params |= {**names._asdict(), "group_patterns": [], "topic_patterns": [], "exclude_group_patterns": None}
     return migrated, names
-
-
-def _of_return(problem: MigrationError, names: ReturnNames) -> MigrationError:
-    """A group that does not exist is not misspelt, because the receipt has it."""
-    if not isinstance(problem, NotFound) or problem.group not in names.groups:
-        return problem
-    return NotFound(
-        f"{problem.what}, although the receipt has it",
-        cluster=problem.cluster,
-        group=problem.group,
-        remedy="find out whether its committed offsets have expired, or somebody has removed it; then run the playbook "
-        "migrate_groups, which says what each way on repeats",
-    )
 
 
 def _read(path: str | None, parse: t.Callable[[str, str], _File], damaged: list[MigrationError]) -> _File | None:

@@ -19,7 +19,36 @@ from .._model.notes import excluded
 from .._model.option_names import option_name
 from .._model.policies import OnBlocked
 from .._model.selection import Selected, Selection, name_hint
+from .._model.visible_text import names_text
 from . import quiet
+
+
+class _Fault(t.NamedTuple):
+    """Why nothing of a group can be moved. may_be_hidden: or whether only the login does not see it."""
+
+    of_one: str
+    several: str = ""
+    may_be_hidden: bool = False
+
+    @property
+    def of_several(self) -> str:
+        return self.several or f"each of them {self.of_one}"
+
+
+_MISSING = _Fault(
+    "does not exist, or GROUP DESCRIBE on it is not allowed",
+    "they do not exist, or GROUP DESCRIBE on them is not allowed",
+    may_be_hidden=True,
+)
+_EMPTY = _Fault(
+    "has committed nothing, or TOPIC DESCRIBE on what it consumes is not allowed",
+    "they have committed nothing, or TOPIC DESCRIBE on what they consume is not allowed",
+    may_be_hidden=True,
+)
+_GONE = (
+    "find out whether the committed offsets have expired, or somebody has removed the group; then run the playbook "
+    "migrate_groups, which says what each way on repeats"
+)
 
 # What was seen, and the groups that keep no offsets, with a clause about each that says why.
 Look = tuple[quiet.Seen, dict[str, str]]
@@ -68,9 +97,9 @@ def read_selected(
     readings = quiet.read_or_recall(connection, names, gone)
     without_offsets = {name: why for name in names if (why := readings[name].without_offsets) is not None}
     nothing_else = len(without_offsets) == len(names)
-    for name in names:
-        if name in selection.groups and (name not in without_offsets or on_blocked == OnBlocked.FAIL or nothing_else):
-            _check_named(readings[name], connection)
+    skips = on_blocked != OnBlocked.FAIL and not nothing_else
+    named = [readings[name] for name in names if name in selection.groups and not (skips and name in without_offsets)]
+    _check_named(named, connection, selection.of_receipt)
     return {name: reading for name, reading in readings.items() if name not in without_offsets}, without_offsets
 
 
@@ -97,15 +126,9 @@ def select_topics_of(
     return selected
 
 
-def check_keeps_offsets(reading: GroupReading, connection: Connection) -> None:
-    """Raise InvalidInput for a named group that has no offsets to move: share groups keep their state elsewhere."""
-    if not reading.keeps_offsets:
-        raise InvalidInput(
-            f"the group {reading.without_offsets}, so it has no committed offsets that can be moved",
-            cluster=str(connection),
-            group=reading.group,
-            remedy=f"take it out of {option_name('groups')}",
-        )
+def check_keep_offsets(named: t.Iterable[GroupReading], connection: Connection) -> None:
+    """Raise InvalidInput for named groups that have no offsets to move: share groups keep their state elsewhere."""
+    _refuse({each.group: fault for each in named if (fault := _keeps_none(each)) is not None}, connection)
 
 
 def streams_topics(connection: Connection) -> list[str]:
@@ -126,22 +149,62 @@ def group_hint(names: t.Collection[str], connection: Connection) -> str:
     return name_hint("groups", names, listed)
 
 
-def _check_named(reading: GroupReading, connection: Connection) -> None:
+def _check_named(named: t.Iterable[GroupReading], connection: Connection, of_receipt: bool) -> None:
+    """Raise NotFound or InvalidInput that names all of these groups of which nothing can be moved."""
+    _refuse({each.group: fault for each in named if (fault := _fault(each)) is not None}, connection, of_receipt)
+
+
+def _fault(reading: GroupReading) -> _Fault | None:
     if not reading.exists:
-        raise NotFound(
-            "the group does not exist, or GROUP DESCRIBE on it is not allowed",
-            cluster=str(connection),
-            group=reading.group,
-            remedy=f"correct {option_name('groups')}{group_hint([reading.group], connection)}, or grant the ACL",
-        )
-    check_keeps_offsets(reading, connection)
-    if not reading.offsets and not reading.open:
-        raise NotFound(
-            "the group has committed nothing, or TOPIC DESCRIBE on what it consumes is not allowed",
-            cluster=str(connection),
-            group=reading.group,
-            remedy=f"take it out of {option_name('groups')}, or grant the ACL",
-        )
+        return _MISSING
+    if (keeps_none := _keeps_none(reading)) is not None:
+        return keeps_none
+    return None if reading.offsets or reading.open else _EMPTY
+
+
+def _keeps_none(reading: GroupReading) -> _Fault | None:
+    why = reading.without_offsets
+    return None if why is None else _Fault(f"{why}, so it has no committed offsets that can be moved")
+
+
+def _refuse(faults: t.Mapping[str, _Fault], connection: Connection, of_receipt: bool = False) -> None:
+    """Raise one error for all of these groups, if there are any. of_receipt: a receipt names them, so none is misspelt."""
+    if not faults:
+        return
+    may_be_hidden = any(fault.may_be_hidden for fault in faults.values())
+    of_receipt = of_receipt and may_be_hidden
+    text = _faults_text(faults) + (", although the receipt has it" if of_receipt else "")
+    raise (NotFound if may_be_hidden else InvalidInput)(
+        text,
+        cluster=str(connection),
+        group=next(iter(faults)) if len(faults) == 1 else None,
+        remedy=_GONE if of_receipt else _remedy(faults, may_be_hidden, connection),
+    )
+
+
+def _faults_text(faults: t.Mapping[str, _Fault]) -> str:
+    if len(faults) == 1:
+        return f"the group {next(iter(faults.values())).of_one}"
+    alike: dict[_Fault, list[str]] = {}
+    for name, fault in faults.items():
+        alike.setdefault(fault, []).append(name)
+    return "; ".join(
+        f"groups {names_text(names)}: {fault.of_several}" if names[1:] else f"group {names_text(names)} {fault.of_one}"
+        for fault, names in alike.items()
+    )
+
+
+def _remedy(faults: t.Mapping[str, _Fault], may_be_hidden: bool, connection: Connection) -> str:
+    groups_option = option_name("groups")
+    missing = [name for name, fault in faults.items() if fault is _MISSING]
+    it = "it" if len(faults) == 1 else "the others" if missing else "them"
+    ways_on = [
+        f"correct {groups_option}{group_hint(missing, connection)}" if missing else "",
+        f"take {it} out of {groups_option}" if len(missing) < len(faults) else "",
+        "grant the ACL" if may_be_hidden else "",
+    ]
+    *others, last = filter(None, ways_on)
+    return f"{', '.join(others)}, or {last}" if others else last
 
 
 def _unmatched(

@@ -16,7 +16,7 @@ from .errors import InvalidInput
 from .failure_kinds import FailureKind
 from .option_names import option_name
 from .records import TopicPartition
-from .visible_text import visible
+from .visible_text import names_text, visible_name
 
 DEFAULT_EXCLUDED_GROUPS = known_names.patterns(known_names.GROUPS)
 DEFAULT_EXCLUDED_TOPICS = known_names.patterns(known_names.TOPICS)
@@ -30,7 +30,8 @@ class Selection:
     """Names and patterns as the user gave them.
 
     An exclude list adds to the default one; an empty one means that nothing is excluded, None the default one alone. What is
-    named is never excluded, and of a group that is named only the user's own patterns exclude topics.
+    named is never excluded, and of a group that is named only the user's own patterns exclude topics. of_receipt: whether a
+    receipt names the groups, for a return, and not the user.
     """
 
     groups: tuple[str, ...] = ()
@@ -39,6 +40,7 @@ class Selection:
     topics: tuple[str, ...] = ()
     topic_patterns: tuple[str, ...] = ()
     exclude_topic_patterns: tuple[str, ...] | None = None
+    of_receipt: bool = False
 
     def check(self) -> None:
         """Raise InvalidInput for a selection of nothing, an empty name or a pattern that is no regular expression."""
@@ -56,10 +58,10 @@ class Selection:
             if "" in getattr(self, option):
                 raise InvalidInput(f"a name in {option_name(option)} is empty", remedy="remove it")
             names = collections.Counter(getattr(self, option))
-            twice = next((name for name, count in names.items() if count > 1), None)
-            if twice is not None:
+            twice = [name for name, count in names.items() if count > 1]
+            if twice:
                 raise InvalidInput(
-                    f"{option_name(option)} names {visible(twice)} twice",
+                    f"{option_name(option)} names {names_text(twice)} twice",
                     remedy="remove one of them, or correct it if another one was meant",
                 )
         for option in ("group_patterns", "exclude_group_patterns", "topic_patterns", "exclude_topic_patterns"):
@@ -135,7 +137,7 @@ def name_hint(option: str, missing: t.Collection[str], existing: t.Collection[st
     alike = dict.fromkeys(
         close for name in missing for close in difflib.get_close_matches(name, existing, cutoff=_ALIKE)
     )
-    return f" (did you mean {' or '.join(list(alike)[:_MOST_ALIKE])}?)" if alike else ""
+    return f" (did you mean {' or '.join(map(visible_name, list(alike)[:_MOST_ALIKE]))}?)" if alike else ""
 
 
 def _select(

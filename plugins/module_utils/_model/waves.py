@@ -12,7 +12,7 @@ from .failure_kinds import FailureKind
 from .option_names import option_name
 from .progress import counted, first_names, first_of
 from .selection import Selection
-from .visible_text import visible, visible_name
+from .visible_text import visible_name
 
 _NAMED = 10
 _OPEN = "open"  # what no migration knows
@@ -60,7 +60,7 @@ def waves_from(rows: t.Iterable[t.Mapping[str, t.Any]]) -> list[Wave]:
         if name in {each.name for each in made}:
             _refuse(name, "is there twice", "give each file of a wave another name")
         if twice:
-            _refuse(name, f"names the group {visible(twice[0])} twice", "remove one of them")
+            _refuse(name, f"names the group {' and '.join(map(visible_name, twice))} twice", "remove one of them")
         if not wave.selection.groups and not wave.selection.group_patterns:
             _refuse(name, "selects no group", "name groups or patterns in its file, or leave the file out")
         try:

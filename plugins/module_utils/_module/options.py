@@ -199,14 +199,15 @@ def check_not_negative(params: Spec, *names: str) -> None:
 
 
 def check_unused(params: Spec, why: str, *names: str) -> None:
-    """Raise InvalidInput that names the first of these options that is given, although this state does not ask for it.
+    """Raise InvalidInput that names those of these options that are given, although this state does not ask for them.
 
     For what somebody may rely on, such as a limit to what the task does. why: what the task does instead.
     """
-    given = next((name for name in names if params[name]), None)
-    if given is not None:
+    given = [option_name(name) for name in names if params[name]]
+    if given:
+        has, it = ("has", "it") if len(given) == 1 else ("have", "them")
         raise InvalidInput(
-            f"{option_name(given)} has no meaning with state {params['state']}", why=why, remedy="leave it out"
+            f"{' and '.join(given)} {has} no meaning with state {params['state']}", why=why, remedy=f"leave {it} out"
         )
 
 

@@ -25,11 +25,11 @@ from ..._model.reset_rules import ResetRule, ResetTo, first_fit
 from ..._model.selection import Selected, Selection, looks_like_pattern, matches, name_hint
 from ..._model.snapshot import Snapshot, SnapshotEntry
 from ..._model.verdicts import Reason, Verdict
-from ..._model.visible_text import names_text, visible
+from ..._model.visible_text import names_text
 from .. import not_taken, renewal
 from ..drafts import Draft, decided
 from ..expected import with_expected
-from ..selected_groups import check_keeps_offsets, group_hint
+from ..selected_groups import check_keep_offsets, group_hint
 
 
 class PlannedResets(t.NamedTuple):
@@ -112,19 +112,28 @@ def _read_groups(
         )
     found = groups.read_groups(cluster, selected.names)
     readings = renewal.completed(found, renewal.missing_commits(receipt, found))
-    for name in selection.groups:
-        reading = readings[name]
-        check_keeps_offsets(reading, cluster)
-        if not reading.offsets and not selection.topics:
-            raise InvalidInput(
-                "the group has committed nothing, so nothing says which topics it reads",
-                cluster=str(cluster),
-                group=name,
-                why="it exists" if reading.exists else "it does not exist, or GROUP DESCRIBE on it is not allowed",
-                remedy=f"name its topics in {option_name('topics')}, or correct {option_name('groups')}"
-                + ("" if reading.exists else group_hint([name], cluster)),
-            )
+    named = [readings[name] for name in selection.groups]
+    check_keep_offsets(named, cluster)
+    if not selection.topics:
+        _check_have_topics([each for each in named if not each.offsets], cluster)
     return selected, {name: each for name, each in readings.items() if each.keeps_offsets}
+
+
+def _check_have_topics(without: t.Sequence[GroupReading], cluster: Connection) -> None:
+    """Raise InvalidInput that names all groups that have committed nothing."""
+    if not without:
+        return
+    names = [each.group for each in without]
+    missing = [each.group for each in without if not each.exists]
+    several = f"the groups {names_text(names)} have committed nothing, so nothing says which topics they read"
+    raise InvalidInput(
+        several if names[1:] else "the group has committed nothing, so nothing says which topics it reads",
+        cluster=str(cluster),
+        group=None if names[1:] else names[0],
+        why=f"not there, or hidden because ACL GROUP DESCRIBE is missing: {names_text(missing)}" if missing else None,
+        remedy=f"name the topics in {option_name('topics')}, or correct {option_name('groups')}"
+        + (group_hint(missing, cluster) if missing else ""),
+    )
 
 
 def _check_topics(cluster: Connection, selection: Selection, counts: t.Mapping[str, int]) -> None:
@@ -167,10 +176,10 @@ def _check_rules(rules: t.Sequence[ResetRule], ruled: t.Mapping[Key, ResetRule],
     for number, rule in enumerate(rules, 1):
         unknown = [pattern for pattern in rule.topics if not any(matches(name, (pattern,)) for name in known)]
         if unknown:
-            hint = "" if looks_like_pattern(unknown[0]) else name_hint("topics", unknown[:1], sorted(known))
+            hint = "" if any(map(looks_like_pattern, unknown)) else name_hint("topics", unknown, sorted(known))
             raise InvalidInput(
-                f"{option_name('resets')}, entry {number} ({rule}) names the topic {visible(unknown[0])}, and no selected "
-                f"topic is called so{hint}",
+                f"{option_name('resets')}, entry {number} ({rule}) names the topic {', '.join(unknown)}, and no selected topic "
+                f"is called so{hint}",
                 why="only topics count on which the selected groups have committed, or that are named",
                 remedy=f"correct its topics, or name the topic in {option_name('topics')}",
             )

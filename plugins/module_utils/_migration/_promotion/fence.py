@@ -143,9 +143,8 @@ def not_lifted(
     missing = sorted(set(unknown) - set(topics.list_topics(cluster))) if unknown else []
     if missing:
         raise NotFound(
-            "the fence has no such topic, and the cluster neither",
+            f"neither the fence nor the cluster has {', '.join(missing)}",
             cluster=str(cluster),
-            topic=missing[0],
             remedy=f"correct {option_name('topics')}{name_hint('topics', missing, sorted(fenced))}",
         )
     has_selection = selection.topics or selection.topic_patterns

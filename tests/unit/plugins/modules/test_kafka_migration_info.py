@@ -11,7 +11,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model import pl
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
     InvalidInput,
     NotAuthorized,
-    NotFound,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
@@ -133,12 +132,13 @@ def test_a_return_by_the_receipt_of_another_cluster_names_it_and_what_to_correct
     )
 
 
-def test_a_group_that_has_lost_its_commits_since_is_not_called_misspelt_by_its_return(look, tmp_path):
+def test_the_groups_of_a_return_are_those_of_a_receipt(look, tmp_path):
     entries = tuple(each._replace(source=(receipt.Origin(*each.key),)) for each in written().entries)
     path = saved(tmp_path / "r.json", receipt.to_json(receipt.Receipt("S", entries)))
-    gone = NotFound("the group does not exist", cluster="source cluster a:1", group="billing", remedy="correct groups")
-    (problem,) = look([gone], returns=path, groups=["billing"])["problems"]
-    assert "billing: the group does not exist, although the receipt has it. Find out whether" in problem["message"]
+    look(returns=path, groups=["billing"])
+    assert look.asked[2].of_receipt
+    look(groups=["billing"])
+    assert not look.asked[2].of_receipt
 
 
 def test_what_spark_lacks_matters_only_to_whom_it_concerns(look):

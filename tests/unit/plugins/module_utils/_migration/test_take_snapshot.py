@@ -233,3 +233,48 @@ def test_topics_that_cannot_be_listed_fail_no_snapshot(monkeypatch):
 def test_a_group_of_a_sink_is_told_what_a_sink_does_with_positions_of_its_own(monkeypatch, name):
     (note,) = Cluster(monkeypatch).take(Selection(groups=("billing", name))).notes()
     assert note.kind == "sink_group" and name in note.text and "billing" not in note.text
+
+
+@pytest.fixture
+def refusal(monkeypatch):
+    """What is said of groups that are named. The names say what is the matter with each."""
+
+    def read(_connection, names, stable=True, **_how):
+        return {
+            name: GroupReading(
+                name,
+                not name.startswith("lost"),
+                "Empty",
+                "share" if name.startswith("share") else "classic",
+                "consumer",
+                {},
+            )
+            for name in names
+        }
+
+    def refuse(*names, error=NotFound, **selection):
+        cluster = Cluster(monkeypatch, ["lost property"])
+        monkeypatch.setattr(groups, "read_groups", read)
+        with pytest.raises(error) as refused:
+            cluster.take(Selection(groups=names, **selection))
+        return refused.value
+
+    return refuse
+
+
+def test_all_groups_are_told_of_which_nothing_can_be_moved(refusal):
+    assert str(refusal("lost proprety", "empty", "share1", "lost, too", "share2")) == (
+        "cluster 127.0.0.1:1: group empty has committed nothing, or TOPIC DESCRIBE on what it consumes is not allowed; "
+        "groups 'lost proprety', 'lost, too': they do not exist, or GROUP DESCRIBE on them is not allowed; "
+        "groups share1, share2: each of them is a share group, which has no single position in a partition, so it has no "
+        "committed offsets that can be moved. Correct groups (did you mean 'lost property'?), take the others out of groups, "
+        "or grant the ACL."
+    )
+    share = refusal("share1", error=InvalidInput)
+    assert share.group == "share1" and str(share).endswith("Take it out of groups.")
+
+
+def test_groups_of_a_receipt_are_not_called_misspelt(refusal):
+    lost = refusal("lost", of_receipt=True)
+    assert lost.group == "lost"
+    assert "is not allowed, although the receipt has it. Find out whether" in str(lost) and "orrect" not in str(lost)

@@ -159,6 +159,12 @@ def test_a_time_before_the_first_record_is_told_from_its_own_time(state):
         ([{"to": "latest"}], {"group_patterns": ["none-.*"]}, "no group is matched by group_patterns"),
         ([{"to": "latest"}], {"groups": ["idle"]}, "group idle: the group has committed nothing"),
         ([{"to": "latest"}], {"groups": ["nobody"]}, "group nobody: the group has committed nothing"),
+        (
+            [{"to": "latest"}],
+            {"groups": ["idle", "nobody"]},
+            "the groups idle, nobody have committed nothing, so nothing says which topics they read: not there, or hidden "
+            "because ACL GROUP DESCRIBE is missing: nobody",
+        ),
         ([{"to": "latest"}], {"groups": ["biling"]}, "or correct groups (did you mean billing?)."),
         ([{"to": "latest"}], {"groups": ["shared"], "topics": ["orders"]}, "the group is a share group"),
         (
