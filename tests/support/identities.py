@@ -41,7 +41,9 @@ class Identities:
 def known_by_id(
     monkeypatch: pytest.MonkeyPatch,
     id_of: t.Callable[[Connection], str],
-    counts: t.Callable[[Connection, t.Collection[str]], t.Mapping[str, int]] = lambda _connection, _names: {},
+    counts: t.Callable[[Connection, t.Collection[str]], t.Mapping[str, int]] = lambda _connection, names: dict.fromkeys(
+        names, 10
+    ),
 ) -> Identities:
     """Let every use case see these clusters."""
     its = Identities(id_of, counts)

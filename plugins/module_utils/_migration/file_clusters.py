@@ -16,6 +16,7 @@ from .._model.failure_kinds import FailureKind
 from .._model.notes import Note, NoteKind
 from .._model.option_names import another_directory, correct_clusters, path_option
 from .._model.plan import Plan, PlanEntry
+from .._model.progress import counted
 from .._model.receipt import Key
 from .._model.records import TopicPartition
 
@@ -74,25 +75,41 @@ def check_plan_clusters(plan: Plan, source: Connection, destination: Connection)
 def changed_entries(plan: Plan, source: Connection | None, destination: Connection) -> dict[Key, str]:
     """What has become of topics and logs since the plan was made, by the entries that have an offset and rest on them.
 
-    Partitions that were added, topics that were deleted or created again, and logs that went back. source: None does not look
-    there. Raises Refused for a plan of other clusters, and NotAuthorized.
+    Partitions that were added, topics that were deleted or created again, and logs that went back; and partitions that an
+    edited plan names, and the destination does not have. source: None does not look there. Raises Refused for a plan of other
+    clusters, and NotAuthorized.
     """
     was = plan.source_traits, plan.destination_traits
+    named = {entry.partition.topic for entry in plan.entries if entry.target is not None}
     now = at_once(
         functools.partial(_now, plan.source_identity, source),
-        functools.partial(_now, plan.destination_identity, destination),
+        functools.partial(_now, plan.destination_identity, destination, named),
     )
     change = entry_changes(was, now)
-    return {entry.key: why for entry in plan.entries if entry.target is not None and (why := change(entry)) is not None}
+    return {
+        entry.key: why
+        for entry in plan.entries
+        if entry.target is not None
+        if (why := change(entry) or _missing(entry, now[1])) is not None
+    }
 
 
-def _now(noted: ClusterIdentity, connection: Connection | None) -> Traits:
-    """The noted topics as they are now."""
+def _now(noted: ClusterIdentity, connection: Connection | None, names: t.Collection[str] = ()) -> Traits:
+    """The noted topics, and others by name, as they are now."""
     if connection is None:
         return noted.traits
-    return check_same(
-        "plan", noted, clusters.look_at(connection, noted.traits.topic_ids.keys()), connection, plan_again()
-    ).traits
+    found = clusters.look_at(connection, {*noted.traits.topic_ids, *names})
+    return check_same("plan", noted, found, connection, plan_again()).traits
+
+
+def _missing(entry: PlanEntry, now: Traits) -> str | None:
+    """That the destination does not have the partition, unless it is yet to be made."""
+    topic, number = entry.partition
+    count = len(now.logs.get(topic, ()))
+    if entry.predicted or number < count:
+        return None
+    has = f"topic {topic} has {counted(count, 'partition')}" if count else f"topic {topic} does not exist"
+    return f"the destination has no partition {entry.partition}: {has}; the plan was edited, or the topic has changed since"
 
 
 def entry_changes(was: tuple[Traits, Traits], now: tuple[Traits, Traits]) -> t.Callable[[PlanEntry], str | None]:

@@ -752,6 +752,27 @@ def test_a_topic_that_is_not_what_it_was_when_the_plan_was_made_blocks_its_entri
     assert P0 not in {partition for _group, partition in commit(plan, None, CLOUD, skipping, cluster.save).set}
 
 
+@pytest.mark.parametrize(
+    ("partition", "has"),
+    [
+        (TopicPartition("orders", 7), "topic orders has 2 partitions"),
+        (TopicPartition("odrers", 0), "topic odrers does not exist"),
+    ],
+)
+def test_a_partition_that_only_an_edited_plan_has_blocks_its_entry(cluster, partition, has):
+    cluster.identities.traits["cloud-id"] = NOTED
+    first, *others = PLAN.entries
+    edited = (dataclasses.replace(first, partition=partition), *others)
+    plan = dataclasses.replace(PLAN, entries=edited, destination_traits=NOTED)
+    told = f"first billing {partition} .*the destination has no partition {partition}: {has}; the plan was edited, or"
+    for save in (None, cluster.save):
+        with pytest.raises(Refused, match=rf"{told}.*plan again"):
+            commit(plan, None, CLOUD, REWIND, save)
+    assert cluster.done == []
+    skipping = dataclasses.replace(REWIND, on_blocked="skip_partition")
+    assert partition not in {where for _group, where in commit(plan, None, CLOUD, skipping, cluster.save).set}
+
+
 def test_an_offset_beyond_the_copy_that_the_evidence_names_was_edited_and_is_not_written(cluster):
     first, *others = PLAN.entries
     evidence = first.evidence._replace(after=Copied(7, 49, "ab" * 16))
