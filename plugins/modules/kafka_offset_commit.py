@@ -386,10 +386,13 @@ def commit(module: Module) -> dict[str, t.Any]:
 
 
 def _objections(params: dict[str, t.Any], made: plan.Plan) -> t.Mapping[receipt.Key, str]:
-    """Why offsets must not be written: what the verification says, or without one what the plan itself says."""
-    if params["report"] or params["on_absent"] == OnAbsent.WARN:
-        return read_objections(params["report"], params["plan"])
-    return own_objections(made.entries)
+    """Why offsets must not be written: what the plan itself says, and what the verification says.
+
+    Absent records are for the verification, or for the user, to decide; an edited offset is for neither.
+    """
+    decided = params["report"] or params["on_absent"] == OnAbsent.WARN
+    own = own_objections(made.entries, absent=not decided)
+    return own | read_objections(params["report"], params["plan"])
 
 
 def _returned(recorded: receipt.Receipt, path: str) -> frozenset[str]:

@@ -51,11 +51,11 @@ def objected(
     ]
 
 
-def own_objections(entries: t.Iterable[PlanEntry]) -> dict[Key, str]:
+def own_objections(entries: t.Iterable[PlanEntry], *, absent: bool = True) -> dict[Key, str]:
     """Why a plan says itself that offsets must not be written, by key.
 
-    Either the destination lacks unconsumed records, or the offset would skip one whose copy the evidence names. No plan is made
-    with such an offset, but people edit plans.
+    Either the destination lacks unconsumed records, if absent ones count, or the offset would skip one whose copy the evidence
+    names. No plan is made with such an offset, but people edit plans.
     """
     remedy = ways(
         ("", "let the replication tool copy them and plan again"),
@@ -68,7 +68,7 @@ def own_objections(entries: t.Iterable[PlanEntry]) -> dict[Key, str]:
                 f"offset {entry.offset} would skip the copy of the first unconsumed record, which the evidence in the plan has "
                 f"at offset {skipped.destination}: the plan was edited; plan again"
             )
-        elif entry.absent:
+        elif absent and entry.absent:
             objections[entry.key] = f"{entry.absent}; {remedy}"
     return objections
 

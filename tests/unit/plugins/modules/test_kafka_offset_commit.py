@@ -103,6 +103,17 @@ def test_absent_records_keep_an_offset_from_being_written_unless_a_verification_
     assert commit.asked[-2] == {}
 
 
+def test_an_edited_offset_is_objected_to_whoever_decides_about_absent_records(commit, tmp_path):
+    edited = dataclasses.replace(entry(), evidence=entry().evidence._replace(after=plan.Copied(7, 4, "ab" * 16)))
+    planned = saved(tmp_path / "edited.json", plan.to_json(plan_of(edited)))
+    found = report.Report("S", "D", None, (), plan=digest(Path(planned).read_text()))
+    reported = saved(tmp_path / "report.json", report.to_json(found))
+    for given in ({}, {"on_absent": "warn"}, {"report": reported}):
+        commit(plan=planned, **given)
+        (objection,) = commit.asked[-2].values()
+        assert "would skip the copy of the first unconsumed record" in objection and "the plan was edited" in objection
+
+
 def test_a_receipt_that_only_the_history_has_is_noted(commit, tmp_path):
     assert "receipt_lost" not in commit()["note_kinds"]
     (tmp_path / "history/2026-11-01T090000Z-migrate").mkdir(parents=True)
