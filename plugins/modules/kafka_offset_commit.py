@@ -361,7 +361,7 @@ from ..module_utils._migration._committing.outcome import CommitOptions
 from ..module_utils._model import offset_formats, plan, receipt
 from ..module_utils._model.errors import InvalidFile, MigrationError
 from ..module_utils._model.migration_status import DirectoryFiles, groups_of
-from ..module_utils._model.notes import Note, NoteKind
+from ..module_utils._model.notes import Note
 from ..module_utils._model.policies import OnAbsent, OnActiveGroup, ReturnEntries
 from ..module_utils._module import digests, files, options, summaries
 from ..module_utils._module.commit_results import commit_result
@@ -429,7 +429,7 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
             taken = params["snapshot"] and files.read_required(params["snapshot"], "snapshot", "kafka_group_offsets")
             made = plan.from_json(text, params["plan"])
             known = files.parsed(path, receipt.from_json)
-            notes = _lost_receipt(path) if known is None else []
+            notes = files.lost_receipt(path)
             outcome = use_case.commit(
                 made,
                 known,
@@ -457,13 +457,6 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
         **commit_result(outcome, cluster, ReturnEntries(params["return_entries"]), head, lost),
         **module.warned([*notes, *outcome.notes]),
     }
-
-
-def _lost_receipt(path: str) -> list[Note]:
-    if not (kept := files.kept_copy(path)):
-        return []
-    told = f"{path} is not there, and {kept} is: copy it to its place. A new receipt takes back only what this run changes."
-    return [Note(NoteKind.RECEIPT_LOST, told)]
 
 
 def main() -> None:

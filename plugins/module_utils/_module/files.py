@@ -19,6 +19,7 @@ import typing as t
 from .._model import history, lease
 from .._model.errors import InvalidFile, Locked, Refused
 from .._model.failure_kinds import FailureKind
+from .._model.notes import Note, NoteKind
 from .._model.option_names import option_name, path_option
 from .._model.written import WRITTEN
 from . import digests
@@ -181,6 +182,14 @@ def kept_copy(path: str) -> str | None:
             if os.path.exists(kept := os.path.join(above, run, name)):
                 return kept
     return None
+
+
+def lost_receipt(path: str) -> list[Note]:
+    """A note where only the history has the receipt."""
+    if os.path.exists(path) or not (kept := kept_copy(path)):
+        return []
+    told = f"{path} is not there, and {kept} is: copy it to its place. A new receipt takes back only what this run changes."
+    return [Note(NoteKind.RECEIPT_LOST, told)]
 
 
 def check_writable(path: str) -> None:

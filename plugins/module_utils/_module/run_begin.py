@@ -16,6 +16,8 @@ from . import files
 from .holder import process_clause
 from .leases import VARIABLE
 
+_RECEIPT = "receipt.json"
+
 if t.TYPE_CHECKING:
     from .frame import Module
 
@@ -72,6 +74,8 @@ def _result(
     notes: t.Sequence[Note] = (),
 ) -> dict[str, t.Any]:
     params = module.params
+    if module.check_mode and _RECEIPT in (params["aside"] or ()):  # a commit looks beside the copy, where no history is
+        notes = [*notes, *files.lost_receipt(os.path.join(params["directory"], _RECEIPT))]
     leaves = reason is not None and not module.check_mode  # a dry run goes on beside another run
     return {
         "changed": changed,

@@ -90,6 +90,18 @@ def test_another_run_is_named_and_fails_or_leaves(lease, playbook):
     assert lease()["failed"]
 
 
+def test_a_dry_run_notes_a_receipt_that_only_the_history_has(lease, tmp_path):
+    kept = tmp_path / "home/history/2026-11-01T090000Z-migrate/receipt.json"
+    kept.parent.mkdir(parents=True)
+    kept.write_text("{}")
+    aside = {"aside": ["plan.json", "receipt.json"]}
+    (note,) = lease(_ansible_check_mode=True, **aside)["notes"]
+    assert f"receipt.json is not there, and {kept} is: copy it to its place" in note
+    assert lease(**aside)["notes"] == []  # the commit says it
+    (tmp_path / "home/receipt.json").write_text("{}")
+    assert lease(_ansible_check_mode=True, **aside)["notes"] == []
+
+
 def test_the_directory_of_a_run_that_was_killed_is_taken_over(lease, playbook):
     lease(holder(playbook.pid))
     its = holder(playbook.pid)
