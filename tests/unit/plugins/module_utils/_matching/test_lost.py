@@ -1,11 +1,13 @@
 """Retention at the source, recurring contents, and a replication tool that lags: MirrorMaker 2 as everybody runs it."""
 
 import random
+import types
 import typing as t
 
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.lost import Sighting, copies_of_lost
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.lost_records import lost_before_any
 from tests.attack import rule
 from tests.attack.case import NOON, Case, Copy, Edges, Original, parse
 from tests.attack.truth import Truth
@@ -121,3 +123,10 @@ def sightings(text: str) -> list[Sighting]:
 )
 def test_which_copies_are_those_of_lost_records(source: str, copies: str, lost: set[int]) -> None:
     assert copies_of_lost(sightings(source), sightings(copies)) == {(0, offset) for offset in lost}
+
+
+@pytest.mark.parametrize("offset", [0, 9])
+def test_what_has_expired_at_the_source_is_lost_where_the_destination_has_no_record(offset: int) -> None:
+    empty = types.SimpleNamespace(facts=types.SimpleNamespace(log_start=offset, high_watermark=offset))
+    reader: t.Any = types.SimpleNamespace(source=types.SimpleNamespace(start=7), destination=empty)
+    assert lost_before_any(reader) == 7
