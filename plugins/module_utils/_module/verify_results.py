@@ -12,6 +12,7 @@ from .._model.errors import MigrationError
 from .._model.failure_kinds import FailureKind
 from .._model.option_names import option_name, ways
 from .._model.problems import Problem, counts_by_kind, summary
+from .._model.progress import counted
 from .._model.report import PartitionOffset, ProblemKind
 from .results import note_results
 
@@ -34,8 +35,9 @@ def verify_result(found: Verified, plan_digests: list[str]) -> dict[str, t.Any]:
 
 def _line(found: Verified) -> str:
     within = f" ({found.incomplete} within the limit only)" if found.incomplete else ""
-    numbers = f"{found.without_records} without records, {found.compared} records compared"
-    return f"{found.verified} verified{within}, {numbers}."
+    wrong = len({(each.group, where) for each in found.problems for where, _offset in each.destination})
+    numbers = f"{found.without_records} without records, {counted(found.compared, 'record')} compared"
+    return f"{found.verified} verified{within}, {f'{wrong} with problems, ' if wrong else ''}{numbers}."
 
 
 def failure_place(gravest: Problem, destination: Connection) -> dict[str, t.Any]:

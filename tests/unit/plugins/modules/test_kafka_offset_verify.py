@@ -53,6 +53,14 @@ def test_what_is_right_is_no_change_and_writes_a_report_about_this_plan(verify, 
     assert [found.plan] == result["plan_digests"]
 
 
+def test_what_was_compared_and_is_not_right_is_counted(verify):
+    worse = SKIPPED._replace(kind=ProblemKind.BEYOND_END, detail="the offset is beyond the end")
+    assert verify([SKIPPED, worse], on_problem="report")["summary"] == [
+        "1 verified, 1 with problems, 0 without records, 4 records compared."
+    ]
+    assert verify()["summary"] == ["1 verified, 0 without records, 4 records compared."]
+
+
 def test_check_mode_verifies_and_writes_no_report(verify, tmp_path):
     assert verify(check=True, report=[str(tmp_path / "report.json")])["verified"] == 1
     assert not (tmp_path / "report.json").exists()
