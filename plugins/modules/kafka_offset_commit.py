@@ -420,7 +420,7 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
     writer = None if module.check_mode else functools.partial(save, path)
     head: list[str] = []
     notes: list[Note] = []
-    lost = ""
+    costs = ""
     with files.locked(path):
         if params["state"] == "committed":
             text = files.read_required(params["plan"], "plan", "kafka_offset_translate")
@@ -441,7 +441,7 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
                 _objections(params, made),
                 int(time.time()),
             )
-            lost, stands = summaries.lost_records(made, outcome.before), outcome.stands(made.entries)
+            costs, stands = summaries.costs(made, outcome.after), outcome.stands(made.entries)
             may_start = outcome.may_start(made.entries)
         else:
             recorded = files.parsed_required(path, receipt.from_json, "receipt", None)
@@ -454,7 +454,7 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
         "receipt": path,
         "stands": stands,
         "may_start": may_start,
-        **commit_result(outcome, cluster, ReturnEntries(params["return_entries"]), head, lost),
+        **commit_result(outcome, cluster, ReturnEntries(params["return_entries"]), head, costs),
         **module.warned([*notes, *outcome.notes]),
     }
 

@@ -13,11 +13,11 @@ from . import results, summaries
 
 
 def commit_result(
-    outcome: CommitOutcome, cluster: Connection, return_entries: ReturnEntries, head: list[str], lost: str
+    outcome: CommitOutcome, cluster: Connection, return_entries: ReturnEntries, head: list[str], costs: str
 ) -> dict[str, t.Any]:
     """The result, but for notes and what is known of the plan alone.
 
-    head: the first lines of the summary. lost: what groups have lost, empty if nothing.
+    head: the first lines of the summary. costs: what the offsets cost the groups, empty if nothing.
     """
     chosen = results.returned(outcome.before.items(), return_entries, lambda row: row[0] in outcome.set)
     left_out = [*outcome.blocked, *outcome.left_out]
@@ -38,6 +38,6 @@ def commit_result(
         "kept_groups": outcome.kept_groups,
         "active_groups": outcome.active_groups,
         "still_written": [topic.row() for topic in outcome.still_written],
-        "summary": head + summaries.commit_summary(outcome.before, outcome.set, left_out, outcome.going_on, lost),
+        "summary": head + summaries.commit_summary(outcome.before, outcome.set, left_out, outcome.going_on, costs),
         "diff": results.commit_diff(outcome.before, outcome.after, cluster),
     }

@@ -7,7 +7,7 @@ from __future__ import annotations
 import collections
 import typing as t
 
-from .._model.group_state import CommittedOffset
+from .._model.group_state import CommittedOffset, same_commit
 from .._model.left_out import entry_lines
 from .._model.plan import Plan, PlanEntry
 from .._model.progress import counted
@@ -75,14 +75,14 @@ def commit_summary(
     written: t.Collection[tuple[str, t.Any]],
     left_out: list[str],
     going_on: t.Sequence[str] = (),
-    lost: str = "",
+    costs: str = "",
 ) -> list[str]:
     """A table as lines: a line a group, then a line for everything that is left alone on purpose, and the totals.
 
     going_on: lines of what was migrated earlier and has consumed since, which is right and not left out.
 
     True of a run and of its prediction in check mode alike, as Ansible's own word "changed". Of more than MOST_LINES groups
-    those that are changed in all of their partitions, or in none, are a line each. lost: what lost_records() says.
+    those that are changed in all of their partitions, or in none, are a line each. costs: what costs() says.
     """
     partitions = collections.Counter(group for group, _partition in before)
     writes = collections.Counter(group for group, _partition in written)
@@ -99,7 +99,7 @@ def commit_summary(
     lines += first_lines([f"{padded(name, width)}  {partitions[name]:>10}  {writes[name]:>7}" for name in rows])
     lines += [f"{counted(len(names), 'group')}, all {kind}" for kind, names in folded.items() if names]
     total = f"Total: {_size(len(partitions), len(before))}: {len(written):,} changed"
-    total += f"{lost}{_see_above(len(left_out))}." if left_out else f", 0 left out{lost}."
+    total += f"{costs}{_see_above(len(left_out))}." if left_out else f", 0 left out{costs}."
     return [*lines, *first_lines([f"  {line}" for line in (*going_on, *left_out)]), total]
 
 
@@ -162,6 +162,21 @@ def _plan_total(plan: Plan, left_out: int) -> str:
     if left_out:
         more += _see_above(left_out)
     return f"Total: {_size(len({entry.group for entry in plan.entries}), len(plan.entries))}: {', '.join(told)}{more}."
+
+
+def costs(plan: Plan, now: t.Mapping[tuple[str, t.Any], CommittedOffset | None]) -> str:
+    """What these offsets cost the groups, as the rest of a sentence; empty for nothing. now: what is committed, by entry.
+
+    Repeated and absent records count where the group has the planned offset, and has not gone on since.
+    """
+    right = [
+        entry for entry in plan.entries if entry.target is not None and same_commit(now.get(entry.key), entry.target)
+    ]
+    repeats = most_repeats(right)
+    told = [repeats._replace(bound=Bound.AT_MOST).clause("record", "repeated")] if repeats else []
+    absent = absent_records(right)
+    told += [absent.clause("unconsumed record", "absent at the destination")] if absent else []
+    return "".join(f", {clause}" for clause in told) + lost_records(plan, now)
 
 
 def lost_records(plan: Plan, keys: t.Collection[tuple[str, t.Any]]) -> str:

@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 import yaml
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.record_sum import Bound
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -63,6 +64,21 @@ def test_the_totals_say_what_is_lost(lost, clusters, words):
     said = summaries.commit_summary(dict.fromkeys(keys), [], [], [], summaries.lost_records(plan, keys))
     assert said[-1] == f"Total: 1 group, 4 group-partitions: 0 changed, 0 left out{words}."
     assert summaries.lost_records(plan, []) == ""
+
+
+def test_the_totals_of_a_commit_say_what_its_offsets_cost():
+    entries = (
+        entry("billing", 0, Verdict.SAFE, 7, repeats=2),
+        entry("billing", 1, Verdict.EXACT, 7, repeats=0, absent=Absent(10, 3)),
+        entry("billing", 2, Verdict.SAFE, 7, repeats=4),
+    )
+    plan = Plan("1", "2", "digest", entries)
+    now = dict.fromkeys(plan.by_key(), CommittedOffset(7)) | {entries[2].key: CommittedOffset(9)}  # it has gone on
+    told = ", at most 2 records repeated, 10 unconsumed records absent at the destination"
+    assert summaries.costs(plan, now) == told
+    said = summaries.commit_summary(now, now, [], [], told)
+    assert said[-1] == f"Total: 1 group, 3 group-partitions: 3 changed, 0 left out{told}."
+    assert summaries.costs(plan, dict.fromkeys(now)) == ""
 
 
 @pytest.mark.parametrize(
