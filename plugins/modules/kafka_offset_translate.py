@@ -509,6 +509,7 @@ import typing as t
 from ..module_utils._migration._planning.strategy import TranslateOptions
 from ..module_utils._model import plan as file
 from ..module_utils._model.match_on import PARTS
+from ..module_utils._model.notes import NoteKind
 from ..module_utils._model.offset_formats import OffsetFormat
 from ..module_utils._model.policies import OnExpired, OnNoAnchor, OnOutOfRange, ReturnEntries
 from ..module_utils._model.reset_rules import ResetTo
@@ -550,7 +551,9 @@ def translate(module: Module) -> dict[str, t.Any]:
         "exports": [each.path for each in exported],
         "digest": digests.digest(text),
         **plan_result(made, previous, ReturnEntries(params["return_entries"])),
-        **module.warned([*made.notes, *(note for each in exported for note in each.notes)]),
+        **module.warned(
+            [*made.notes, *(note for each in exported for note in each.notes)], in_summary=(NoteKind.ABSENT,)
+        ),
         "diff": [diff, *diffs] if exported else diff,
     }
 

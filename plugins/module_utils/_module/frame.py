@@ -14,7 +14,7 @@ from .._model.addresses import HIDDEN
 from .._model.errors import MigrationError
 from .._model.failure_kinds import FailureKind
 from .._model.missing import CONTROL, RECORDS, unmet
-from .._model.notes import Note
+from .._model.notes import Note, NoteKind
 from .._model.open_clients import keeping
 from .._model.option_names import set_variables
 from .._model.progress import hear_waits
@@ -80,11 +80,15 @@ class Module(AnsibleModule):
         """As Ansible's."""
         super().warn(visible(warning), **more)
 
-    def warned(self, notes: t.Iterable[Note]) -> dict[str, list[str]]:
-        """As note_results(), where each note is a warning, too. It begins with its kind, as in docs/troubleshooting.md."""
+    def warned(self, notes: t.Iterable[Note], in_summary: t.Container[NoteKind] = ()) -> dict[str, list[str]]:
+        """As note_results(), where each note is a warning, too. It begins with its kind, as in docs/troubleshooting.md.
+
+        in_summary: kinds of which the summary of the same result tells each entry, so that a warning would say it again.
+        """
         told = list(notes)
         for note in told:
-            self.warn(f"{note.kind.value}: {note.text}")
+            if note.kind not in in_summary:
+                self.warn(f"{note.kind.value}: {note.text}")
         return note_results(told)
 
     def _with_invocation(self, result: dict[str, t.Any]) -> dict[str, t.Any]:

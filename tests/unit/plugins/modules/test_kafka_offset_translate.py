@@ -11,7 +11,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Evidence
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnExpired, Strategy
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Absent, Reason, Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import plan_making
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_offset_translate
 from tests.support.module_inputs import DESTINATION, ORDERS, SNAPSHOT, SOURCE, entry, plan_of, saved, warned
@@ -24,7 +24,8 @@ def translate(run_module, monkeypatch, tmp_path):
     def run(offset=5, check=False, diff=False, **options):
         def use_case(taken, source, destination, mapping, wanted, previous, receipt, _say):
             run.asked = taken, source, destination, mapping, wanted, previous, receipt
-            return Translation(plan_of(entry(offset)), 0, 12)
+            made = dataclasses.replace(entry(offset), absent=run.absent, detail=str(run.absent or ""))
+            return Translation(plan_of(made), 0, 12, notes=run.notes)
 
         monkeypatch.setattr(plan_making.use_case, "translate", use_case)
         taken = saved(tmp_path / "s.json", snapshot.to_json(SNAPSHOT))
@@ -32,7 +33,20 @@ def translate(run_module, monkeypatch, tmp_path):
         given = {name: value for name, value in {**given, **options}.items() if value is not None}
         return run_module(kafka_offset_translate, check=check, diff=diff, **given)
 
+    run.absent, run.notes = None, []
     return run
+
+
+def test_absent_records_are_told_once(translate):
+    translate.absent = Absent(10, 3)
+    translate.notes = [
+        Note(NoteKind.ABSENT, f"billing orders-0: {translate.absent}"),
+        Note(NoteKind.RULE_UNUSED, "odd"),
+    ]
+    result = translate()
+    assert "absent:" not in warned(result) and "rule_unused: odd" in warned(result)
+    assert "absent" in result["note_kinds"]
+    assert sum(str(translate.absent) in line for line in result["summary"]) == 1
 
 
 def test_a_second_run_changes_nothing_and_knows_the_last_plan(translate, tmp_path):
