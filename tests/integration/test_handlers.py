@@ -51,11 +51,11 @@ def test_a_chat_hears_of_plans_of_written_offsets_and_of_failed_verifications(
     assert said.startswith("Planned: ") and "'exact': 1" in said and said.endswith(f"Digest of the plan: {digest}")
 
     plan = json.loads(planned)
-    plan["entries"][0]["offset"] += 5  # by somebody who knows better
+    plan["entries"][0]["offset"] -= 5  # by somebody who knows better
     file.write_text(json.dumps(plan))
     posted, output = chat("apply", check=failed)
     (said,) = posted
-    assert said.startswith(f"Verification failed ({file.parent}): ") and "skipped 1" in said
+    assert said.startswith(f"Verification failed ({file.parent}): ") and "repeated 1" in said
     # What is verified is no reason to call a run changed, and a handler is none to hide that it has failed.
     assert "failed=1" in output and committed(destination, orders) == {}
 

@@ -351,16 +351,15 @@ def test_a_wrong_plan_is_never_written(destination, orders, controller, home, by
     for words in (["--check"], []):
         assert controller.files() == before
         said = failed(controller.migrate_groups(*words, **its))
-        assert "1 problem of 1 kind: skipped 1. The gravest: " in said and "is before the offset 12" in said
-        assert "None of these offsets is committed." in said
+        assert "offset 12 would skip the copy of the first unconsumed record" in said and "the plan was edited" in said
     assert orders not in list_groups(destination)
     assert not (home / "receipt.json").exists()
-    report = json.loads((home / "report.json").read_text())
-    assert report["plan"] == hashlib.sha256((home / "plan.json").read_bytes()).hexdigest()
-    assert [len(entry["problems"]) for entry in report["entries"]] == [1, 0]
 
     left_out = done(controller.migrate_groups(**its, on_blocked="skip_partition"))
     assert f"{orders} {orders}-0: blocked, verification_failed (" in left_out.output
+    report = json.loads((home / "report.json").read_text())
+    assert report["plan"] == hashlib.sha256((home / "plan.json").read_bytes()).hexdigest()
+    assert [len(entry["problems"]) for entry in report["entries"]] == [1, 0]
     assert committed(destination, orders) == {(orders, 1): (22, "")}
     # A report of another plan does not stay beside a new one.
     done(controller.migrate_groups(phase="plan", groups=[orders], verify="none"))
