@@ -10,9 +10,7 @@ import unicodedata
 
 # Control characters, characters that no eye sees, those that turn the direction of a text around, and blanks of other widths.
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
-
 _APART = re.compile(r"[ ,'\"]")  # what is beside and between the names of a list
-
 _OVER = frozenset({"Mn", "Me"})  # drawn over the character before
 
 
