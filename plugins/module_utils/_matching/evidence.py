@@ -129,10 +129,13 @@ class Log:
 
     def unread(self, start: int, end: int, *, uncommitted: bool = False) -> list[Span]:
         """What is missing of [start, end) within the log's edges, as spans."""
-        start, end = max(start, self.facts.log_start), min(end, self.end)
         spans = self.read_uncommitted if uncommitted else self.read
-        missing: list[Span] = []
         index = bisect.bisect_right(spans, start, key=_end)
+        if index < len(spans) and spans[index][0] <= start and end <= spans[index][1]:
+            return []  # nearly always, and each entry asks dozens of times
+        start, end = max(start, self.facts.log_start), min(end, self.end)
+        index = bisect.bisect_right(spans, start, key=_end)
+        missing: list[Span] = []
         while start < end and index < len(spans) and spans[index][0] < end:
             if start < spans[index][0]:
                 missing.append((start, spans[index][0]))
