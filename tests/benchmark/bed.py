@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import shutil
 import signal
 import subprocess
@@ -20,6 +21,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 from sandbox_processes import free_ports
 from testbed.sandbox import start, stop
 from tests.benchmark.loads import FOREIGN, LOADS, Commits, Load, create, fill
+from tests.benchmark.trips import Trip
 
 HERE = Path(__file__).parent
 ROUND_TRIP = 40  # milliseconds, unless a question wants another one
@@ -45,13 +47,20 @@ class Bed(t.NamedTuple):
     cables: tuple[subprocess.Popen[str], ...]
     short: bool = False
 
-    def lengthen(self, milliseconds: float, loss: float = 0) -> None:
-        """Let a round trip to either cluster take so long from now on, and this part of the packets be lost."""
+    def lengthen(self, milliseconds: float, loss: float = 0) -> list[Trip]:
+        """Let a round trip to either cluster take so long from now on, and this part of the packets be lost.
+
+        -> the round trips to both clusters since the last time.
+        """
+        trips: list[Trip] = []
         for cable in self.cables:
             assert cable.stdin and cable.stdout
             print(milliseconds / 2, loss, file=cable.stdin, flush=True)
-            if not cable.stdout.readline():
+            told = cable.stdout.readline()
+            if not told:
                 raise RuntimeError("the cable does not hold")
+            trips += (Trip(*each) for each in json.loads(told))
+        return trips
 
 
 @contextlib.contextmanager
