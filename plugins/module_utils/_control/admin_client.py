@@ -44,6 +44,10 @@ T = t.TypeVar("T")
 _CLIENTS: OpenClients[Connection, KafkaAdminClient] = OpenClients(lambda client: client.close(), shared=True)
 
 
+# What waits for the next client of a connection, by its name.
+_WAITING: dict[str, t.Callable[[], None]] = {}
+
+
 class HeldBack(Exception):
     """A quota on changes of topics (KIP-599) has held back a part of what was asked; everything else has been answered.
 
@@ -182,7 +186,20 @@ def connect(connection: Connection) -> KafkaAdminClient:
             manager._net.close()
         raise refusal(connection, [*(managers[0].reasons if managers else ()), exc]) from exc
     BROKER_VERSIONS[connection.name] = ".".join(map(str, client._manager.broker_version))
+    _WAITING.pop(connection.name, _nothing)()
     return client
+
+
+def once_let_in(connection: Connection, act: t.Callable[[], None]) -> None:
+    """Do this as soon as a broker has let in the next client of a connection, and its login is known to be right.
+
+    It runs beside the operation that has asked for the client, which waits for it.
+    """
+    _WAITING[connection.name] = act
+
+
+def _nothing() -> None:
+    """Nothing waits."""
 
 
 def exchange(client: KafkaAdminClient, requests: t.Sequence[tuple[t.Any, int | None]]) -> list[t.Any]:

@@ -5,9 +5,10 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import typing as t
 
-from .._control import positions, topics
+from .._control import admin_client, positions, topics
 from .._control.topics import TopicSettings
 from .._matching.evidence import Log, LogFacts, Span, within
 from .._model.background import at_once
@@ -135,6 +136,15 @@ class ClusterLogs:
                 may_differ = self.match_on.headers_may_differ
                 records = seen if may_differ else [record._replace(bare=record.fingerprint) for record in seen]
                 (log.add if committed or as_visible else log.add_uncommitted)((start, end), records)
+
+
+def expect_reading(expect: t.Callable[[Connection], None], *connections: Connection) -> None:
+    """Let each cluster's consumer connect while other questions are asked, as soon as its login is known to be right.
+
+    expect: begins that, such as range_reader.expect_ranges().
+    """
+    for each in connections:
+        admin_client.once_let_in(each, functools.partial(expect, each))
 
 
 def learn_both(

@@ -53,6 +53,13 @@ class OpenClients(t.Generic[_Key, _Client]):
         finally:
             self._left(its)
 
+    def keep(self, key: _Key, connect: t.Callable[[_Key], _Client]) -> None:
+        """Make a client for the next use, unless one waits for it, or none would be kept for it."""
+        with self._lock:
+            waits = any(its.key == key and not its.users for its in self._open)
+        if _KEEPING.is_set() and not waits:
+            self._left(self._added(_Open(key, connect(key))))
+
     def close(self, key: _Key | None = None) -> None:
         """Close those of this key, or of all keys: at once if nobody uses them, else as soon as nobody does."""
         with self._lock:

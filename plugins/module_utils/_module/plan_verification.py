@@ -103,6 +103,7 @@ def _planned(params: dict[str, t.Any], source: Connection, destination: Connecti
     for path, receipt_path in zip(paths, receipts, strict=True):
         made = files.parsed_required(path, plan.from_json, "plan", "kafka_offset_translate")
         written = _receipt(made, receipt_path)
+        use_case.expect(params["method"], made, source, destination)
         chosen = None
         if wanted == "to_commit":
             _checked, chosen = at_once(

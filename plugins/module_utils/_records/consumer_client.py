@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import math
 import time
 import typing as t
 
@@ -17,6 +19,10 @@ from .confluent_library import Consumer, KafkaError, KafkaException
 CONNECT_SECONDS = 15.0
 # Over round trips of 150 ms, an answer takes half a second, and with TLS and a login a whole one.
 FIRST_WAIT_SECONDS = 2.0
+# Milliseconds, for more than a thousand partitions: each look whether the queue has room locks all of them.
+FEW_LOOKS = 10
+# For so many seconds, what was told of topics is not asked for again: a plan reads several times, and each would wait for it.
+_FRESH_SECONDS = 5.0
 
 _FINAL_CODES = frozenset({
     KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaError.SASL_AUTHENTICATION_FAILED,
@@ -90,15 +96,18 @@ def _check_login(connection: Connection) -> None:
             )
 
 
-class Opened(t.NamedTuple):
+@dataclasses.dataclass(slots=True)
+class Opened:
     """A consumer for assign(), the numbers of partitions, and what librdkafka has complained of since.
 
-    The numbers are of every topic that the consumer's user may describe. While it is polled, more complaints may come.
+    The numbers are of every topic that the consumer's user may describe, and were told at `since` of time.monotonic(). While
+    it is polled, more complaints may come.
     """
 
     consumer: Consumer
     partitions: dict[str, int]
     complaints: list[KafkaError]
+    since: float = -math.inf
 
 
 def connected(connection: Connection, settings: t.Mapping[str, t.Any]) -> Opened:
@@ -107,23 +116,31 @@ def connected(connection: Connection, settings: t.Mapping[str, t.Any]) -> Opened
     Raises ConnectionFailed with the true reason: librdkafka tells it only to those who poll,
     so the metadata is asked for in short turns.
     """
+    opened = _connecting(connection, settings)
+    try:
+        _learn_partitions(connection, opened)
+    except MigrationError:
+        opened.consumer.close()
+        raise
+    return opened
+
+
+def _connecting(connection: Connection, settings: t.Mapping[str, t.Any]) -> Opened:
+    """A consumer that has begun to connect, which nobody waits for. Raises InvalidInput where there can be none."""
     errors: list[KafkaError] = []
     try:
         consumer = Consumer({**_EXACT, **client_configuration(connection), **settings, "error_cb": errors.append})
     except KafkaException as exc:
         raise unusable_client(connection, exc) from exc
-    opened = Opened(consumer, {}, errors)
-    try:
-        return opened._replace(partitions=_partitions(connection, opened))
-    except MigrationError:
-        consumer.close()
-        raise
+    return Opened(consumer, {}, errors)
 
 
-def _partitions(connection: Connection, opened: Opened) -> dict[str, int]:
-    topics = _metadata(connection, opened.consumer, opened.complaints)
+def _learn_partitions(connection: Connection, opened: Opened) -> None:
+    if time.monotonic() > opened.since + _FRESH_SECONDS:
+        topics = _metadata(connection, opened.consumer, opened.complaints)
+        opened.partitions = {topic.topic: len(topic.partitions) for topic in topics if topic.error is None}
+        opened.since = time.monotonic()
     opened.complaints.clear()  # of bootstrap servers that did not answer, while another did, and of former uses
-    return {topic.topic: len(topic.partitions) for topic in topics if topic.error is None}
 
 
 class _Reader(t.NamedTuple):
@@ -133,16 +150,42 @@ class _Reader(t.NamedTuple):
     settings: tuple[tuple[str, t.Any], ...]
 
 
+def _reader(connection: Connection, settings: t.Mapping[str, t.Any]) -> _Reader:
+    return _Reader(connection, tuple(sorted(settings.items())))
+
+
+def _opened(reader: _Reader) -> Opened:
+    return _connecting(reader.connection, dict(reader.settings))
+
+
+def _begun(reader: _Reader) -> Opened:
+    opened = _opened(reader)
+    # There is no answer yet. Without a question it may begin to connect a second later.
+    with contextlib.suppress(KafkaException):
+        opened.consumer.list_topics(timeout=0)
+    return opened
+
+
 _READERS: OpenClients[_Reader, Opened] = OpenClients(lambda opened: opened.consumer.close())
+
+
+def expect_consumer(connection: Connection, settings: t.Mapping[str, t.Any]) -> None:
+    """Let a consumer begin to connect that open_consumer() will want: that takes six round trips, and nobody waits for them.
+
+    Only for a login that brokers have let in: librdkafka repeats one that they refuse until it is locked. What is wrong with
+    it otherwise, open_consumer() says.
+    """
+    with contextlib.suppress(MigrationError):
+        _READERS.keep(_reader(connection, settings), _begun)
 
 
 @contextlib.contextmanager
 def open_consumer(connection: Connection, settings: t.Mapping[str, t.Any]) -> t.Iterator[Opened]:
     """A consumer as of connected(), which may have been used before, and is left to whoever comes next."""
-    reader = _Reader(connection, tuple(sorted(settings.items())))
-    with _READERS.lent(reader, lambda _reader: connected(connection, settings)) as (opened, used):
+    with _READERS.lent(_reader(connection, settings), _opened) as (opened, _used):
+        _learn_partitions(connection, opened)
         try:
-            yield opened._replace(partitions=_partitions(connection, opened)) if used else opened
+            yield opened
         finally:
             with contextlib.suppress(KafkaException):  # after an error, which tells more, the consumer is closed
                 opened.consumer.unassign()

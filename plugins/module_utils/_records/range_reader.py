@@ -18,7 +18,7 @@ from .._model.records import NO_TIMESTAMP, Record, TopicPartition, record_of
 from . import refusals
 from .confluent_library import TIMESTAMP_LOG_APPEND_TIME, TIMESTAMP_NOT_AVAILABLE, Consumer, KafkaError
 from .confluent_library import TopicPartition as Position
-from .consumer_client import open_consumer
+from .consumer_client import FEW_LOOKS, expect_consumer, open_consumer
 from .fingerprint import fingerprint
 
 Span = tuple[int, int]  # offsets [start, end)
@@ -33,13 +33,14 @@ LONG = 2000  # records of a span, from which on even short records fill many of 
 SILENCE = 1.5  # seconds of waiting: how long it takes to take in what has come says nothing
 # Or so many times what the first answer took, because a distant cluster answers few fetches in a second.
 SILENT_ANSWERS = 3
-# A client asks for every partition that it is assigned again and again, and holds what came for each: so some 1,400 at a
+# A client asks for every partition that it is assigned again and again, and holds what came for each: so some 1,700 at a
 # time, or fewer where much may come of each. With fewer, a distant cluster takes more round trips.
-FETCHED_AT_A_TIME = 32 << 20  # bytes
+FETCHED_AT_A_TIME = 40 << 20  # bytes
 _SETTINGS = {
     "fetch.wait.max.ms": 10,
     "fetch.min.bytes": 1,
     "fetch.error.backoff.ms": 20,
+    "fetch.queue.backoff.ms": FEW_LOOKS,
     "queued.min.messages": 1000,
     "queued.max.messages.kbytes": 16384,
     "fetch.max.bytes": 16 << 20,
@@ -109,6 +110,16 @@ def read_ranges(
     return {where: _as_asked(spans, found.get(where, [])) for where, spans in ranges.items()}
 
 
+def expect_ranges(connection: Connection) -> None:
+    """Let a consumer for read_ranges() begin to connect: see expect_consumer()."""
+    expect_consumer(connection, _settings(FETCH_SIZES[0], committed=True))
+
+
+def _settings(size: int, *, committed: bool) -> dict[str, t.Any]:
+    level = "read_committed" if committed else "read_uncommitted"
+    return {**_SETTINGS, "fetch.message.max.bytes": size, "isolation.level": level}
+
+
 def _read(
     connection: Connection,
     tasks: dict[TopicPartition, _RangeTask],
@@ -120,12 +131,7 @@ def _read(
     for size in _fetch_sizes(tasks.values()):
         if not left:
             return
-        settings = {
-            **_SETTINGS,
-            "fetch.message.max.bytes": size,
-            "isolation.level": "read_committed" if committed else "read_uncommitted",
-        }
-        with open_consumer(connection, settings) as opened:
+        with open_consumer(connection, _settings(size, committed=committed)) as opened:
             refusals.check_existence(connection, map(TopicPartition._make, left), opened.partitions)
             reader = _RangeReader(
                 connection, opened.consumer, left, FETCHED_AT_A_TIME // size, parts, opened.complaints
@@ -157,7 +163,8 @@ def _drain(reader: _RangeReader, patient: bool, end: float) -> None:
             if since is None:
                 since, silence = reader.waited, max(SILENCE, SILENT_ANSWERS * reader.waited)
             heard |= got
-        if since is not None and reader.waited - since > silence:
+        # Those that have begun a moment ago may well keep silent.
+        if since is not None and reader.waited - max(since, reader.begun) > silence:
             if not patient and 0 < len(heard) < reader.assigned / 2:
                 return
             since, heard = reader.waited, set()
@@ -179,6 +186,7 @@ class _RangeReader:
     complaints: list[KafkaError]
     assigned: int = 0
     waited: float = 0.0  # seconds, for brokers
+    begun: float = 0.0  # what `waited` was when partitions that had waited began
     waiting: collections.deque[_Place] = dataclasses.field(init=False)
 
     def __post_init__(self) -> None:
@@ -231,8 +239,11 @@ class _RangeReader:
                 begin.append(where)
             else:
                 del self.left[where]
-        while self.waiting and self.assigned + len(begin) < self.width:
-            begin.append(self.waiting.popleft())
+        # Many at a time: those that begin one by one are fetched by twos and threes, and each fetch costs a round trip.
+        if self.waiting and self.assigned + len(begin) <= self.width // 16:
+            self.begun = self.waited
+            while self.waiting and self.assigned + len(begin) < self.width:
+                begin.append(self.waiting.popleft())
         if begin:
             self.consumer.incremental_assign([Position(*where, self.left[where].position) for where in begin])
             self.assigned += len(begin)

@@ -21,7 +21,7 @@ from .._model.records import NO_TIMESTAMP, TopicPartition
 from . import refusals
 from .confluent_library import TIMESTAMP_LOG_APPEND_TIME, TIMESTAMP_NOT_AVAILABLE, Message
 from .confluent_library import TopicPartition as Position
-from .consumer_client import Opened, open_consumer
+from .consumer_client import FEW_LOOKS, Opened, expect_consumer, open_consumer
 from .fingerprint import fingerprint, plain_fingerprint
 
 # Partitions that are assigned at a time: each may have a fetch of its size under way, and most of it is thrown away when
@@ -31,7 +31,7 @@ _FETCH_SIZE = 1 << 20  # bytes of a partition in one response; a larger batch co
 _SHORT = 1000  # records
 # Where ranges are so short, more than this of a fetch would be thrown away.
 _SMALL_FETCH_SIZE = 32 << 10
-_SMALL_WIDTH = 1024
+_SMALL_WIDTH = 1365
 # With little of that left to take, the next fetch asks for the partitions that have been assigned meanwhile. An earlier one
 # would ask again for those whose ranges have come, and others would wait for its answer.
 _SMALL_QUEUE = 1000  # messages
@@ -107,19 +107,29 @@ def scan(
             tasks.setdefault(piece.partition, _ScanTask(piece, piece.start)).later.append(piece)
     if not tasks:
         return
-    is_short = longest < _SHORT
-    settings = {
-        **_SETTINGS,
-        "fetch.message.max.bytes": _SMALL_FETCH_SIZE if is_short else _FETCH_SIZE,
-        "isolation.level": "read_committed" if committed else "read_uncommitted",
-    }
-    if is_short:
-        settings["queued.min.messages"] = _SMALL_QUEUE
-    with open_consumer(connection, settings) as opened:
+    with open_consumer(connection, _settings(longest, committed=committed)) as opened:
         refusals.check_existence(connection, tasks, opened.partitions)
         every_part = set(parts) == set(FINGERPRINTED)
-        width = _SMALL_WIDTH if is_short else _WIDTH
+        width = _SMALL_WIDTH if longest < _SHORT else _WIDTH
         yield from _RangeScan(connection, opened, tasks, FINGERPRINTED if every_part else parts, width).rows()
+
+
+def expect_scan(connection: Connection, longest: int) -> None:
+    """Let a consumer for a scan begin to connect: see expect_consumer(). longest: how many offsets a range may have."""
+    expect_consumer(connection, _settings(longest, committed=True))
+
+
+def _settings(longest: int, *, committed: bool) -> dict[str, t.Any]:
+    level = "read_committed" if committed else "read_uncommitted"
+    if longest < _SHORT:
+        sizes = {
+            "fetch.message.max.bytes": _SMALL_FETCH_SIZE,
+            "queued.min.messages": _SMALL_QUEUE,
+            "fetch.queue.backoff.ms": FEW_LOOKS,
+        }
+    else:
+        sizes = {"fetch.message.max.bytes": _FETCH_SIZE}
+    return {**_SETTINGS, **sizes, "isolation.level": level}
 
 
 @dataclasses.dataclass(slots=True)
@@ -224,10 +234,12 @@ class _RangeScan:
                 begin.append(task)
             else:
                 del self.tasks[task.piece.partition]
-        while waiting and len(self.tasks) - len(waiting) < self.width:
-            task = self.tasks[waiting.popleft()]
-            task.next_piece()
-            begin.append(task)
+        # Many at a time: those that begin one by one are fetched by twos and threes, and each fetch costs a round trip.
+        if len(self.tasks) - len(waiting) <= self.width // 16:
+            while waiting and len(self.tasks) - len(waiting) < self.width:
+                task = self.tasks[waiting.popleft()]
+                task.next_piece()
+                begin.append(task)
         if begin:
             self.opened.consumer.incremental_assign([Position(*task.piece.partition, task.position) for task in begin])
 

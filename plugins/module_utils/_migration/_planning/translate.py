@@ -25,9 +25,10 @@ from ..._model.receipt import Receipt
 from ..._model.records import TopicPartition
 from ..._model.snapshot import Snapshot
 from ..._model.topic_plan import TopicPlan
+from ..._records.range_reader import expect_ranges
 from ..._spark.session import session_on_demand
 from .. import drafts
-from ..cluster_logs import ClusterLogs, learn_both
+from ..cluster_logs import ClusterLogs, expect_reading, learn_both
 from ..drafts import Draft
 from ..expected import still_true, with_expected
 from ..file_clusters import equal_ids
@@ -83,6 +84,7 @@ def translate(
     to find at the destination, where the receipt explains what is there now.
     """
     wanted = drafts.from_snapshot(snapshot, mapping, options.on_conflict)
+    expect_reading(expect_ranges, source, destination)
     one_cluster, _of_snapshot = at_once(
         lambda: clusters.are_one(source, destination), lambda: check_snapshot_cluster(snapshot, source)
     )

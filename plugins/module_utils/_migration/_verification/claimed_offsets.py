@@ -9,6 +9,7 @@ import typing as t
 
 from ..._comparing.claims import Claim
 from ..._control import groups, topics
+from ..._model.background import at_once
 from ..._model.connection import Connection
 from ..._model.group_state import commit_text, commits_of, same_commit
 from ..._model.mapping import Mapping
@@ -54,8 +55,10 @@ def entries_to_compare(
 
     Raises Refused for a plan of other clusters.
     """
-    changed = changed_entries(plan, source, destination)
-    entries, problems = (chosen, []) if chosen is not None else entries_to_prove(plan, receipt, destination)
+    changed, (entries, problems) = at_once(
+        lambda: changed_entries(plan, source, destination),
+        lambda: (chosen, []) if chosen is not None else entries_to_prove(plan, receipt, destination),
+    )
     problems += [
         entry_problem(entry, ProblemKind.CHANGED_SINCE_PLAN, changed[entry.key])
         for entry in entries

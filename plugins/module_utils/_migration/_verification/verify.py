@@ -21,7 +21,9 @@ from ..._model.receipt import Key, Receipt
 from ..._model.records import TopicPartition
 from ..._model.report import Finding, Flaw, ProblemKind, Report
 from ..._model.spark import SparkOptions
-from ..cluster_logs import ClusterLogs
+from ..._records.range_reader import expect_ranges
+from ..._records.scanning import expect_scan
+from ..cluster_logs import ClusterLogs, expect_reading
 from .absent_records import absent_beside, unseen, with_absent_flaw
 from .anchor_records import anchors_of, by_parts, differing, flaws_of, read_spans, source_partition
 from .claimed_offsets import Claims, entries_to_compare
@@ -43,6 +45,14 @@ class Verified(t.NamedTuple):
     problems: list[Problem]
     notes: list[Note]
     incomplete: int = 0
+
+
+def expect(method: str, plan: Plan, source: Connection, destination: Connection) -> None:
+    """Let consumers connect while it is found out what is to be read of this plan: they are needed then."""
+    logs = [log for its in (plan.source_traits, plan.destination_traits) for each in its.logs.values() for log in each]
+    longest = max((log.end - log.start for log in logs if log), default=0)
+    of_method = expect_ranges if method == "anchors" else functools.partial(expect_scan, longest=longest)
+    expect_reading(of_method, source, destination)
 
 
 def records(

@@ -100,3 +100,16 @@ def test_a_connection_that_may_have_been_forgotten_is_not_used(
         second: t.Any = use(clients)
     assert first.closed
     assert second is not first
+
+
+def test_a_client_that_was_made_ahead_is_the_one_that_is_used(clients: OpenClients[str, Client]) -> None:
+    with keeping():
+        clients.keep("source", Client)
+        clients.keep("source", lambda _key: pytest.fail("one waits already"))
+        with clients.lent("source", lambda _key: pytest.fail("one waits already")) as (client, used):
+            assert used
+    assert client.closed
+
+
+def test_nothing_is_made_ahead_that_would_not_be_kept(clients: OpenClients[str, Client]) -> None:
+    clients.keep("source", lambda _key: pytest.fail("nobody would close it"))
