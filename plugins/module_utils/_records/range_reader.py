@@ -240,7 +240,7 @@ class _RangeReader:
             else:
                 del self.left[where]
         # Many at a time: those that begin one by one are fetched by twos and threes, and each fetch costs a round trip.
-        if self.waiting and self.assigned + len(begin) <= self.width // 16:
+        if self.waiting and self.assigned + len(begin) <= self.width // 4:
             self.begun = self.waited
             while self.waiting and self.assigned + len(begin) < self.width:
                 begin.append(self.waiting.popleft())

@@ -235,7 +235,7 @@ class _RangeScan:
             else:
                 del self.tasks[task.piece.partition]
         # Many at a time: those that begin one by one are fetched by twos and threes, and each fetch costs a round trip.
-        if len(self.tasks) - len(waiting) <= self.width // 16:
+        if len(self.tasks) - len(waiting) <= self.width // 4:
             while waiting and len(self.tasks) - len(waiting) < self.width:
                 task = self.tasks[waiting.popleft()]
                 task.next_piece()
