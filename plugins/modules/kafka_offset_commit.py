@@ -375,7 +375,9 @@ def commit(module: Module) -> dict[str, t.Any]:
 
     def save(path: str, done: receipt.Receipt) -> None:
         text = receipt.to_json(done)
-        if path in saved:  # the entries are the same, and a receipt of offsets that are written must be kept in any case
+        if (
+            path in saved
+        ):  # the entries are the same, and a receipt of offsets that are written must be kept in any case
             files.write(path, text)
         else:
             saved.append(path)

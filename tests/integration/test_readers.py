@@ -6,6 +6,7 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, NotFound
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.open_clients import keeping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from testbed.clients import Message, create_topic, delete_records, log_bounds
 from testbed.clients import read as read_all
@@ -44,6 +45,16 @@ def test_up_to_the_last_stable_offset_everything_comes_and_after_it_nothing(sour
         with pytest.raises(BrokerError, match=f"topic {topic}, partition 0: the log ends at 4, and 5 was expected"):
             offsets(newest, topic, (2, 5))
         assert offsets(newest, topic, (2, 5), committed=False) == [[2, 3, 4]]
+
+
+def test_a_topic_that_was_made_while_a_consumer_was_open_is_read(cluster, connection, topic, offsets):
+    numbered_topic(cluster, topic, 2, partitions=1)
+    with keeping():
+        assert offsets(connection, topic, (0, 2)) == [[0, 1]]
+        numbered_topic(cluster, f"{topic}-more", 3, partitions=1)
+        assert offsets(connection, f"{topic}-more", (0, 3)) == [[0, 1, 2]]
+        with pytest.raises(NotFound, match=f"topic {topic}-none: the topic does not exist"):
+            offsets(connection, f"{topic}-none", (0, 3))
 
 
 def test_a_compacted_log_answers_with_what_is_left(cluster, connection, topic, offsets):

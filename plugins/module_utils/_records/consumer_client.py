@@ -118,7 +118,7 @@ def connected(connection: Connection, settings: t.Mapping[str, t.Any]) -> Opened
     """
     opened = _connecting(connection, settings)
     try:
-        _learn_partitions(connection, opened)
+        learn_partitions(connection, opened)
     except MigrationError:
         opened.consumer.close()
         raise
@@ -135,12 +135,12 @@ def _connecting(connection: Connection, settings: t.Mapping[str, t.Any]) -> Open
     return Opened(consumer, {}, errors)
 
 
-def _learn_partitions(connection: Connection, opened: Opened) -> None:
-    if time.monotonic() > opened.since + _FRESH_SECONDS:
-        topics = _metadata(connection, opened.consumer, opened.complaints)
-        opened.partitions = {topic.topic: len(topic.partitions) for topic in topics if topic.error is None}
-        opened.since = time.monotonic()
-    opened.complaints.clear()  # of bootstrap servers that did not answer, while another did, and of former uses
+def learn_partitions(connection: Connection, opened: Opened) -> None:
+    """Ask for the numbers of partitions. Raises ConnectionFailed as connected() does."""
+    topics = _metadata(connection, opened.consumer, opened.complaints)
+    opened.partitions = {topic.topic: len(topic.partitions) for topic in topics if topic.error is None}
+    opened.since = time.monotonic()
+    opened.complaints.clear()  # of bootstrap servers that did not answer, while another did
 
 
 class _Reader(t.NamedTuple):
@@ -182,8 +182,10 @@ def expect_consumer(connection: Connection, settings: t.Mapping[str, t.Any]) -> 
 @contextlib.contextmanager
 def open_consumer(connection: Connection, settings: t.Mapping[str, t.Any]) -> t.Iterator[Opened]:
     """A consumer as of connected(), which may have been used before, and is left to whoever comes next."""
-    with _READERS.lent(_reader(connection, settings), _opened) as (opened, _used):
-        _learn_partitions(connection, opened)
+    with _READERS.lent(_reader(connection, settings), _opened) as (opened, _was_used):
+        if time.monotonic() > opened.since + _FRESH_SECONDS:
+            learn_partitions(connection, opened)
+        opened.complaints.clear()  # of former uses
         try:
             yield opened
         finally:

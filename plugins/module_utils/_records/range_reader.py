@@ -132,7 +132,7 @@ def _read(
         if not left:
             return
         with open_consumer(connection, _settings(size, committed=committed)) as opened:
-            refusals.check_existence(connection, map(TopicPartition._make, left), opened.partitions)
+            refusals.check_existence(connection, [*map(TopicPartition._make, left)], opened)
             reader = _RangeReader(
                 connection, opened.consumer, left, FETCHED_AT_A_TIME // size, parts, opened.complaints
             )

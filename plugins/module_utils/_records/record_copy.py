@@ -78,7 +78,7 @@ def _copied(
         window = SendWindow()
         with open_consumer(source, _READ) as opened:
             for each, tasks in left:
-                refusals.check_existence(source, tasks, opened.partitions)
+                refusals.check_existence(source, tasks, opened)
                 copied = _Copy(source, destination, opened, each, tasks, _batch(jobs), held.renew, window).run()
                 records, size = records + copied[0], size + copied[1]
     return records, size

@@ -14,22 +14,27 @@ from .._model.failure_kinds import FailureKind
 from .._model.option_names import option_name, ways
 from .._model.records import TopicPartition
 from .confluent_library import KafkaError
-from .consumer_client import connection_failed
+from .consumer_client import Opened, connection_failed, learn_partitions
 
 
-def check_existence(connection: Connection, wanted: t.Iterable[TopicPartition], counts: t.Mapping[str, int]) -> None:
-    """Raise NotFound for what is not there: a consumer of it would wait for ever, without a word."""
+def check_existence(connection: Connection, wanted: t.Collection[TopicPartition], opened: Opened) -> None:
+    """Raise NotFound for what is not there: the consumer would wait for it for ever, without a word.
+
+    What the consumer knows may be a few seconds old, so it asks again before anything is missed.
+    """
+    if any(partition >= opened.partitions.get(topic, 0) for topic, partition in wanted):
+        learn_partitions(connection, opened)
     for where in wanted:
-        if where.topic not in counts:
+        if where.topic not in opened.partitions:
             raise NotFound(
                 "the topic does not exist, or ACL TOPIC DESCRIBE is missing",
                 cluster=str(connection),
                 topic=where.topic,
                 remedy="create it, or grant TOPIC READ to the user of this cluster",
             )
-        if where.partition >= counts[where.topic]:
+        if where.partition >= opened.partitions[where.topic]:
             raise NotFound(
-                f"the topic has {counts[where.topic]} partitions",
+                f"the topic has {opened.partitions[where.topic]} partitions",
                 cluster=str(connection),
                 **where._asdict(),
                 remedy="leave the partition out",

@@ -108,7 +108,7 @@ def scan(
     if not tasks:
         return
     with open_consumer(connection, _settings(longest, committed=committed)) as opened:
-        refusals.check_existence(connection, tasks, opened.partitions)
+        refusals.check_existence(connection, tasks, opened)
         every_part = set(parts) == set(FINGERPRINTED)
         width = _SMALL_WIDTH if longest < _SHORT else _WIDTH
         yield from _RangeScan(connection, opened, tasks, FINGERPRINTED if every_part else parts, width).rows()

@@ -23,7 +23,7 @@ def messages(connection: Connection, opened: Opened, ranges: t.Sequence[Range]) 
 
     Raises as scanning.scan() does, before a record is left out.
     """
-    refusals.check_existence(connection, [each.partition for each in ranges], opened.partitions)
+    refusals.check_existence(connection, [each.partition for each in ranges], opened)
     left = {each.partition: each.end for each in ranges if each.start < each.end}
     positions = {each.partition: each.start for each in ranges}
     opened.consumer.assign([Position(*where, positions[where]) for where in left])

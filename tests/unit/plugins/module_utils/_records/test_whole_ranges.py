@@ -31,6 +31,10 @@ class Consumer:
         self.batches = list(batches)
         self.assigned = []
 
+    def list_topics(self, timeout):
+        orders = types.SimpleNamespace(topic="orders", partitions={0: None, 1: None}, error=None)
+        return types.SimpleNamespace(topics={"orders": orders})
+
     def assign(self, positions):
         self.assigned = [(at.topic, at.partition, at.offset) for at in positions]
 
