@@ -72,7 +72,14 @@ def check_plan_clusters(plan: Plan, source: Connection, destination: Connection)
     )
 
 
-def changed_entries(plan: Plan, source: Connection | None, destination: Connection) -> dict[Key, str]:
+class Changes(t.NamedTuple):
+    """by_entry: what has become of what entries rest on. destination: its topics and logs as they are now."""
+
+    by_entry: dict[Key, str]
+    destination: Traits
+
+
+def changed_entries(plan: Plan, source: Connection | None, destination: Connection) -> Changes:
     """What has become of topics and logs since the plan was made, by the entries that have an offset and rest on them.
 
     Partitions that were added, topics that were deleted or created again, and logs that went back; and partitions that an
@@ -86,12 +93,13 @@ def changed_entries(plan: Plan, source: Connection | None, destination: Connecti
         functools.partial(_now, plan.destination_identity, destination, named),
     )
     change = entry_changes(was, now)
-    return {
+    changes = {
         entry.key: why
         for entry in plan.entries
         if entry.target is not None
         if (why := change(entry) or _missing(entry, now[1])) is not None
     }
+    return Changes(changes, now[1])
 
 
 def _now(noted: ClusterIdentity, connection: Connection | None, names: t.Collection[str] = ()) -> Traits:

@@ -61,12 +61,15 @@ def commit(
     )
     known = Receipt(topics.cluster_id) if receipt is None else receipt.as_far_as_of(topics)
     entries, blocked, left_out = conflicts.without_blocked(
-        conflicts.objected(conflicts.objected(plan.entries, changed, Reason.CHANGED_SINCE_PLAN), objections or {}),
+        conflicts.objected(
+            conflicts.objected(plan.entries, changed.by_entry, Reason.CHANGED_SINCE_PLAN), objections or {}
+        ),
         options.on_blocked,
         cluster,
     )
     entries = [entry for entry in entries if entry.target is not None]
-    decided = decide_commit(entries, known, destination, options, watch, now, predicts=save is None)
+    logs = changed.destination.logs
+    decided = decide_commit(entries, known, destination, options, watch, now, logs, predicts=save is None)
     written_notes = producers.before(decided.planned.set)
     left_out = [*missing, *left_out, *decided.left_out, *not_done(snapshot.left_out if snapshot else (), plan)]
     outcome = outcome_of(decided.concerned, commits_of(decided.found), decided.writes, left_out, receipt)

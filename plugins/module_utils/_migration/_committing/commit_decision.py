@@ -11,6 +11,7 @@ from ..._control import positions
 from ..._control.abilities import Ability
 from ..._control.configs import broker_number
 from ..._control.permissions import not_offered
+from ..._model.cluster_identity import LogRange
 from ..._model.connection import Connection
 from ..._model.errors import Refused
 from ..._model.group_state import GroupReading, commits_of
@@ -21,6 +22,7 @@ from ..._model.plan import PlanEntry
 from ..._model.policies import OnActiveGroup, OnExpiring
 from ..._model.progress import first_of
 from ..._model.receipt import Key, Receipt, ReceiptEntry
+from ..._model.records import TopicPartition
 from .. import quiet, renewal
 from . import conflicts, entry_decision, limits, writing
 from .conflicts import Target, Writes
@@ -62,10 +64,13 @@ def decide_commit(
     options: CommitOptions,
     watch: SourceWatch,
     now: int | None,
+    logs: t.Mapping[str, t.Sequence[LogRange | None]],
     *,
     predicts: bool,
 ) -> CommitDecision:
-    """What is written of these entries. predicts: topics that a promotion would make are not there yet.
+    """What is written of these entries. logs: of the destination, as they were learned a moment ago, by topic and partition.
+
+    predicts: topics that a promotion would make are not there yet.
 
     Raises whatever commit() raises before its first write.
     """
@@ -92,7 +97,7 @@ def decide_commit(
         writing.check_members(destination, to_write, found, options.on_active_group)
         raise
     absent = {entry.key for entry in entries if entry.predicted} if predicts else set()
-    _check_bounds(destination, {key: target for key, target in writes.set.items() if key not in absent})
+    _check_bounds(destination, {key: target for key, target in writes.set.items() if key not in absent}, logs)
     expiring = renewal.expiring(found, {entry.group for entry in entries})
     # A group that is made again has never had members: what it has consumed since would not be known as that any more.
     renewed = set(expiring) - writes.consumed if options.on_expiring == OnExpiring.RENEW else set()
@@ -175,20 +180,30 @@ def _with_ends(ground: Ground, entries: list[PlanEntry], destination: Connection
     return dataclasses.replace(ground, ends={partition: its.high_watermark for partition, its in bounds.items()})
 
 
-def _check_bounds(destination: Connection, targets: t.Mapping[Key, Target]) -> None:
+def _check_bounds(
+    destination: Connection, targets: t.Mapping[Key, Target], logs: t.Mapping[str, t.Sequence[LogRange | None]]
+) -> None:
     """A broker takes any offset; a consumer outside the log falls back to its reset policy, and loses or repeats."""
     partitions = {partition for _group, partition in targets}
-    bounds = positions.partition_bounds(destination, sorted(partitions)) if partitions else {}
+    known = {
+        TopicPartition(topic, number): its
+        for topic, ranges in logs.items()
+        for number, its in enumerate(ranges)
+        if its is not None
+    }
+    left = sorted(partitions - known.keys())
+    bounds = positions.partition_bounds(destination, left) if left else {}
+    known |= {partition: LogRange(its.log_start, its.high_watermark) for partition, its in bounds.items()}
     for (group, partition), target in sorted(targets.items()):
-        its = bounds[partition]
-        if target is not None and not its.log_start <= target.offset <= its.high_watermark:
+        its = known[partition]
+        if target is not None and not its.start <= target.offset <= its.end:
             raise Refused(
-                f"offset {target.offset} is not between the log's start {its.log_start} and its end {its.high_watermark}",
+                f"offset {target.offset} is not between the log's start {its.start} and its end {its.end}",
                 cluster=str(destination),
                 group=group,
                 **partition._asdict(),
                 why="the log has lost records since the plan was made"
-                if target.offset < its.log_start
+                if target.offset < its.start
                 else "the plan was edited, or the topic was truncated or created again since it was made",
                 remedy="plan again",
             )

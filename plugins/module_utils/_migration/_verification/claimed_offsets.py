@@ -56,7 +56,7 @@ def entries_to_compare(
     Raises Refused for a plan of other clusters.
     """
     changed, (entries, problems) = at_once(
-        lambda: changed_entries(plan, source, destination),
+        lambda: changed_entries(plan, source, destination).by_entry,
         lambda: (chosen, []) if chosen is not None else entries_to_prove(plan, receipt, destination),
     )
     problems += [
