@@ -374,14 +374,8 @@ def commit(module: Module) -> dict[str, t.Any]:
     saved: list[str] = []
 
     def save(path: str, done: receipt.Receipt) -> None:
-        text = receipt.to_json(done)
-        if (
-            path in saved
-        ):  # the entries are the same, and a receipt of offsets that are written must be kept in any case
-            files.write(path, text)
-        else:
-            saved.append(path)
-            files.write_document(path, text, receipt.from_json)
+        saved.append(path)
+        files.write_document(path, receipt.to_json(done), receipt.from_json)
 
     try:
         return _done(module, save)

@@ -116,7 +116,7 @@ def test_a_fence_is_lifted_topic_by_topic(fence):
     create_topic(fence.cluster, other)
     fence.run(topics=[fence.topic, other])
     refused = fence.run("lifted", refuses, topics=[fence.topic[:-1]])
-    assert "the fence has no such topic" in refused and f"did you mean {fence.topic}" in refused
+    assert "neither the fence nor the cluster has" in refused and f"did you mean {fence.topic}" in refused
     lifted = fence.run("lifted", topics=[other])
     assert len(lifted["acls"]) == 1 and other in str(lifted["acls"])
     assert "These ACLs of the fence stay" in " ".join(lifted["notes"]) and fence.write() is not None
