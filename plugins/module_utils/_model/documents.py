@@ -249,14 +249,14 @@ def flag_of(value: t.Any) -> bool:
 
 def partition_of(value: t.Any) -> int:
     """A JSON integer from 0 on, of Kafka's 32 bits, or ValueError."""
-    if type(value) is not int or not 0 <= value < 1 << 31:  # a bool is an int, too
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 31:
         raise ValueError(f"{_shown(value)} is not a partition")
     return value
 
 
 def epoch_of(value: t.Any) -> int | None:
     """A leader epoch: null, or a JSON integer from 0 on, of Kafka's 32 bits; ValueError otherwise."""
-    if value is not None and (type(value) is not int or not 0 <= value < 1 << 31):
+    if isinstance(value, bool) or not isinstance(value, int | None) or (value is not None and not 0 <= value < 1 << 31):
         raise ValueError(f"{_shown(value)} is not a leader epoch")
     return value
 
@@ -276,7 +276,7 @@ def committed_from(row: t.Any) -> CommittedOffset | None:
 
 def offset_of(value: t.Any) -> int:
     """A JSON integer from 0 on, of Kafka's 64 bits, or ValueError: a masked or rounded offset must never be committed."""
-    if type(value) is not int or not 0 <= value < 1 << 63:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 63:
         raise ValueError(f"{_shown(value)} is not an offset")
     return value
 
