@@ -72,14 +72,14 @@ def check_plan_clusters(plan: Plan, source: Connection, destination: Connection)
     )
 
 
-class Changes(t.NamedTuple):
+class PlanChanges(t.NamedTuple):
     """by_entry: what has become of what entries rest on. destination: its topics and logs as they are now."""
 
     by_entry: dict[Key, str]
     destination: Traits
 
 
-def changed_entries(plan: Plan, source: Connection | None, destination: Connection) -> Changes:
+def changed_entries(plan: Plan, source: Connection | None, destination: Connection) -> PlanChanges:
     """What has become of topics and logs since the plan was made, by the entries that have an offset and rest on them.
 
     Partitions that were added, topics that were deleted or created again, and logs that went back; and partitions that an
@@ -99,7 +99,7 @@ def changed_entries(plan: Plan, source: Connection | None, destination: Connecti
         if entry.target is not None
         if (why := change(entry) or _missing(entry, now[1])) is not None
     }
-    return Changes(changes, now[1])
+    return PlanChanges(changes, now[1])
 
 
 def _now(noted: ClusterIdentity, connection: Connection | None, names: t.Collection[str] = ()) -> Traits:
