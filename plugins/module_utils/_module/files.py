@@ -267,7 +267,7 @@ def write(path: str, text: str | bytes, mode: int = 0o600) -> None:
     except OSError as exc:
         with contextlib.suppress(OSError):
             os.unlink(scratch)
-        remedy = "free space, or use another directory"
+        remedy = "correct its permissions, free space, or use another directory"
         raise InvalidFile(f"{path} cannot be written", why=str(exc), remedy=remedy) from exc
 
 
