@@ -42,8 +42,6 @@ logging.getLogger("kafka").propagate = False
 T = t.TypeVar("T")
 # To connect another one takes more round trips than most operations, and one takes the requests of several threads.
 _CLIENTS: OpenClients[Connection, KafkaAdminClient] = OpenClients(lambda client: client.close(), shared=True)
-
-
 # What waits for the next client of a connection, by its name.
 _WAITING: dict[str, t.Callable[[], None]] = {}
 
@@ -186,7 +184,8 @@ def connect(connection: Connection) -> KafkaAdminClient:
             manager._net.close()
         raise refusal(connection, [*(managers[0].reasons if managers else ()), exc]) from exc
     BROKER_VERSIONS[connection.name] = ".".join(map(str, client._manager.broker_version))
-    _WAITING.pop(connection.name, _nothing)()
+    if act := _WAITING.pop(connection.name, None):
+        act()
     return client
 
 
@@ -196,10 +195,6 @@ def once_let_in(connection: Connection, act: t.Callable[[], None]) -> None:
     It runs beside the operation that has asked for the client, which waits for it.
     """
     _WAITING[connection.name] = act
-
-
-def _nothing() -> None:
-    """Nothing waits."""
 
 
 def exchange(client: KafkaAdminClient, requests: t.Sequence[tuple[t.Any, int | None]]) -> list[t.Any]:

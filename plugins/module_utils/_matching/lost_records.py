@@ -128,10 +128,8 @@ def lost_before_any(reader: Reader) -> int | None:
     source, destination = reader.source, reader.destination
     if not source.start:
         return 0
-    if (
-        destination.facts.log_start == destination.facts.high_watermark
-    ):  # nothing was copied, or all of it has expired, too
-        return source.start
+    if destination.facts.log_start == destination.facts.high_watermark:
+        return source.start  # nothing was copied, or all of it has expired, too
     originals, _aborted = source.with_aborted(source.start, source.start + _HEAD)
     copies = destination.records(destination.start, destination.start + _HEAD)
     if not originals:

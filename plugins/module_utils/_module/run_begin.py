@@ -16,10 +16,10 @@ from . import files
 from .holder import process_clause
 from .leases import VARIABLE
 
-_RECEIPT = "receipt.json"
-
 if t.TYPE_CHECKING:
     from .frame import Module
+
+_RECEIPT = "receipt.json"
 
 
 def begin_run(module: Module) -> dict[str, t.Any]:

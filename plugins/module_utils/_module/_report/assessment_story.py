@@ -174,15 +174,15 @@ def _sets(groups: t.Iterable[Row]) -> Section:
         sentences=(sentence,),
         header=("Set", "Groups", "Names"),
         rows=tuple(
-            (Cell(str(number), "number"), Cell(f"{len(names):,}", "number"), Cell(_list_text(names), "detail"))
+            (
+                Cell(str(number), "number"),
+                Cell(f"{len(names):,}", "number"),
+                Cell(first_names(names, _EXAMPLES), "detail"),
+            )
             for number, names in enumerate(sets[:_MOST_SETS], 1)
         ),
         rest=f"... and {more:,} more sets: see the column shares of groups.csv." if more > 0 else "",
     )
-
-
-def _list_text(names: t.Sequence[str]) -> str:
-    return first_names(names, _EXAMPLES)
 
 
 def _groups(groups: t.Sequence[Row]) -> Section:
