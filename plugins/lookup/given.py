@@ -25,9 +25,8 @@ options:
     elements: raw
     required: true
   known:
-    description: The variables of a playbook, without its name. A role has its own in its argument specification.
-    type: list
-    elements: str
+    description: The variables of a playbook, without its name, with their types. A role has its own in its argument specification.
+    type: dict
   facts: {description: Variables with the name of the role that it sets itself., type: list, elements: str, default: []}
   sides:
     description: With V(clusters), the variables that name them, without the name of the role.
@@ -51,7 +50,7 @@ EXAMPLES = r"""
     msg: "{{ problems | join('\n') }}"
   when: problems | length > 0
   vars:
-    problems: "{{ query('streamshift.kafka.given', 'problems', 'list_groups', known=['groups', 'hosts'],
+    problems: "{{ query('streamshift.kafka.given', 'problems', 'list_groups', known={'groups': 'list', 'hosts': 'raw'},
       hosts=[inventory_hostname]) }}"
 """
 
@@ -91,7 +90,9 @@ class LookupModule(LookupBase):
         if what == "names":
             return [first_names(name, _NAMED)]
         known = option("known")
-        options = role_options(name) if known is None else {f"{name}_{each}": {} for each in known}
+        options = role_options(name) if known is None else {
+            f"{name}_{each}": {"type": kind, "elements": "str"} for each, kind in known.items()
+        }
         given = Given(
             name,
             "role" if known is None else "playbook",

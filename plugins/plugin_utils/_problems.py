@@ -10,17 +10,16 @@ import typing as t
 from types import MappingProxyType
 
 from ansible.errors import AnsibleError
-from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.module_utils.common.yaml import yaml_load
 
 from ..doc_fragments import _cluster
 from ._given import Given, Inventory, playbooks
+from ._value_types import Option, of_value
 
 Lines = t.Iterator[str]
 Places = t.Mapping[str, t.Iterable[str | None]]  # {variable: paths}
 
 _EXAMPLE = "kafka_cluster: {bootstrap_servers: [broker1:9092]}"
-_TYPES = frozenset({"type", "elements", "options"})  # what a specification says of a value's type
 _ALIKE = 0.7  # see difflib.SequenceMatcher.ratio()
 
 
@@ -30,7 +29,10 @@ def of_clusters(given: Given, inventory: Inventory, sides: t.Collection[str]) ->
     sides: their names without the role's.
     """
     yield from misplaced(given, playbooks())
-    yield from not_taken(given)
+    # Whatever else there is to say takes values to be what they should be.
+    if wrong := [*not_taken(given, {**{f"{given.name}_{side}": {} for side in sides}, **given.options})]:
+        yield from wrong
+        return
     yield from unnamed(given, inventory, sides)
     yield from unknown_hosts(inventory, filter(None, map(given.get, sides)))
 
@@ -44,6 +46,9 @@ def of_play(
 ) -> Lines:
     """What is wrong with the names of variables, the hosts, and paths that may be relative to the inventory."""
     yield from misspelt(given, facts)
+    if wrong := [*not_taken(given, given.options)]:
+        yield from wrong
+        return
     yield from unknown_hosts(inventory, hosts)
     yield from wrong_clusters(inventory, hosts)
     yield from homeless(given, places)
@@ -80,25 +85,14 @@ def misplaced(given: Given, playbooks: t.Iterable[str]) -> Lines:
                 )
 
 
-def not_taken(given: Given) -> Lines:
-    """Values of another type, or that are none of the choices: Ansible's own check prints the role's whole specification."""
-    of_type: dict[str, t.Any] = {}
-    for name, option in given.options.items():
-        choices: list[str] = option.get("choices", [])
+def not_taken(given: Given, options: t.Mapping[str, Option]) -> Lines:
+    """Values of another type, or that are none of the choices."""
+    for name, option in options.items():
         value = None
         # What is not defined for this host may be for the one that the role runs on.
         with contextlib.suppress(AnsibleError):
             value = given.variables.get(name)
-        if choices and isinstance(value, str) and value not in choices:
-            alike = difflib.get_close_matches(value, choices, n=1)
-            hint = f" Did you mean {alike[0]}?" if alike else ""
-            yield f"{name} is {value}.{hint} The choices are {', '.join(choices)}."
-        elif value is not None:
-            of_type[name] = value
-    spec = {name: {key: given.options[name][key] for key in _TYPES & given.options[name].keys()} for name in of_type}
-    for error in ArgumentSpecValidator(spec).validate(of_type).error_messages:
-        if given.name in error:  # of a list of dictionaries, one more says only what no dictionary is
-            yield error if error.endswith(".") else f"{error}."
+        yield from of_value(value, option, name)
 
 
 def unnamed(given: Given, inventory: Inventory, sides: t.Iterable[str]) -> Lines:

@@ -21,7 +21,7 @@ INVENTORY_FILE = {"inventory_hostname": "cloud", "inventory_dir": "/srv"}
 
 def given(name="group_migration", kind="role", known=(), **variables):
     """variables: with all of their name."""
-    known = role_options(name) if kind == "role" else {f"{name}_{option}": {} for option in known}
+    known = role_options(name) if kind == "role" else {f"{name}_{option}": {"type": kind, "elements": "str"} for option, kind in dict(known).items()}
     return Given(name, kind, known, {**INVENTORY_FILE, **variables})
 
 
@@ -80,7 +80,7 @@ def test_variables_that_a_role_sets_itself_are_its_own():
 
 
 def test_a_playbook_names_all_of_its_variables():
-    misspelt = given("migration_status", "playbook", ["waves", "metrics"], migration_status_wave="x")
+    misspelt = given("migration_status", "playbook", {"waves": "list", "metrics": "path"}, migration_status_wave="x")
     assert list(of_play(misspelt, BOTH)) == [
         (
             "migration_status_wave is no variable of the playbook migration_status. Did you mean migration_status_waves? "
@@ -271,10 +271,10 @@ def test_a_variable_that_begins_with_the_name_of_a_playbook_is_refused(role, wro
     ("value", "said"),
     [
         ("rewnd", "is rewnd. Did you mean rewind? The choices are fail, keep, rewind."),
-        ("", "is . The choices are fail, keep, rewind."),
+        ("", "is empty. The choices are fail, keep, rewind."),
         ("keep", None),
         (None, None),
-        (["fail"], None),  # Ansible says what it thinks of another type
+        (["fail"], "is a list. Give one text."),
     ],
 )
 def test_a_value_that_is_no_choice_is_told_with_the_choices(value, said):
@@ -318,17 +318,63 @@ def test_what_has_another_value_than_its_default_is_known():
 @pytest.mark.parametrize(
     ("value", "told"),
     [
-        ({"verify_limit": "yes"}, "argument 'group_migration_verify_limit' is of type"),
-        ({"topic_map": "a:b"}, "Elements value for option 'group_migration_topic_map' is of type"),
-        ({"topic_map": [{"titles": "a", "to": "b"}]}, "Supported parameters include: name, pattern, to."),
-        ({"idle_wait": "soon"}, "argument 'group_migration_idle_wait' is of type"),
+        ({"verify_limit": "yes"}, "group_migration_verify_limit is yes. Give a whole number."),
+        ({"idle_wait": "soon"}, "group_migration_idle_wait is soon. Give a number."),
+        ({"write_report": "perhaps"}, "group_migration_write_report is perhaps. Give true or false."),
+        ({"spark": "local"}, "group_migration_spark is no dictionary. Give a dictionary."),
+        ({"source": ["onprem"]}, "group_migration_source is a list. Give one text."),
+        ({"directory": {"path": "/srv"}}, "group_migration_directory is a dictionary. Give one text."),
+        ({"phase": ["migrate"]}, "group_migration_phase is a list. Give one text."),
+        ({"groups": {"billing": True}}, "group_migration_groups is a dictionary. Give a list of texts."),
+        ({"groups": ["billing", ["fraud"]]}, "group_migration_groups[1] is a list. Give one text."),
+        ({"match_on": ["key", "colour"]}, "group_migration_match_on[1] is colour. The choices are key,"),
+        (
+            {"topic_map": "a:b"},
+            "group_migration_topic_map[0] is no dictionary. Give a dictionary with name, pattern, to (required).",
+        ),
+        (
+            {"topic_map": {"name": "a", "to": "b"}},
+            "group_migration_topic_map is a dictionary. Give a list of dictionaries with name, pattern, to (required).",
+        ),
+        (
+            {"topic_map": [{"name": "x", "names": "a", "to": "b"}]},
+            "group_migration_topic_map[0] has the key names, which does not exist. Did you mean name? There are: name, pattern, to.",
+        ),
+        (
+            {"topic_map": [{"name": "a", "to": "b"}, {"name": "a", "pattern": "b", "to": "c"}]},
+            "group_migration_topic_map[1] has both name and pattern. Give one of them.",
+        ),
+        ({"group_map": [{"to": "b"}]}, "group_migration_group_map[0] has neither name nor pattern. Give one of them."),
+        ({"group_map": [{"name": "a", "to": None}]}, "group_migration_group_map[0] has no to. Give it."),
+        (
+            {"group_map": [{"name": "a", "to": "b", "topics": [["c"]]}]},
+            "group_migration_group_map[0].topics[0] is a list. Give one text.",
+        ),
     ],
 )
 def test_a_value_of_a_wrong_type_is_told_in_a_line_before_the_role_begins(value, told):
     both = {"group_migration_source": "onprem", "group_migration_destination": "cloud"}
     variables = {**both, **{f"group_migration_{name}": its for name, its in value.items()}}
     lines = list(of_clusters(given(**variables), BOTH, ["source", "destination"]))
-    assert len(lines) == 1 and told in lines[0] and "\n" not in lines[0] and lines[0].endswith(".")
+    assert len(lines) == 1 and lines[0].startswith(told) and "\n" not in lines[0] and lines[0].endswith(".")
+    assert list(of_play(given(**variables), BOTH, hosts=list(variables.values()))) == lines  # the role in one's own play
+
+
+def test_a_playbook_s_values_have_types_too():
+    known = {"source": "str", "directories": "list", "idle_wait": "float"}
+    wrong = given("migration_status", "playbook", known, migration_status_source=["a"], migration_status_idle_wait="soon")
+    assert list(of_play(wrong, BOTH)) == [
+        "migration_status_source is a list. Give one text.",
+        "migration_status_idle_wait is soon. Give a number.",
+    ]
+    before = given("migration_status", "playbook", {}, migration_status_source=["a"])
+    assert list(of_clusters(before, BOTH, ["source"])) == ["migration_status_source is a list. Give one text."]
+
+
+@pytest.mark.parametrize("values", [{"password": ["hunter2"]}, {"password": {"is": "hunter2"}}, ["hunter2"]])
+def test_what_has_a_password_in_it_is_not_shown(values):
+    wrong = given("replicator_handover", replicator_handover_rest=values)
+    assert "hunter2" not in str(list(of_play(wrong, BOTH)))
 
 
 def test_values_as_the_command_line_gives_them_are_right():

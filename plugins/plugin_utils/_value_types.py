@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Whether a value is of the type that a specification wants, told in this collection's words.
+
+Ansible's own check of a role prints the whole specification, takes a list for a text, and names Python's classes.
+"""
+
+from __future__ import annotations
+
+import difflib
+import typing as t
+
+from ansible.module_utils.common.validation import (
+    check_type_bool,
+    check_type_dict,
+    check_type_float,
+    check_type_int,
+    check_type_list,
+)
+
+Option = t.Mapping[str, t.Any]
+Lines = t.Iterator[str]
+
+# {type: (what takes such a value, what to give)}
+_WANTED: dict[str, tuple[t.Callable[[t.Any], t.Any], str]] = {
+    "bool": (check_type_bool, "Give true or false"),
+    "dict": (check_type_dict, "Give a dictionary"),
+    "float": (check_type_float, "Give a number"),
+    "int": (check_type_int, "Give a whole number"),
+    "list": (check_type_list, "Give a list of texts"),
+}
+
+
+def of_value(value: t.Any, option: Option, place: str) -> Lines:
+    """A line for each thing that is wrong with a value, or in it.
+
+    option: what an argument specification says of it. place: where it is, as in a template, such as group_map[0].to.
+    """
+    kind = option.get("type", "str")
+    if value is None or kind == "raw":
+        return
+    if kind in _WANTED:
+        takes, give = _WANTED[kind]
+        try:
+            value = takes(value)
+        except (TypeError, ValueError):
+            dictionary = f"Give {'a list of dictionaries' if kind == 'list' else 'a dictionary'} with {_keys(option)}"
+            yield f"{place} is {_shown(value, option)}. {dictionary if 'options' in option else give}."
+            return
+    elif isinstance(value, list | dict):
+        yield f"{place} is {_shown(value, option)}. Give one text."
+        return
+    yield from _strange(value, option, place)
+    if kind == "list":
+        element = {**option, "type": option.get("elements", "raw")}
+        for number, item in enumerate(value):
+            yield from of_value(item, element, f"{place}[{number}]")
+    elif kind == "dict" and "options" in option:
+        yield from _of_dictionary(value, option, place)
+
+
+def _strange(value: t.Any, option: Option, place: str) -> Lines:
+    """A value that is none of the choices."""
+    choices = option.get("choices", [])
+    if choices and not isinstance(value, list) and value not in choices:
+        texts = [str(choice) for choice in choices]
+        alike = difflib.get_close_matches(str(value), texts, n=1)
+        hint = f" Did you mean {alike[0]}?" if alike else ""
+        yield f"{place} is {_shown(value, option)}.{hint} The choices are {', '.join(texts)}."
+
+
+def _of_dictionary(value: dict[str, t.Any], option: Option, place: str) -> Lines:
+    known: Option = option["options"]
+    given = {key for key, its in value.items() if its is not None}
+    for key in value:
+        if key not in known:
+            alike = difflib.get_close_matches(str(key), known, n=1)
+            hint = f" Did you mean {alike[0]}?" if alike else ""
+            yield f"{place} has the key {key}, which does not exist.{hint} There are: {', '.join(known)}."
+    for key, its in known.items():
+        if its.get("required") and key not in given:
+            yield f"{place} has no {key}. Give it."
+    # All specifications with both mean one of them; those of roles cannot say so.
+    if {"name", "pattern"} <= known.keys() and len(given & {"name", "pattern"}) != 1:
+        yield f"{place} has {'both name and' if 'name' in given else 'neither name nor'} pattern. Give one of them."
+    for key in known.keys() & value.keys():
+        yield from of_value(value[key], known[key], f"{place}.{key}")
+
+
+def _shown(value: t.Any, option: Option) -> str:
+    """A value as a message shows it: what it is where it has parts, since one of them may be a secret."""
+    if isinstance(value, list):
+        return "a list"
+    if isinstance(value, dict):
+        return "a dictionary"
+    if option.get("type") == "dict":
+        return "no dictionary"
+    return str(value) or "empty"
+
+
+def _keys(option: Option) -> str:
+    return ", ".join(
+        f"{key} (required)" if its.get("required") else key for key, its in option.get("options", {}).items()
+    )
