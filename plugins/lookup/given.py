@@ -90,9 +90,11 @@ class LookupModule(LookupBase):
         if what == "names":
             return [first_names(name, _NAMED)]
         known = option("known")
-        options = role_options(name) if known is None else {
-            f"{name}_{each}": {"type": kind, "elements": "str"} for each, kind in known.items()
-        }
+        options = (
+            role_options(name)
+            if known is None
+            else {f"{name}_{each}": {"type": kind, "elements": "str"} for each, kind in known.items()}
+        )
         given = Given(
             name,
             "role" if known is None else "playbook",

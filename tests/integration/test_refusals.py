@@ -238,6 +238,17 @@ class TestConcurrency:
         assert not said or stands in said  # a mixture is never called a success
 
 
+def test_exchanged_clusters_are_asked_about_where_the_groups_are_at_the_other_side(source, destination, orders):
+    here, there = source.connection, destination.connection
+    missing, question = problems_of(orders, orders, there, here)
+    assert f"group {orders}: the group does not exist" in missing
+    assert (
+        f"{orders} has committed offsets here, and none at the source: source and destination may be swapped"
+        in question
+    )
+    assert len(problems_of("nowhere", orders, there, here)) == 1
+
+
 def problems_of(group, topic, source, destination):
     """What the preflight says stands in the way."""
     return [each["message"] for each in looked_at(group, topic, source, destination)["problems"]]

@@ -126,7 +126,11 @@ def test_a_later_offset_at_the_destination_is_never_kept_in_silence(mirrored, or
     )
     assert other not in list_groups(destination)
     kept = done(controller.sync_mirror_maker_groups(on_rewind="keep", **groups)).output
-    says(kept, f"{orders} {copy}-1: kept at 90 instead of moved back to 50 (mirror_maker_group_sync_on_rewind: keep)")
+    says(
+        kept,
+        f"{orders} {copy}-1: kept at 90 instead of moved back to 50 (mirror_maker_group_sync_on_rewind: keep): "
+        "a consumer that starts now skips up to 40 records",
+    )
     assert mirrored.is_exact(other, orders)
     followed = done(controller.sync_mirror_maker_groups(on_rewind="rewind", **groups)).output
     says(followed, f'{orders} {copy}-1: moved back from 90 to 50"', f'"{third} {copy}-1: moved back from 80 to 55"')

@@ -93,6 +93,8 @@ def look(
         check_nothing_stays(wanted, one_cluster, source, destination)
     except Refused as exc:
         problems.append(exc)
+    if not wanted and not one_cluster:
+        problems += _at_the_other_side(source, destination, selection, receipt)
     problems += _missing_at_source(source, selection, wanted)
     problems += _missing_at_destination(destination, wanted, commits, copies)
     if copies:
@@ -280,6 +282,26 @@ def _wanted(
         return found, [exc, *problems]
     except (InvalidInput, NotAuthorized, NotFound, Refused) as exc:
         return [], [exc]
+
+
+def _at_the_other_side(
+    source: Connection, destination: Connection, selection: Selection, receipt: Receipt | None
+) -> list[MigrationError]:
+    """The question whether the clusters are swapped, where named groups are at the destination alone.
+
+    Those that the receipt has were migrated, and may have been removed at the source since.
+    """
+    names = sorted({*selection.groups} - {entry.group for entry in (receipt.entries if receipt is not None else ())})
+    try:
+        here, there = groups.read_groups(source, names), groups.read_groups(destination, names)
+    except MigrationError:
+        return []  # it may not be seen
+    found = [name for name in names if there[name].offsets and not here[name].offsets]
+    if not found:
+        return []
+    have = "has committed offsets" if len(found) == 1 else "have committed offsets"
+    what = f"{first_names(found, _NAMED)} {have} here, and none at the source: source and destination may be swapped"
+    return [Refused(what, cluster=str(destination), remedy=correct_clusters(), kind=FailureKind.OTHER_CLUSTER)]
 
 
 def _missing_for_rollback(destination: Connection, wanted: list[Draft], receipt: Receipt | None) -> list[Note]:

@@ -51,6 +51,9 @@ NEXT = {
 }
 
 
+_BLOCKED = f"remove what blocks every partition, which plan.json and the report name, and run {_MIGRATE} again"
+
+
 class DirectoryFiles(t.NamedTuple):
     """The files in one directory. returned: the receipt of the return.
 
@@ -130,6 +133,16 @@ class GroupStatus(t.NamedTuple):
     way_back: WayBack
     left_out: int = 0
 
+    @property
+    def next(self) -> str:
+        """What somebody has to do, as a clause."""
+        its = self.files
+        return (
+            _BLOCKED
+            if self.state is GroupState.PLANNED and its.blocked and its.blocked == its.consumed
+            else NEXT[self.state]
+        )
+
     def row(self) -> dict[str, t.Any]:
         """The group as the module returns it, and as the status file has it."""
         its = self.files
@@ -149,7 +162,7 @@ class GroupStatus(t.NamedTuple):
             "committed_at": _utc(its.committed_at),
             "rollback_until": _utc(self.way_back.rollback),
             "return_until": _utc(self.way_back.returning),
-            "next": NEXT[self.state],
+            "next": self.next,
         }
 
 
@@ -325,12 +338,10 @@ def incomplete_lines(groups: t.Iterable[GroupStatus]) -> list[str]:
 
 
 def next_lines(groups: t.Iterable[GroupStatus], named: int = 5) -> list[str]:
-    """For each state that occurs, how many groups it has, and what is next for them."""
-    by_state: dict[GroupState, list[str]] = collections.defaultdict(list)
-    for group in groups:
-        by_state[group.state].append(group.files.group)
+    """For each state that occurs, and each next step, how many groups it has, and what is next for them."""
+    by_step: dict[tuple[GroupState, str], list[str]] = collections.defaultdict(list)
+    for group in in_order(groups):
+        by_step[group.state, group.next].append(group.files.group)
     return [
-        f"{len(names)} {state.value} ({first_names(names, named)}): {NEXT[state]}."
-        for state in GroupState
-        if (names := by_state[state])
+        f"{len(names)} {state.value} ({first_names(names, named)}): {step}." for (state, step), names in by_step.items()
     ]

@@ -36,8 +36,11 @@ def check_covers(plan: Plan, snapshot: Snapshot, on_missing_entry: OnMissingEntr
     planned = {(at.group, at.partition): at.offset for entry in plan.entries for at in entry.source}
     taken = {(entry.group, entry.partition): entry.committed.offset for entry in snapshot.entries}
     if snapshot.digest() != plan.snapshot:
+        has_same_groups = {group for group, _partition in planned} == {group for group, _partition in taken}
         raise Refused(
-            "the source's groups have moved since the plan was made, or other groups or topics are selected now",
+            "the source's groups have moved since the plan was made, or other topics are selected now"
+            if has_same_groups
+            else "the selected groups that have committed offsets are not those that the plan was made for",
             why=_difference(planned, taken),
             remedy="select what the plan was made for, or plan again",
         )

@@ -147,7 +147,15 @@ def decide_entry(entry: PlanEntry, earlier: ReceiptEntry | None, ground: Ground)
         )
     why = _SWAPPED if ground.goes_back else None
     kept = kept_by_policy(entry.key, found, target, ground.on_rewind, ground.on_advance, ground.cluster, why=why)
-    return target if kept is None else LeftAlone(kept)
+    if kept is None:
+        return target
+    ahead = 0 if found is None else found.offset - target.offset
+    return LeftAlone(f"{kept}: {_skips(ahead)}" if ahead > 0 else kept)
+
+
+def _skips(ahead: int) -> str:
+    """What becomes of the records before a commit that nobody explains, in words. ahead: of the planned one."""
+    return f"a consumer that starts now skips up to {counted(ahead, 'record')}"
 
 
 def _unexplained(
@@ -163,7 +171,7 @@ def _unexplained(
         f"the group was migrated to {commit_text(target)} {_when(earlier)}, and has committed {commit_text(found)} now, "
         "although no consumer has ever joined it",
         "a tool that syncs groups, such as MirrorMaker 2, or a consumer that uses assign(), has committed this; where it was a "
-        f"tool, a consumer that starts now skips up to {counted(found.offset - target.offset, 'record')}",
+        f"tool, {_skips(found.offset - target.offset)}",
         f"stop what commits there; then set {option_name('on_rewind')} to rewind to commit {commit_text(target)} again, or, if "
         "a consumer has consumed, to keep to leave such group-partitions alone",
     )

@@ -85,6 +85,8 @@ def plan_resets(
     snapshot = Snapshot(
         None, (), tuple(sorted(_base(entry) for entry in entries if entry.source[0].offset is not None))
     )
+    has_entry = {entry.group for entry in entries}
+    left = {name: its for name, its in partitions_of(readings).items() if its or name not in has_entry}
     cluster_id = found.cluster_id
     plan = Plan(cluster_id, cluster_id, snapshot.digest(), tuple(entries), destination_traits=rests_on)
     return PlannedResets(
@@ -93,7 +95,7 @@ def plan_resets(
             readings, selected.left_out, sorted({topic for each in chosen.values() for topic in each.left_out}), cluster
         ),
         [key for key in wanted if key not in ruled],
-        tuple(not_taken.topic_lines(partitions_of(readings), chosen, selection)),
+        tuple(not_taken.topic_lines(left, chosen, selection)),
     )
 
 

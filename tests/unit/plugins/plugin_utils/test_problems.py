@@ -21,7 +21,11 @@ INVENTORY_FILE = {"inventory_hostname": "cloud", "inventory_dir": "/srv"}
 
 def given(name="group_migration", kind="role", known=(), **variables):
     """variables: with all of their name."""
-    known = role_options(name) if kind == "role" else {f"{name}_{option}": {"type": kind, "elements": "str"} for option, kind in dict(known).items()}
+    known = (
+        role_options(name)
+        if kind == "role"
+        else {f"{name}_{option}": {"type": kind, "elements": "str"} for option, kind in dict(known).items()}
+    )
     return Given(name, kind, known, {**INVENTORY_FILE, **variables})
 
 
@@ -357,12 +361,16 @@ def test_a_value_of_a_wrong_type_is_told_in_a_line_before_the_role_begins(value,
     variables = {**both, **{f"group_migration_{name}": its for name, its in value.items()}}
     lines = list(of_clusters(given(**variables), BOTH, ["source", "destination"]))
     assert len(lines) == 1 and lines[0].startswith(told) and "\n" not in lines[0] and lines[0].endswith(".")
-    assert list(of_play(given(**variables), BOTH, hosts=list(variables.values()))) == lines  # the role in one's own play
+    assert (
+        list(of_play(given(**variables), BOTH, hosts=list(variables.values()))) == lines
+    )  # the role in one's own play
 
 
 def test_a_playbook_s_values_have_types_too():
     known = {"source": "str", "directories": "list", "idle_wait": "float"}
-    wrong = given("migration_status", "playbook", known, migration_status_source=["a"], migration_status_idle_wait="soon")
+    wrong = given(
+        "migration_status", "playbook", known, migration_status_source=["a"], migration_status_idle_wait="soon"
+    )
     assert list(of_play(wrong, BOTH)) == [
         "migration_status_source is a list. Give one text.",
         "migration_status_idle_wait is soon. Give a number.",

@@ -139,6 +139,15 @@ def test_what_needs_somebody_comes_first_on_the_screen():
     ]
 
 
+def test_a_plan_of_which_nothing_can_be_applied_is_not_said_to_be_applied():
+    blocked = dataclasses.replace(PLAN.entries[0], offset=None, verdict=Verdict.BLOCKED)
+    refused, planned = (look(new=None, plan=plan) for plan in (dataclasses.replace(PLAN, entries=(blocked,)), PLAN))
+    assert (refused.state, planned.state) == (GroupState.PLANNED, GroupState.PLANNED)
+    refused_line, planned_line = next_lines([refused, planned])
+    assert "phase=apply" not in refused_line + refused.row()["next"] and "remove what blocks" in refused_line
+    assert "phase=apply" in planned_line and "remove what blocks" not in planned_line
+
+
 @pytest.mark.parametrize(
     ("lines", "now", "left"),
     [

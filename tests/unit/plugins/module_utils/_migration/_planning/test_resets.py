@@ -199,6 +199,13 @@ def test_a_group_that_would_be_made_because_its_name_is_misspelt_is_noted_with_t
     assert "the commit makes them: biling (did you mean billing?)." in note.text
 
 
+def test_a_group_whose_offsets_the_reset_sets_is_not_told_as_left_out(state):
+    rules = reset_rules_from([{"to": "latest"}], NOW + 1)
+    its = resets.plan_resets(CLUSTER, Selection(groups=("idle", "billing"), topics=("orders",)), rules)
+    assert {entry.group for entry in its.plan.entries} == {"idle", "billing"}
+    assert its.not_taken == ()
+
+
 def look_ups(monkeypatch, refusing=(), without_times=()):
     """Brokers refuse look-ups in the topics `refusing`, and find no record with a time in those `without_times`."""
 
