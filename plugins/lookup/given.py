@@ -25,7 +25,8 @@ options:
     elements: raw
     required: true
   known:
-    description: The variables of a playbook, without its name, with their types. A role has its own in its argument specification.
+    description:
+      - The variables of a playbook, without its name, with their types. A role has its own in its argument specification.
     type: dict
   facts: {description: Variables with the name of the role that it sets itself., type: list, elements: str, default: []}
   sides:

@@ -107,7 +107,7 @@ def _load_certificate(connection: Connection, context: ssl.SSLContext, certifica
             what = "the private key is encrypted, and " + (
                 "ssl_key_password does not open it" if connection.ssl_key_password else "ssl_key_password is not set"
             )
-            raise InvalidInput(what, cluster=connection.name, remedy="set the key's passphrase") from exc
+            raise InvalidInput(what, cluster=connection.named, remedy="set the key's passphrase") from exc
         remedy = "give a certificate and the key that belongs to it as PEM"
         raise _unusable(connection, f"{which} cannot be used", exc, remedy) from exc
 
@@ -118,11 +118,11 @@ def _check_file(connection: Connection, option: str, path: str) -> None:
             head = file.read(4)
     except OSError as exc:
         raise InvalidInput(
-            f"{option} {path} cannot be read", cluster=connection.name, why=exc.strerror, remedy="correct the path"
+            f"{option} {path} cannot be read", cluster=connection.named, why=exc.strerror, remedy="correct the path"
         ) from exc
     refuse_store(head, connection, option, path)
 
 
 def _unusable(connection: Connection, what: str, exc: ssl.SSLError | ValueError, remedy: str) -> InvalidInput:
     why = str(getattr(exc, "reason", None) or exc).replace("_", " ").lower()
-    return InvalidInput(what, cluster=connection.name, why=why, remedy=remedy)
+    return InvalidInput(what, cluster=connection.named, why=why, remedy=remedy)

@@ -24,7 +24,7 @@ def signed(connection: Connection) -> tuple[str, float]:
     except ImportError as exc:
         raise InvalidInput(
             "aws_region needs the Python package aws-msk-iam-sasl-signer-python",
-            cluster=connection.name,
+            cluster=connection.named,
             remedy="install it where this module runs",
             kind=FailureKind.REQUIREMENT_MISSING,
         ) from exc

@@ -88,7 +88,12 @@ class Connection:
 
     def __str__(self) -> str:
         addresses = ",".join(self.bootstrap_servers)
-        return f"{self.name} {self.host} ({addresses})" if self.host else f"{self.name} {addresses}"
+        return f"{self.named} ({addresses})" if self.host else f"{self.name} {addresses}"
+
+    @property
+    def named(self) -> str:
+        """Without addresses, which may be what is wrong."""
+        return f"{self.name} {self.host}" if self.host else self.name
 
     def __repr__(self) -> str:
         return f"<Connection to {self}>"
@@ -120,24 +125,25 @@ def connection_from(options: t.Mapping[str, t.Any], name: str = "cluster") -> Co
     known = {field.name for field in dataclasses.fields(Connection)} - {"name", "host"}
     options = dict(options)
     given: dict[str, t.Any] = {"host": options.pop("name", None)}
+    named = f"{name} {given['host']}" if given["host"] else name
     for key, value in options.items():
         if key not in known and key not in ALIASES:
-            raise InvalidInput(f"{key} is no option of a cluster", cluster=name, remedy="remove it")
+            raise InvalidInput(f"{key} is no option of a cluster", cluster=named, remedy="remove it")
         if value is not None and value != "":
             given.setdefault(ALIASES.get(key, key), value)
-    servers = _servers(given.pop("bootstrap_servers", ()), name)
+    servers = _servers(given.pop("bootstrap_servers", ()), named)
     protocol = str(given.pop("security_protocol", "PLAINTEXT")).upper()
     mechanism = given.pop("sasl_mechanism", None)
     timeout = given.pop("request_timeout", 30.0)
     if isinstance(timeout, bool) or not isinstance(timeout, int | float) or timeout <= 0:
-        raise InvalidInput(f"request_timeout is {timeout!r}", cluster=name, remedy="give seconds, more than 0")
+        raise InvalidInput(f"request_timeout is {timeout!r}", cluster=named, remedy="give seconds, more than 0")
     connection = Connection(
         name=name,
         bootstrap_servers=servers,
         security_protocol=protocol,
         sasl_mechanism=str(mechanism).upper() if mechanism is not None else None,
         request_timeout=float(timeout),
-        client_config=checked_client_config(given.pop("client_config", {}), name),
+        client_config=checked_client_config(given.pop("client_config", {}), named),
         oauth_extensions={str(key): str(value) for key, value in given.pop("oauth_extensions", {}).items()},
         **given,
     )
@@ -338,4 +344,4 @@ def _unknown(option: str, value: str, known: t.Sequence[str]) -> tuple[str, str]
 
 
 def _refusal(connection: Connection, what: str, remedy: str) -> InvalidInput:
-    return InvalidInput(what, cluster=connection.name, remedy=remedy)
+    return InvalidInput(what, cluster=connection.named, remedy=remedy)

@@ -53,20 +53,33 @@ class Selection:
         self.check_words()
 
     def check_words(self) -> None:
-        """Raise InvalidInput for an empty name, one that is there twice, or a pattern that is no regular expression."""
+        """Raise InvalidInput that says all of it: empty names, names that are there twice, patterns that cannot be compiled."""
+        faults = [*self._faults_of_names(), *self._faults_of_patterns()]
+        if not faults:
+            return
+        if len(faults) == 1:
+            raise faults[0]
+        told = "; ".join(f"{fault.what}{f' ({fault.why})' if fault.why else ''}" for fault in faults)
+        raise InvalidInput(told, remedy="correct each of them")
+
+    def _faults_of_names(self) -> t.Iterator[InvalidInput]:
         for option in ("groups", "topics"):
             if "" in getattr(self, option):
-                raise InvalidInput(f"a name in {option_name(option)} is empty", remedy="remove it")
+                yield InvalidInput(f"a name in {option_name(option)} is empty", remedy="remove it")
             names = collections.Counter(getattr(self, option))
-            twice = [name for name, count in names.items() if count > 1]
-            if twice:
-                raise InvalidInput(
+            if twice := [name for name, count in names.items() if count > 1 and name]:
+                yield InvalidInput(
                     f"{option_name(option)} names {names_text(twice)} twice",
                     remedy="remove one of them, or correct it if another one was meant",
                 )
+
+    def _faults_of_patterns(self) -> t.Iterator[InvalidInput]:
         for option in ("group_patterns", "exclude_group_patterns", "topic_patterns", "exclude_topic_patterns"):
             for pattern in getattr(self, option) or ():
-                compiled(pattern, option)
+                try:
+                    compiled(pattern, option)
+                except InvalidInput as exc:
+                    yield exc
 
     def select_groups(self, existing: t.Iterable[str]) -> Selected:
         """The named groups, whether they exist or not, and the existing ones that the patterns add."""

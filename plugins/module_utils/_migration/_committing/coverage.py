@@ -12,7 +12,7 @@ from ..._model.moves import moves, moves_text
 from ..._model.option_names import because_of, option_name, ways
 from ..._model.plan import Plan
 from ..._model.policies import OnMissingEntry
-from ..._model.progress import counted, first_of
+from ..._model.progress import are, counted, first_of
 from ..._model.records import TopicPartition
 from ..._model.snapshot import Snapshot
 
@@ -66,8 +66,8 @@ def _check_unedited(planned: _Positions, taken: _Positions) -> None:
     strange = sorted(key for key, offset in planned.items() if offset is not None and key not in taken)
     if strange:
         raise Refused(
-            f"the plan has {counted(len(strange), 'commit')} of the source that the snapshot it was made from has not: "
-            f"{first_of([f'{group} {partition}' for group, partition in strange], _NAMED)}",
+            f"the plan has {counted(len(strange), 'commit')} of the source that {are(len(strange))} not in the snapshot it was "
+            f"made from ({first_of([f'{group} {partition}' for group, partition in strange], _NAMED)})",
             why="somebody has edited the groups, topics or partitions of the source in the plan",
             remedy="plan again, and select the groups and topics that are meant",
             kind=FailureKind.PLAN_OUTDATED,

@@ -217,8 +217,8 @@ def _counted(entry: PlanEntry, facts: LogFacts, counts: PartitionPair, times: bo
         or not facts.is_lossy  # then nothing was consumed
     ) and counts.follows_unknown(committed, begin, offset, _anchor(entry)):
         doubt = (
-            f"the destination has a record before offset {offset} that is not one of those that the group has consumed, or that has "
-            "another timestamp, so nobody knows whether the group has consumed it"
+            f"the destination has a record before offset {offset} that is not one of those that the group has consumed, or "
+            "that has another timestamp, so nobody knows whether the group has consumed it"
         )
     if doubt and times:
         doubt = f"{doubt}; if replication tools or brokers change timestamps, set match_on to key and value"

@@ -132,6 +132,9 @@ def test_what_cannot_be_meant_is_refused(options, said):
     assert str(refusal.value).startswith("destination cluster: ")
     assert refusal.value.remedy
     assert "hunter2" not in str(refusal.value)
+    with pytest.raises(InvalidInput) as of_host:
+        connection_from({**options, "name": "cloud"}, "destination cluster")
+    assert str(of_host.value).startswith("destination cluster cloud: ")
 
 
 OTHERS_PROPERTIES = {

@@ -18,6 +18,21 @@ GROUPS = [
 TOPICS = ["orders", "orders.archive", "__consumer_offsets", "mm2-offset-syncs.cloud.internal", "onprem.heartbeats"]
 
 
+def test_everything_that_is_wrong_with_names_and_patterns_is_in_one_message():
+    wrong = Selection(groups=("a", "a", ""), group_patterns=("(", "fine"), exclude_topic_patterns=("[",))
+    with pytest.raises(InvalidInput) as refused:
+        wrong.check()
+    said = str(refused.value)
+    for each in (
+        "name in groups is empty",
+        "groups names a twice",
+        "group_patterns holds '('",
+        "exclude_topic_patterns holds '['",
+    ):
+        assert each in said
+    assert said.endswith("Correct each of them.")
+
+
 @pytest.mark.parametrize(
     ("selection", "names", "left_out"),
     [

@@ -107,7 +107,7 @@ def test_what_somebody_has_added_to_a_plan_is_told_whatever_is_missing(key, offs
     """A group that nobody has selected would get an offset."""
     edited = plan_of(SNAPSHOT, {**dict(list(OFFSETS.items())[:2]), key: offset})
     with pytest.raises(
-        Refused, match=f"the plan has 1 commit of the source that the snapshot .* has not: {told}: some"
+        Refused, match=rf"the plan has 1 commit of the source that is not in the snapshot .* \({told}\): some"
     ):
         check_covers(edited, SNAPSHOT, "skip")
 
