@@ -29,7 +29,9 @@ class Identities:
         found = self.id_of(connection)
         return ClusterIdentity(found, self.traits.get(found, NO_TRAITS))
 
-    def look_at(self, connection: Connection, names: t.Collection[str]) -> ClusterIdentity:
+    def look_at(
+        self, connection: Connection, names: t.Collection[str], others: t.Collection[str] = ()
+    ) -> ClusterIdentity:
         found = self.identify(connection, names)
         counts = self.counts(connection, names)
         return found if found.traits.logs else found._replace(traits=found.traits.with_counts(counts))

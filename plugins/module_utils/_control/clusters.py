@@ -36,18 +36,22 @@ def look_at_brokers(connection: Connection) -> dict[str, t.Any]:
     return attempt(connection, read)
 
 
-def look_at(connection: Connection, names: t.Collection[str]) -> ClusterIdentity:
-    """The same with all logs of these topics, for a plan that rests on them. Raises NotAuthorized naming topics."""
+def look_at(connection: Connection, names: t.Collection[str], others: t.Collection[str] = ()) -> ClusterIdentity:
+    """The same with all logs of these topics, for a plan that rests on them. Raises NotAuthorized naming topics.
+
+    others: topics of which only the ids are asked for.
+    """
 
     def read(client: KafkaAdminClient) -> ClusterIdentity:
-        answer = request_metadata(client, sorted(set(names)))
+        answer = request_metadata(client, sorted({*names, *others}))
+        wanted = [topic for topic in answer.topics if topic.name in names]
         unknown = errors.UnknownTopicOrPartitionError.errno
-        codes = {topic.name: topic.error_code for topic in answer.topics if topic.error_code not in (0, unknown)}
+        codes = {topic.name: topic.error_code for topic in wanted if topic.error_code not in (0, unknown)}
         for code in codes.values():
             raise_if_retriable(errors.for_code(code))
         raise_for_topics(connection, codes, "READ")
         found = _identity(answer)
-        return found._replace(traits=found.traits._replace(logs=_logs(client, answer)))
+        return found._replace(traits=found.traits._replace(logs=_logs(client, answer, wanted)))
 
     return attempt(connection, read)
 
@@ -70,7 +74,7 @@ def are_one(source: Connection, destination: Connection) -> bool:
 def _everything(connection: Connection) -> Traits:
     def read(client: KafkaAdminClient) -> Traits:
         answer = request_metadata(client, None)
-        return _identity(answer).traits._replace(logs=_logs(client, answer))
+        return _identity(answer).traits._replace(logs=_logs(client, answer, answer.topics))
 
     return attempt(connection, read)
 
@@ -81,8 +85,8 @@ def _identity(answer: t.Any) -> ClusterIdentity:
     return ClusterIdentity(id_of(answer), Traits(tuple(brokers), ids))
 
 
-def _logs(client: KafkaAdminClient, answer: t.Any) -> dict[str, tuple[LogRange | None, ...]]:
-    numbers = {topic.name: sorted(each.partition_index for each in topic.partitions) for topic in answer.topics}
+def _logs(client: KafkaAdminClient, answer: t.Any, topics: t.Iterable[t.Any]) -> dict[str, tuple[LogRange | None, ...]]:
+    numbers = {topic.name: sorted(each.partition_index for each in topic.partitions) for topic in topics}
     wanted = {TopicPartition(name, number) for name, its in numbers.items() for number in its}
     bounds = served_bounds(client, answer, wanted)
     ranges = {at: LogRange(its.log_start, its.high_watermark) for at, its in bounds.items()}

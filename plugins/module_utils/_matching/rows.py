@@ -146,7 +146,7 @@ def lags(anchor: int, lossless: Lossless | None, reached: int, destination_only:
     return blocked(
         Reason.DESTINATION_LAGS,
         f"the last consumed record, source offset {anchor}, is not at the destination, and none after it; wait "
-        f"for the replication tool, or see destination_lags in the documentation if it leaves out such records{doubt}",
+        f"for the replication tool, or see the documentation of this reason if it leaves out such records{doubt}",
         lossless=lossless,
         to_come=anchor - reached,
     )

@@ -73,41 +73,46 @@ def check_plan_clusters(plan: Plan, source: Connection, destination: Connection)
 
 
 class PlanChanges(t.NamedTuple):
-    """by_entry: what has become of what entries rest on. destination: its topics and logs as they are now."""
+    """by_entry: what has become of what entries rest on. destination: as it is now, with the topics and logs."""
 
     by_entry: dict[Key, str]
-    destination: Traits
+    destination: ClusterIdentity
 
 
-def changed_entries(plan: Plan, source: Connection | None, destination: Connection) -> PlanChanges:
+def changed_entries(
+    plan: Plan, source: Connection | None, destination: Connection, others: t.Collection[str] = ()
+) -> PlanChanges:
     """What has become of topics and logs since the plan was made, by the entries that have an offset and rest on them.
 
     Partitions that were added, topics that were deleted or created again, and logs that went back; and partitions that an
-    edited plan names, and the destination does not have. source: None does not look there. Raises Refused for a plan of other
-    clusters, and NotAuthorized.
+    edited plan names, and the destination does not have. source: None does not look there. others: more topics of the
+    destination of which the ids are learned. Raises Refused for a plan of other clusters, and NotAuthorized.
     """
     was = plan.source_traits, plan.destination_traits
     named = {entry.partition.topic for entry in plan.entries if entry.target is not None}
     now = at_once(
         functools.partial(_now, plan.source_identity, source),
-        functools.partial(_now, plan.destination_identity, destination, named),
+        functools.partial(_now, plan.destination_identity, destination, named, others),
     )
-    change = entry_changes(was, now)
+    traits = now[0].traits, now[1].traits
+    change = entry_changes(was, traits)
     changes = {
         entry.key: why
         for entry in plan.entries
         if entry.target is not None
-        if (why := change(entry) or _missing(entry, now[1])) is not None
+        if (why := change(entry) or _missing(entry, traits[1])) is not None
     }
     return PlanChanges(changes, now[1])
 
 
-def _now(noted: ClusterIdentity, connection: Connection | None, names: t.Collection[str] = ()) -> Traits:
-    """The noted topics, and others by name, as they are now."""
+def _now(
+    noted: ClusterIdentity, connection: Connection | None, names: t.Collection[str] = (), others: t.Collection[str] = ()
+) -> ClusterIdentity:
+    """A cluster as it is now, with the noted topics, and more by name."""
     if connection is None:
-        return noted.traits
-    found = clusters.look_at(connection, {*noted.traits.topic_ids, *names})
-    return check_same("plan", noted, found, connection, plan_again()).traits
+        return noted
+    found = clusters.look_at(connection, {*noted.traits.topic_ids, *names}, others)
+    return check_same("plan", noted, found, connection, plan_again())
 
 
 def _missing(entry: PlanEntry, now: Traits) -> str | None:

@@ -8,8 +8,7 @@ import dataclasses
 import typing as t
 
 from ..._control import positions
-from ..._model.background import at_once
-from ..._model.cluster_identity import ClusterIdentity, Traits
+from ..._model.cluster_identity import Traits
 from ..._model.connection import Connection
 from ..._model.errors import Refused
 from ..._model.group_state import CommittedOffset, commits_of
@@ -21,7 +20,7 @@ from ..._model.selection import Selection
 from ..._model.snapshot import Snapshot
 from ..._model.verdicts import Reason
 from .. import renewal
-from ..file_clusters import changed_entries, check_cluster, correct_file, keeps_rollback, plan_again
+from ..file_clusters import changed_entries, check_cluster, check_same, correct_file, keeps_rollback
 from . import conflicts, coverage, limits, rollback, writing
 from .commit_decision import CommitDecision, decide_commit
 from .conflicts import Target, Writes
@@ -56,10 +55,11 @@ def commit(
     watch = SourceWatch(source, plan, options.on_active_source)
     producers = WriteWatch(source, plan, options.on_still_written)
     producers.begin()
-    changed, topics = at_once(
-        lambda: changed_entries(plan, source, destination), lambda: _topics_now(receipt, plan, destination)
-    )
-    known = Receipt(topics.cluster_id) if receipt is None else receipt.as_far_as_of(topics)
+    changed = changed_entries(plan, source, destination, receipt.traits.topic_ids if receipt else ())
+    known = Receipt(changed.destination.cluster_id)
+    if receipt is not None:
+        check_same(receipt.name, receipt.identity, changed.destination, destination, keeps_rollback())
+        known = receipt.as_far_as_of(changed.destination)
     entries, blocked, left_out = conflicts.without_blocked(
         conflicts.objected(
             conflicts.objected(plan.entries, changed.by_entry, Reason.CHANGED_SINCE_PLAN), objections or {}
@@ -68,7 +68,7 @@ def commit(
         cluster,
     )
     entries = [entry for entry in entries if entry.target is not None]
-    logs = changed.destination.logs
+    logs = changed.destination.traits.logs
     decided = decide_commit(entries, known, destination, options, watch, now, logs, predicts=save is None)
     written_notes = producers.before(decided.planned.set)
     left_out = [*missing, *left_out, *decided.left_out, *not_done(snapshot.left_out if snapshot else (), plan)]
@@ -90,7 +90,7 @@ def commit(
             save(finished)
             return dataclasses.replace(outcome, receipt=finished)
         return outcome
-    finished = _carry_out(destination, decided, topics.traits, save)
+    finished = _carry_out(destination, decided, changed.destination.traits, save)
     notes = watch.after(decided.planned.set) or decided.source_notes
     written_notes = producers.after(decided.planned.set) or written_notes
     return dataclasses.replace(
@@ -209,14 +209,6 @@ def roll_back(
     if finished != receipt:
         save_last(finished, writes.set, save)
     return dataclasses.replace(outcome, receipt=finished)
-
-
-def _topics_now(receipt: Receipt | None, plan: Plan, destination: Connection) -> ClusterIdentity:
-    """The destination with the topics of the plan and of the receipt. Raises Refused for the receipt of another cluster."""
-    named = {entry.partition.topic for entry in plan.entries}
-    if receipt is None:
-        return check_cluster("plan", plan.destination_identity, destination, plan_again(), named)
-    return check_cluster(receipt.name, receipt.identity, destination, keeps_rollback(), named)
 
 
 def _remove_empty_groups(

@@ -342,8 +342,7 @@ def test_what_has_another_value_than_its_default_is_known():
         ),
         (
             {"topic_map": [{"name": "x", "names": "a", "to": "b"}]},
-            "group_migration_topic_map[0] has the key names, which does not exist. Did you mean name? There are: name, "
-            "pattern, to.",
+            "group_migration_topic_map[0] has the key names, which does not exist. Did you mean name? There are: name,",
         ),
         (
             {"topic_map": [{"name": "a", "to": "b"}, {"name": "a", "pattern": "b", "to": "c"}]},

@@ -7,7 +7,7 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification import claimed_offsets, verify
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.file_clusters import PlanChanges
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import NO_TRAITS, Traits
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import ClusterIdentity, Traits
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
     Copied,
@@ -123,7 +123,7 @@ def test_by_records_it_shows_that_a_topic_without_an_id_was_created_again(monkey
     """None of the new records has a copy, so that nothing is skipped. Where topics have ids, these show it at once."""
     MemoryBrokers({SOURCE.name: log(range(100, 160)), DESTINATION.name: log(range(60))}).install(monkeypatch)
     known_by_id(monkeypatch, lambda connection: connection.name)
-    monkeypatch.setattr(claimed_offsets, "changed_entries", lambda *_all: PlanChanges({}, NO_TRAITS))
+    monkeypatch.setattr(claimed_offsets, "changed_entries", lambda *_all: PlanChanges({}, ClusterIdentity("id")))
     counted = Finding("g", ((ORDERS, 20),), ((ORDERS, 20),), compared=40)
     monkeypatch.setattr(verify, "findings", lambda *_all: [counted])
     entry = PlanEntry("g", ORDERS, 20, Verdict.EXACT, (SourcePosition("g", ORDERS, 20),), evidence=evidence(20, 20))
