@@ -15,6 +15,7 @@ from .._model.records import TopicPartition
 from .abilities import Ability, can
 from .admin_client import exchange
 from .broker_questions import BrokerQuestion
+from .coordinators import by_node, chunks
 from .kafka_library import (
     DescribeTransactionsRequest,
     KafkaAdminClient,
@@ -54,14 +55,18 @@ def first_commits(
     """
     if not can(client, Ability.STABLE_OFFSETS):
         return BrokerQuestion([], lambda _answers: {})
+    many = can(client, Ability.MANY_GROUPS)
 
     def read(answers: t.Sequence[t.Any]) -> dict[str, frozenset[TopicPartition]]:
+        if many:
+            rows = [(row.group_id, row.topics) for answer in answers for row in answer.groups]
+        else:
+            rows = [(group, answer.topics) for group, answer in zip(where, answers, strict=True)]
         found = {}
-        for group, answer in zip(where, answers, strict=True):
-            rows = answer.groups[0].topics if answer.groups else answer.topics
+        for group, topics in rows:
             unstable = {
                 TopicPartition(topic.name, each.partition_index)
-                for topic in rows
+                for topic in topics
                 for each in topic.partitions
                 if each.error_code == errors.UnstableOffsetCommitError.errno
             }
@@ -69,22 +74,30 @@ def first_commits(
                 found[group] = frozenset(unstable)
         return found
 
-    return BrokerQuestion([(_named_fetch(client, group, beside[group]), node) for group, node in where.items()], read)
+    if not many:
+        return BrokerQuestion([(_fetch_of_one(group, beside[group]), node) for group, node in where.items()], read)
+    parts = [(part, node) for node, groups in by_node(where).items() for part in chunks(groups)]
+    return BrokerQuestion([(_fetch_of_many(part, beside), node) for part, node in parts], read)
 
 
-def _named_fetch(client: KafkaAdminClient, group: str, partitions: t.Iterable[TopicPartition]) -> OffsetFetchRequest:
+def _fetch_of_one(group: str, partitions: t.Iterable[TopicPartition]) -> OffsetFetchRequest:
+    topics = _topics(OffsetFetchRequest.OffsetFetchRequestTopic, partitions)
+    return OffsetFetchRequest(group_id=group, topics=topics, require_stable=True, min_version=7, max_version=7)
+
+
+def _fetch_of_many(groups: t.Iterable[str], beside: t.Mapping[str, t.Collection[TopicPartition]]) -> OffsetFetchRequest:
+    group_of = OffsetFetchRequest.OffsetFetchRequestGroup
+    wanted = [
+        group_of(group_id=group, topics=_topics(group_of.OffsetFetchRequestTopics, beside[group])) for group in groups
+    ]
+    return OffsetFetchRequest(groups=wanted, require_stable=True, min_version=8, max_version=8)
+
+
+def _topics(topic_of: t.Any, partitions: t.Iterable[TopicPartition]) -> list[t.Any]:
     numbers: dict[str, list[int]] = {}
     for topic, number in sorted(partitions):
         numbers.setdefault(topic, []).append(number)
-    if not can(client, Ability.MANY_GROUPS):
-        topic_of: t.Any = OffsetFetchRequest.OffsetFetchRequestTopic
-        topics = [topic_of(name=name, partition_indexes=its) for name, its in numbers.items()]
-        return OffsetFetchRequest(group_id=group, topics=topics, require_stable=True, min_version=7, max_version=7)
-    group_of = OffsetFetchRequest.OffsetFetchRequestGroup
-    topic_of = group_of.OffsetFetchRequestTopics
-    topics = [topic_of(name=name, partition_indexes=its) for name, its in numbers.items()]
-    wanted = [group_of(group_id=group, topics=topics)]
-    return OffsetFetchRequest(groups=wanted, require_stable=True, min_version=8, max_version=8)
+    return [topic_of(name=name, partition_indexes=its) for name, its in numbers.items()]
 
 
 def offsets_partition(group: str, count: int) -> int:

@@ -89,7 +89,7 @@ def changed_entries(
     destination of which the ids are learned. Raises Refused for a plan of other clusters, and NotAuthorized.
     """
     was = plan.source_traits, plan.destination_traits
-    named = {entry.partition.topic for entry in plan.entries if entry.target is not None}
+    named = {entry.partition.topic for entry in plan.entries if entry.offset is not None}
     now = at_once(
         functools.partial(_now, plan.source_identity, source),
         functools.partial(_now, plan.destination_identity, destination, named, others),
@@ -99,7 +99,7 @@ def changed_entries(
     changes = {
         entry.key: why
         for entry in plan.entries
-        if entry.target is not None
+        if entry.offset is not None
         if (why := change(entry) or _missing(entry, traits[1])) is not None
     }
     return PlanChanges(changes, now[1])

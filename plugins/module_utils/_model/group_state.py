@@ -145,9 +145,7 @@ def same_commit(found: CommittedOffset | None, wanted: CommittedOffset | None) -
     """Is this commit the wanted one? A leader epoch counts only where one is wanted."""
     if found is None or wanted is None:
         return found is wanted
-    if wanted.leader_epoch is None:
-        found = found._replace(leader_epoch=None)
-    return found == wanted
+    return found[:2] == wanted[:2] and wanted.leader_epoch in (None, found.leader_epoch)
 
 
 def commit_text(committed: CommittedOffset | None) -> str:

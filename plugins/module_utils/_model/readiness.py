@@ -123,11 +123,11 @@ def _assess(
         for group, partition in positions
         if partition in ends and (committed := source[group].offsets.get(partition)) is not None
     ]
-    lagging = [entry.to_come for entry in entries if entry.reason is Reason.DESTINATION_LAGS and entry.target is None]
+    lagging = [entry.to_come for entry in entries if entry.reason is Reason.DESTINATION_LAGS and entry.offset is None]
     not_committed = 0
     for entry in entries:
         found = stands.offsets.get(entry.partition)
-        if entry.target is not None and (found is None or found.offset != entry.offset):
+        if entry.offset is not None and (found is None or found.offset != entry.offset):
             not_committed += 1
     return Readiness(
         name,

@@ -170,7 +170,7 @@ def costs(plan: Plan, now: t.Mapping[tuple[str, t.Any], CommittedOffset | None])
     Repeated and absent records count where the group has the planned offset, and has not gone on since.
     """
     right = [
-        entry for entry in plan.entries if entry.target is not None and same_commit(now.get(entry.key), entry.target)
+        entry for entry in plan.entries if entry.offset is not None and same_commit(now.get(entry.key), entry.target)
     ]
     repeats = most_repeats(right)
     told = [repeats._replace(bound=Bound.AT_MOST).clause("record", "repeated")] if repeats else []

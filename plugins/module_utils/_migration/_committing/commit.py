@@ -67,7 +67,7 @@ def commit(
         options.on_blocked,
         cluster,
     )
-    entries = [entry for entry in entries if entry.target is not None]
+    entries = [entry for entry in entries if entry.offset is not None]
     logs = changed.destination.traits.logs
     decided = decide_commit(entries, known, destination, options, watch, now, logs, predicts=save is None)
     written_notes = producers.before(decided.planned.set)

@@ -77,7 +77,7 @@ def decide_commit(
     found = writing.read_named_groups(
         destination,
         {entry.group for entry in entries} | {each.group for each in known.renewing},
-        [entry.key for entry in entries],
+        {entry.key: entry.expected for entry in entries},
     )
     lacking = renewal.missing_commits(known, found)
     readings = renewal.completed(found, lacking)

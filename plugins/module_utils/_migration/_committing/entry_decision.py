@@ -96,7 +96,7 @@ def moved_back(entries: t.Iterable[PlanEntry], writes: Writes, ground: Ground) -
 def vanished(entries: t.Iterable[PlanEntry], current: Commits, receipt: Receipt) -> list[PlanEntry]:
     """The entries that were written and read back earlier, and of which the destination has no commit any more."""
     receipts = receipt.by_key()
-    return [entry for entry in entries if entry.target is not None and _vanished(receipts.get(entry.key), current)]
+    return [entry for entry in entries if entry.offset is not None and _vanished(receipts.get(entry.key), current)]
 
 
 class LeftAlone(t.NamedTuple):

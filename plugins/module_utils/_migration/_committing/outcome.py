@@ -69,7 +69,7 @@ class CommitOutcome:
     def stands(self, entries: t.Iterable[PlanEntry]) -> int:
         """How many of these entries have their offset now, or have had it and gone on since."""
         right = sum(
-            entry.target is not None and same_commit(self.after.get(entry.key), entry.target) for entry in entries
+            entry.offset is not None and same_commit(self.after.get(entry.key), entry.target) for entry in entries
         )
         return right + len(self.going_on)
 
@@ -78,8 +78,8 @@ class CommitOutcome:
         groups: dict[str, bool] = {}
         for entry in entries:
             now = self.after.get(entry.key)
-            is_set = now is not None and entry.target is not None and now.offset >= entry.target.offset
-            is_unused = entry.target is None and entry.verdict is Verdict.UNCOMMITTED
+            is_set = now is not None and entry.offset is not None and now.offset >= entry.offset
+            is_unused = entry.offset is None and entry.verdict is Verdict.UNCOMMITTED
             groups[entry.group] = groups.get(entry.group, True) and (is_set or is_unused)
         return sorted(
             group

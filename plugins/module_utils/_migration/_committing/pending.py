@@ -28,7 +28,7 @@ def entries_to_commit(
     """
     blocked = {entry.group for entry in plan.entries if entry.verdict is Verdict.BLOCKED}
     left_out = blocked if options.on_blocked == OnBlocked.SKIP_GROUP else set()
-    entries = [entry for entry in plan.entries if entry.target is not None and entry.group not in left_out]
+    entries = [entry for entry in plan.entries if entry.offset is not None and entry.group not in left_out]
     names = sorted({entry.group for entry in entries})
     readings = groups.read_groups(destination, names) if names else {}
     busy = groups_with_members(entries, readings, options)

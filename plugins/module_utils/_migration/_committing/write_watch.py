@@ -75,7 +75,7 @@ class WriteWatch:
         wanted = {
             at.partition
             for entry in self._plan.entries
-            if entry.target is not None and (keys is None or entry.key in keys)
+            if entry.offset is not None and (keys is None or entry.key in keys)
             for at in entry.source
         }
         return positions.log_ends(self._source, wanted)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import time
+import types
 import typing as t
 
 from ..._control import commits, groups, permissions
@@ -31,17 +32,32 @@ _STAYS = (
 
 
 def read_named_groups(
-    destination: Connection, names: t.Collection[str], written: t.Iterable[Key] = ()
+    destination: Connection, names: t.Collection[str], expected: t.Mapping[Key, Target] = types.MappingProxyType({})
 ) -> dict[str, GroupReading]:
     """State, type and committed offsets of these groups; no request for none.
 
-    written: what may be written, for which it is asked whether a transaction that is open does so, too.
+    expected: what may be written, with what is thought to be committed there. Where nothing is committed, it is asked whether a
+    transaction that is open does so, which brokers tell unasked of all other partitions.
     """
+    if not names:
+        return {}
+    found = _read_beside(destination, names, [key for key, target in expected.items() if target is None])
+    gone = [
+        (group, partition)
+        for (group, partition), target in expected.items()
+        if target is not None and partition not in found[group].offsets and partition not in found[group].open
+    ]
+    return {**found, **_read_beside(destination, {group for group, _partition in gone}, gone)} if gone else found
+
+
+def _read_beside(
+    destination: Connection, names: t.Collection[str], without: t.Iterable[Key]
+) -> dict[str, GroupReading]:
     beside: dict[str, list[TopicPartition]] = {}
-    for group, partition in written:
+    for group, partition in without:
         beside.setdefault(group, []).append(partition)
     more: dict[str, t.Any] = {"beside": beside} if beside else {}
-    return groups.read_groups(destination, sorted(names), **more) if names else {}
+    return groups.read_groups(destination, sorted(names), **more)
 
 
 def busy_groups(

@@ -74,7 +74,7 @@ def entries_to_prove(
 
     Without a receipt it does not matter what was committed: every entry that has something to commit, and no problem.
     """
-    wanted = [entry for entry in plan.entries if entry.target is not None]
+    wanted = [entry for entry in plan.entries if entry.offset is not None]
     if receipt is None:
         return wanted, []
     written = receipt.by_key()

@@ -21,7 +21,7 @@ class Parted(t.NamedTuple):
 
 def part(entries: t.Iterable[PlanEntry], wanted: Verification) -> Parted:
     """Part entries by what the plan notes. Those of a repartitioned topic are verified together, or not at all."""
-    planned = [entry for entry in entries if entry.target is not None]
+    planned = [entry for entry in entries if entry.offset is not None]
     lacking = {
         (entry.group, entry.source) for entry in planned if entry.verified is None or not entry.verified.covers(wanted)
     }
