@@ -12,6 +12,7 @@ from .._model.match_on import Matching
 from .._model.verdicts import Absent
 from .count_parts import Facts, Placed, Reach
 from .counted_contents import CountedContents, Sides
+from .singles import Commits
 
 
 class Answer(t.NamedTuple):
@@ -124,16 +125,11 @@ Ask = t.Callable[[int, CountedContents], t.Iterable[Row]]  # of a pair, given by
 AskAll = t.Callable[[Ask], t.Iterable[Row]]  # asks all contents
 
 
-def in_process(contents: t.Mapping[int, CountedContents]) -> AskAll:
-    """Counts what is here, by pair."""
-    return lambda ask: [row for pair, its in contents.items() for row in ask(pair, its)]
-
-
 def count_groups(
     pairs: t.Mapping[int, CountedPair], positions: t.Sequence[GroupPosition], run: AskAll
 ) -> list[GroupCount]:
     """Where groups belong. run is called two or three times."""
-    groups = [_Group(number, its.pair, pairs[its.pair], its) for number, its in enumerate(positions)]
+    groups = [_Group(number, its.pair, pairs[its.pair], its.committed) for number, its in enumerate(positions)]
     facts = _learn(pairs, groups, run)
     for its in groups:
         its.limit(facts[its.of])
@@ -142,6 +138,17 @@ def count_groups(
     if loose := [its for its in groups if any(its.placed.loose)]:
         _place(loose, run)
     return [its.counted(facts[its.of]) for its in groups]
+
+
+def count_here(pair: CountedPair, contents: CountedContents, committed: tuple[int, ...]) -> GroupCount:
+    """The same for one group, where all contents of its pair are here: there may be thousands of such groups."""
+    its = _Group(0, 0, pair, committed)
+    its.reach = contents.reach(its.commits)
+    its.limit(contents.facts)
+    its.take(contents.placed(*its.question))
+    if any(its.placed.loose):
+        its.take(contents.placed(*its.question))
+    return its.counted(contents.facts)
 
 
 def _learn(pairs: t.Mapping[int, CountedPair], groups: t.Sequence[_Group], run: AskAll) -> dict[int, Facts]:
@@ -161,10 +168,7 @@ def _learn(pairs: t.Mapping[int, CountedPair], groups: t.Sequence[_Group], run: 
 
 def _place(groups: t.Sequence[_Group], run: AskAll) -> None:
     asked = _by_pair(groups)
-    offsets = {
-        pair: [(its.number, (its.commits, its.offsets, its.arrived, its.stable)) for its in several]
-        for pair, several in asked.items()
-    }
+    offsets = {pair: [(its.number, its.question) for its in several] for pair, several in asked.items()}
 
     def ask(pair: int, contents: CountedContents) -> t.Iterator[Row]:
         for number, its in offsets.get(pair, ()):
@@ -172,10 +176,7 @@ def _place(groups: t.Sequence[_Group], run: AskAll) -> None:
 
     said = _by_number(run(ask)) if groups else _by_number(())
     for its in groups:
-        its.placed = Placed.of_all(said[its.number] or [its.pair.nothing.placed(its.commits, its.offsets, its.arrived)])
-        its.offsets = [
-            begin if last is None else last[0] + 1 for last, begin in zip(its.placed.last, its.begins, strict=True)
-        ]
+        its.take(Placed.of_all(said[its.number] or [its.pair.nothing.placed(*its.question)]))
 
 
 def _by_pair(groups: t.Iterable[_Group]) -> dict[int, list[_Group]]:
@@ -198,10 +199,10 @@ class _Group:
     reach: Reach
     placed: Placed
 
-    def __init__(self, number: int, of: int, pair: CountedPair, position: GroupPosition) -> None:
+    def __init__(self, number: int, of: int, pair: CountedPair, committed: tuple[int, ...]) -> None:
         self.number, self.of, self.pair = number, of, pair
         self._source, self._destination = pair.sides.source, pair.sides.destination
-        self.commits = self._places(position.committed)
+        self.commits = self._places(committed)
         self.begins = [at * self._destination.step for at in pair.sides.destinations]
         self.offsets: list[int] = []
         self.arrived = -1
@@ -217,6 +218,18 @@ class _Group:
         self.arrived = facts.arrived
         if self.pair.stable is not None and (facts.twice[0] or not self.pair.only_doubled):
             self.stable = self._places(self.pair.stable)
+
+    @property
+    def question(self) -> tuple[Commits, list[int], int, Commits | None]:
+        """What CountedContents.placed() is asked."""
+        return self.commits, self.offsets, self.arrived, self.stable
+
+    def take(self, placed: Placed) -> None:
+        """Take what it has said."""
+        self.placed = placed
+        self.offsets = [
+            begin if last is None else last[0] + 1 for last, begin in zip(placed.last, self.begins, strict=True)
+        ]
 
     def counted(self, facts: Facts) -> GroupCount:
         """What both rounds have said."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import operator
 import types
 import typing as t
 
@@ -66,32 +67,36 @@ _FORMS: dict[t.Any, Form] = {
 def write_row(value: t.Any, *without: str) -> Json:
     """A dataclass or named tuple as a row, but for these members; equal values give equal rows, in a stable order."""
     row: Json = {}
-    for name, path, form in _members(type(value)):  # type: ignore[arg-type]
-        if name not in without:
-            place = row
-            for step in path[:-1]:
-                place = place.setdefault(step, {})
-            written = form.write(getattr(value, name))
-            place.update({path[-1]: written} if path else written)
+    for name, path, _read, write in _members(type(value)):  # type: ignore[arg-type]
+        if name in without:
+            continue
+        written = write(getattr(value, name))
+        if len(path) == 1:  # nearly all
+            row[path[0]] = written
+            continue
+        place = row
+        for step in path[:-1]:
+            place = place.setdefault(step, {})
+        place.update({path[-1]: written} if path else written)
     return row
 
 
 def read_row(made: type[_T], row: t.Any, **given: t.Any) -> _T:
     """The reverse of write_row(). given: members that stand elsewhere. Raises as Form.read(); a ValueError names the member."""
-    for name, path, form in _members(made):  # type: ignore[arg-type]
+    for name, path, read, _write in _members(made):  # type: ignore[arg-type]
         if name not in given:
-            value = row
-            for step in path:
-                value = value[step]
+            value = row[path[0]] if len(path) == 1 else functools.reduce(operator.getitem, path, row)
             try:
-                given[name] = form.read(value)
+                given[name] = read(value)
             except ValueError as exc:
                 raise ValueError(": ".join((*path, str(exc)))) from exc
     return made(**given)
 
 
 @functools.cache
-def _members(made: type) -> tuple[tuple[str, tuple[str, ...], Form], ...]:
+def _members(
+    made: type,
+) -> tuple[tuple[str, tuple[str, ...], t.Callable[[t.Any], t.Any], t.Callable[[t.Any], t.Any]], ...]:
     """The name of each member, the names that lead to it in a row, and how it is read and written."""
     hints = t.get_type_hints(made, include_extras=True)
     names = [each.name for each in dataclasses.fields(made)] if dataclasses.is_dataclass(made) else made._fields  # type: ignore[attr-defined]
@@ -99,7 +104,7 @@ def _members(made: type) -> tuple[tuple[str, tuple[str, ...], Form], ...]:
     for name in names:
         notes = getattr(hints[name], "__metadata__", ())
         path = next((each.path for each in notes if isinstance(each, At)), (name,))
-        found.append((name, path, _form(hints[name])))
+        found.append((name, path, *_form(hints[name])))
     return tuple(found)
 
 

@@ -74,10 +74,11 @@ def decide_commit(
 
     Raises whatever commit() raises before its first write.
     """
+    receipts = known.by_key()
     found = writing.read_named_groups(
         destination,
         {entry.group for entry in entries} | {each.group for each in known.renewing},
-        {entry.key: entry.expected for entry in entries},
+        {entry.key: _thought(entry, receipts.get(entry.key)) for entry in entries},
     )
     lacking = renewal.missing_commits(known, found)
     readings = renewal.completed(found, lacking)
@@ -129,6 +130,11 @@ def decide_commit(
         back_notes=_back_notes(entry_decision.moved_back(entries, allowed, ground)),
         expiry_notes=_expiry_notes(destination, warned),
     )
+
+
+def _thought(entry: PlanEntry, earlier: ReceiptEntry | None) -> Target:
+    """What is thought to be committed for an entry: what a run before this one has written, or the plan has seen."""
+    return entry.expected if earlier is None or earlier.written is None else earlier.written
 
 
 def _expiry_notes(destination: Connection, groups: t.Sequence[str]) -> list[Note]:

@@ -135,25 +135,25 @@ def check_recreated(wanted: t.Iterable[Key], recreated: t.Mapping[str, str], clu
 
 
 def unmoved_lines(entries: t.Iterable[ReceiptEntry], current: Commits, moved: t.Container[str]) -> list[str]:
-    """Why nothing of a group goes back, a line for each group but those that are moved, or that a policy or members keep.
+    """Why nothing of a group goes back, a line for each reason, of all groups but those that a policy or members keep.
 
     moved: groups of which something is to be restored, or of which something else says why not.
     """
     of_group: dict[str, list[ReceiptEntry]] = {}
     for entry in entries:
         of_group.setdefault(entry.group, []).append(entry)
-    lines = []
+    alike: dict[str, list[str]] = {}
     for group, its in sorted(of_group.items()):
         if group in moved:
             continue
         if all(entry.written is None for entry in its):
-            why = "no run has written its offsets, or they are rolled back already"
+            why = "no run has written offsets, or they are rolled back already"
         elif any(current.get(entry.key) for entry in its):
-            why = "it has committed what it had committed before"
+            why = "what was committed before is committed now"
         else:
-            why = "it had no committed offset before, and has none now; a group that it was renamed to keeps its own"
-        lines.append(f"{group}: {why}")
-    return lines
+            why = "nothing was committed before, and nothing is now; a group of another name keeps its own offsets"
+        alike.setdefault(why, []).append(group)
+    return [f"{first_names(names, _NAMES_SHOWN)}: {why}" for why, names in alike.items()]
 
 
 def staying(receipt: Receipt, wanted: t.Iterable[Key], current: Commits) -> list[Note]:

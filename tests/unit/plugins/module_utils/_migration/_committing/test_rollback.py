@@ -217,13 +217,16 @@ def test_a_group_is_put_back_before_the_start_of_a_log_but_not_after_its_end():
 def test_why_nothing_of_a_group_goes_back_is_said():
     never = entry(P0, written=None, group="new-billing")
     assert rollback.unmoved_lines([never], {}, set()) == [
-        "new-billing: no run has written its offsets, or they are rolled back already"
+        "new-billing: no run has written offsets, or they are rolled back already"
     ]
     (gone,) = rollback.unmoved_lines([ORDERS], {}, set())
-    assert "it had no committed offset before, and has none now" in gone
+    assert "nothing was committed before, and nothing is now" in gone
     (back,) = rollback.unmoved_lines([ORDERS], {ORDERS.key: CommittedOffset(3)}, set())
-    assert back == "new-billing: it has committed what it had committed before"
+    assert back == "new-billing: what was committed before is committed now"
     assert rollback.unmoved_lines([ORDERS], {}, {"new-billing"}) == []
+    many = [entry(P0, written=None, group=f"g{number}") for number in range(25)]
+    (alike,) = rollback.unmoved_lines(many, {}, set())
+    assert alike.startswith("g0, g1, g10") and "and 5 more: no run has written offsets" in alike
 
 
 @pytest.mark.parametrize(
