@@ -24,7 +24,7 @@ from .axis import Axis
 from .content import Content
 from .contents import Alike, Named, alike_contents, copies_of_aborted
 from .counted_contents import CountedContents, Once, Sides
-from .group_count import CountedPair, GroupCount, count_here
+from .group_count import CountedPair, GroupCount, count_group
 from .lost import Sighting, copies_of_lost
 from .tallies import Name
 
@@ -93,7 +93,7 @@ class Logs:
 
     def count(self, committed: t.Sequence[tuple[int, ...]]) -> list[GroupCount]:
         """Where groups belong that have consumed everything before these offsets, one for each source log."""
-        return [count_here(self._pair, self._contents, its) for its in committed]
+        return [count_group(self._pair, self._contents, its) for its in committed]
 
     def _without_lost(self, source: LogSet, copies: LogSet) -> LogSet:
         lost = copies_of_lost(

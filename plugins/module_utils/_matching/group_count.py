@@ -140,7 +140,7 @@ def count_groups(
     return [its.counted(facts[its.of]) for its in groups]
 
 
-def count_here(pair: CountedPair, contents: CountedContents, committed: tuple[int, ...]) -> GroupCount:
+def count_group(pair: CountedPair, contents: CountedContents, committed: tuple[int, ...]) -> GroupCount:
     """The same for one group, where all contents of its pair are here: there may be thousands of such groups."""
     its = _Group(0, 0, pair, committed)
     its.reach = contents.reach(its.commits)

@@ -293,10 +293,10 @@ def _at_the_other_side(
     """
     names = sorted({*selection.groups} - {entry.group for entry in (receipt.entries if receipt is not None else ())})
     try:
-        here, there = groups.read_groups(source, names), groups.read_groups(destination, names)
+        at_source, at_destination = groups.read_groups(source, names), groups.read_groups(destination, names)
     except MigrationError:
         return []  # it may not be seen
-    found = [name for name in names if there[name].offsets and not here[name].offsets]
+    found = [name for name in names if at_destination[name].offsets and not at_source[name].offsets]
     if not found:
         return []
     have = "has committed offsets" if len(found) == 1 else "have committed offsets"

@@ -63,10 +63,10 @@ def test_no_value_is_read_that_no_check_needs():
         (
             "problems",
             "list_groups",
-            {"known": ["groups"], "hosts": ["clod"]},
+            {"known": {"groups": "list"}, "hosts": ["clod"]},
             "clod is no host of this inventory. Did you mean",
         ),
-        ("problems", "list_groups", {"known": [], "places": {"it": ["/srv"]}}, None),
+        ("problems", "list_groups", {"known": {}, "places": {"it": ["/srv"]}}, None),
         ("clusters", "group_reset", {"sides": ["cluster"]}, None),
         ("clusters", "group_clone", {"sides": ["cluster"]}, "Name the cluster, as a host of the inventory"),
         (
