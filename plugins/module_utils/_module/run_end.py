@@ -49,7 +49,7 @@ def end_run(module: Module, outcome: RunOutcome) -> dict[str, t.Any]:
     folder = os.path.abspath(params["directory"])
     run = lease_of_run(params).run
     made = functools.partial(run_record_of, module, outcome, time.time())
-    said: list[str] = []
+    said = ["Nothing was written to a cluster."] if outcome.failed and outcome.has_written_nothing else []
     report: dict[str, t.Any] = _NO_REPORT
     kept = Kept(None)
     if (params["report"] or params["keep"]) and os.path.isdir(folder) and not _is_of_another(folder, run):

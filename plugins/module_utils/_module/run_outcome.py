@@ -15,6 +15,8 @@ Result = t.Mapping[str, t.Any]
 # Of a round, only what it has written is worth keeping: snapshot and plan differ in each.
 _WRITING = frozenset({"commit", "remove", "promotion"})
 _VERIFYING = ("verify", "read back")
+_READING = frozenset({"snapshot", "plan", "preview"})  # what these change, or would, is nothing on a cluster
+_SEVERAL = frozenset({"sync", "cut_over"})  # only the last of several rounds is known
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -48,6 +50,12 @@ class RunOutcome:
         """Whether the history keeps the files of this run: it has changed something, or failed."""
         counting = _WRITING if self.phase in ROUND_PHASES else self.results.keys()
         return self.failed or any(result.get("changed") for step, result in self.results.items() if step in counting)
+
+    @property
+    def has_written_nothing(self) -> bool:
+        """Whether surely nothing was changed on a cluster. A module that fails after its first write says that it has."""
+        changed = {step for step, result in self.results.items() if result.get("changed")}
+        return changed <= _READING and self.phase not in _SEVERAL
 
     @property
     def planned(self) -> Result:

@@ -83,6 +83,22 @@ def test_the_checksums_of_a_folder_tell_which_file_has_changed(keep, home):
     assert second.returncode == 1 and "receipt.json: FAILED" in second.stdout
 
 
+@pytest.mark.parametrize(
+    ("phase", "results", "said"),
+    [
+        ("migrate", {"plan": {"changed": True}, "preview": {"changed": True}, "verify": {"failed": True}}, True),
+        ("migrate", {"plan": {"changed": True}, "commit": {"failed": True}}, True),
+        ("migrate", {"commit": {"failed": True, "changed": True}}, False),  # it has failed after its first write
+        ("migrate", {"commit": {"changed": True}, "read back": {"failed": True}}, False),
+        ("promote", {"promotion": {"changed": True, "failed": True}}, False),
+        ("sync", {"plan": {"failed": True}}, False),  # earlier rounds may have written
+        ("migrate", {"plan": {"changed": True}, "commit": {}}, False),  # nothing has failed
+    ],
+)
+def test_a_run_that_fails_before_it_writes_to_a_cluster_says_so(keep, phase, results, said):
+    assert ("Nothing was written to a cluster." in keep(phase=phase, results=results)["said"]) == said
+
+
 def test_a_run_is_noted_in_numbers_beside_its_report_and_in_its_folder(keep, home):
     (home / "receipt.json").unlink()
     results = {
