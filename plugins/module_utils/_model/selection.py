@@ -147,6 +147,11 @@ def name_hint(option: str, missing: t.Collection[str], existing: t.Collection[st
     """
     if any(map(looks_like_pattern, missing)):
         return f" (patterns belong in {option_name(f'{option[:-1]}_patterns')})"
+    split = sorted(
+        name for name in existing if "," in name and {part.strip() for part in name.split(",")} <= {*missing}
+    )
+    if split:
+        return f" (did you mean {visible_name(split[0])}? Ansible splits a text at commas: give a list)"
     alike = dict.fromkeys(
         close for name in missing for close in difflib.get_close_matches(name, existing, cutoff=_ALIKE)
     )

@@ -156,6 +156,12 @@ def test_a_name_that_does_not_exist_is_told_with_those_that_may_be_meant(missing
     assert name_hint("groups", missing, GROUPS) == hint
 
 
+def test_names_that_are_the_parts_of_one_with_a_comma_are_told_as_that():
+    hint = " (did you mean 'eu,orders'? Ansible splits a text at commas: give a list)"
+    assert name_hint("groups", ["eu", "orders"], [*GROUPS, "eu,orders", "us,orders"]) == hint
+    assert name_hint("groups", ["eu", "payments"], [*GROUPS, "eu,orders"]) == ""
+
+
 @pytest.mark.parametrize(("patterns", "excluded"), [((".*",), None), (("", "b.*"), ()), (("b?.*",), ("c.*",))])
 def test_a_group_with_an_empty_name_is_left_out_whatever_pattern_matches_it(patterns, excluded):
     selection = Selection(group_patterns=patterns, exclude_group_patterns=excluded)
