@@ -76,6 +76,8 @@ options:
     description:
       - With O(state=rolled_back), names of the groups to roll back. O(exclude_group_patterns) does not apply to them. A
         name that is not in the receipt is an error.
+      - With O(state=committed) and without O(snapshot), what the plan must be about. The module refuses a plan with groups
+        or topics that are not selected, and tells groups that are named and not in the plan as left out.
       - Set O(groups) or O(group_patterns), unless O(everything=true).
       - O(groups), O(group_patterns), O(topics) and O(topic_patterns) select by the names at the source. A receipt of a
         release that did not record the source contains only the names at the destination.
@@ -440,6 +442,7 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
                 source,
                 _objections(params, made),
                 int(time.time()),
+                selection,
             )
             costs, stands = summaries.costs(made, outcome.after), outcome.stands(made.entries)
             may_start = outcome.may_start(made.entries)

@@ -88,11 +88,12 @@ def misplaced(given: Given, playbooks: t.Iterable[str]) -> Lines:
 def not_taken(given: Given, options: t.Mapping[str, Option]) -> Lines:
     """Values of another type, or that are none of the choices."""
     for name, option in options.items():
-        value = None
-        # What is not defined for this host may be for the one that the role runs on.
-        with contextlib.suppress(AnsibleError):
-            value = given.variables.get(name)
-        yield from of_value(value, option, name)
+        # What is not defined for this host may be for the one that the role runs on, and "omit" is no value.
+        with contextlib.suppress(AnsibleError, KeyError):
+            value = given.variables[name]
+            if value is None and option.get("type") == "list":
+                yield f"{name} has no value. Give a list, such as [], or leave it out."
+            yield from of_value(value, option, name)
 
 
 def unnamed(given: Given, inventory: Inventory, sides: t.Iterable[str]) -> Lines:

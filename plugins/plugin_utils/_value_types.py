@@ -8,6 +8,7 @@ Ansible's own check of a role prints the whole specification, takes a list for a
 from __future__ import annotations
 
 import difflib
+import math
 import typing as t
 
 from ansible.module_utils.common.validation import (
@@ -21,11 +22,20 @@ from ansible.module_utils.common.validation import (
 Option = t.Mapping[str, t.Any]
 Lines = t.Iterator[str]
 
+
+def _finite(value: t.Any) -> float:
+    """A number of seconds or so: text may also say nan or inf, which no module takes."""
+    number = check_type_float(value)
+    if not math.isfinite(number):
+        raise ValueError
+    return float(number)
+
+
 # {type: (what takes such a value, what to give)}
 _WANTED: dict[str, tuple[t.Callable[[t.Any], t.Any], str]] = {
     "bool": (check_type_bool, "Give true or false"),
     "dict": (check_type_dict, "Give a dictionary"),
-    "float": (check_type_float, "Give a number"),
+    "float": (_finite, "Give a number"),
     "int": (check_type_int, "Give a whole number"),
     "list": (check_type_list, "Give a list of texts"),
 }

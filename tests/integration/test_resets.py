@@ -14,6 +14,7 @@ from testbed.clients import (
     committed,
     create_topic,
     delete_records,
+    list_groups,
     log_bounds,
     produce,
     produce_in_transactions,
@@ -23,7 +24,7 @@ from tests.support.killing import dies_in
 from tests.support.logs import compacted_log
 from tests.support.modules import Migration, refuses
 from tests.support.numbered import numbered_topic
-from tests.support.playbooks import Controller, done
+from tests.support.playbooks import Controller, done, failed
 from tests.support.stock_tool import consumer_groups
 
 HOUR = 3_600_000  # milliseconds
@@ -163,6 +164,8 @@ def test_the_playbook_resets_twice_and_takes_it_back(source, orders, tmp_path):
     assert f"Report: {page}" in planned.output
     assert "Planned: 2 of 2 group-partitions of 1 group can be committed, 0 blocked." in page.read_text()
     assert committed(source, orders) == before
+    refused = failed(controller.reset_groups("--check", phase="apply", **asked | {"groups": ["nobody"]}))
+    assert "not selected" in refused and "nobody" not in list_groups(source)
     applied = done(controller.reset_groups(phase="apply", write_report=True, **asked))
     assert "start the consumers. To roll back, stop them, and run the same command with" in applied.output
     assert "Committed: 2 of 2 group-partitions of 1 group, 0 blocked." in page.read_text()

@@ -51,7 +51,7 @@ NEXT = {
 }
 
 
-_BLOCKED = f"remove what blocks every partition, which plan.json and the report name, and run {_MIGRATE} again"
+_BLOCKED = f"remove what blocks partitions, which plan.json and the report name, and run {_MIGRATE} again"
 
 
 class DirectoryFiles(t.NamedTuple):
@@ -137,11 +137,7 @@ class GroupStatus(t.NamedTuple):
     def next(self) -> str:
         """What somebody has to do, as a clause."""
         its = self.files
-        return (
-            _BLOCKED
-            if self.state is GroupState.PLANNED and its.blocked and its.blocked == its.consumed
-            else NEXT[self.state]
-        )
+        return _BLOCKED if self.state is GroupState.PLANNED and its.blocked else NEXT[self.state]
 
     def row(self) -> dict[str, t.Any]:
         """The group as the module returns it, and as the status file has it."""

@@ -287,8 +287,15 @@ def choices(*values: type[enum.StrEnum] | enum.StrEnum, default: str | None = No
 
 
 def rollback_selection(params: Spec) -> Selection | None:
-    """What is to be rolled back, None for everything, or InvalidInput for a selection that cannot be meant."""
+    """What is to be rolled back, or what a plan without a snapshot must be about; None for everything.
+
+    Raises InvalidInput for a selection that cannot be meant.
+    """
     given = [name for name in selection_spec() if params.get(name)]
+    if params["state"] == "committed" and given and not params["everything"] and not params.get("snapshot"):
+        its = selection(params)
+        its.check()
+        return its
     if params["state"] in ("committed", "removed"):
         if given or params["everything"]:
             raise InvalidInput(

@@ -39,6 +39,7 @@ def commit(
     source: Connection | None = None,
     objections: t.Mapping[Key, str] | None = None,
     now: int | None = None,
+    selection: Selection | None = None,
 ) -> CommitOutcome:
     """Commit the plan's offsets and read them back.
 
@@ -47,10 +48,12 @@ def commit(
     :param source: where to look once more, before the first write and after the last, whether the groups are in use.
     :param objections: entries that a verification of the plan objects to, and why; they count as blocked.
     :param now: Unix time in seconds, for the receipt; None notes none.
+    :param selection: the groups and topics that are meant; the plan must have no others. None for whatever it has.
     Everything is checked before anything is written. Raises Refused, GroupBusy, BrokerError.
     """
     cluster = str(destination)
     missing = [] if snapshot is None else coverage.check_covers(plan, snapshot, options.on_missing_entry)
+    missing += [] if selection is None else coverage.check_selected(plan, selection)
     _check_certificates(plan, cluster)
     watch = SourceWatch(source, plan, options.on_active_source)
     producers = WriteWatch(source, plan, options.on_still_written)
@@ -71,7 +74,8 @@ def commit(
     logs = changed.destination.traits.logs
     decided = decide_commit(entries, known, destination, options, watch, now, logs, predicts=save is None)
     written_notes = producers.before(decided.planned.set)
-    left_out = [*missing, *left_out, *decided.left_out, *not_done(snapshot.left_out if snapshot else (), plan)]
+    # First what skips records where a policy leaves it alone: of many lines, only the first ones are shown.
+    left_out = [*decided.left_out, *missing, *left_out, *not_done(snapshot.left_out if snapshot else (), plan)]
     outcome = outcome_of(decided.concerned, commits_of(decided.found), decided.writes, left_out, receipt)
     notes = [*decided.source_notes, *decided.back_notes, *decided.expiry_notes, *written_notes]
     outcome = dataclasses.replace(

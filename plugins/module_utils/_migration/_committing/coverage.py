@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""Does a plan cover the snapshot that it is applied to? Pure."""
+"""Does a plan cover the snapshot that it is applied to, or what is selected now? Pure."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from ..._model.moves import moves, moves_text
 from ..._model.option_names import because_of, option_name, ways
 from ..._model.plan import Plan
 from ..._model.policies import OnMissingEntry
-from ..._model.progress import are, counted, first_of
+from ..._model.progress import are, counted, first_names, first_of
 from ..._model.records import TopicPartition
+from ..._model.selection import Selection
 from ..._model.snapshot import Snapshot
 
 _NAMED = 3  # groups, or group-partitions, that a message names
@@ -36,15 +37,16 @@ def check_covers(plan: Plan, snapshot: Snapshot, on_missing_entry: OnMissingEntr
     planned = {(at.group, at.partition): at.offset for entry in plan.entries for at in entry.source}
     taken = {(entry.group, entry.partition): entry.committed.offset for entry in snapshot.entries}
     if snapshot.digest() != plan.snapshot:
-        has_same_groups = {group for group, _partition in planned} == {group for group, _partition in taken}
+        others = _other_groups({group for group, _partition in planned}, {group for group, _partition in taken})
         raise Refused(
-            "the source's groups have moved since the plan was made, or other topics are selected now"
-            if has_same_groups
-            else "the selected groups that have committed offsets are not those that the plan was made for",
-            why=_difference(planned, taken),
+            "the selected groups that have committed offsets are not those that the plan was made for"
+            if others
+            else "the source's groups have moved since the plan was made, or other topics are selected now",
+            why=others or _difference(planned, taken),
             remedy="select what the plan was made for, or plan again",
         )
     _check_unedited(planned, taken)
+    _check_names(plan)
     missing = [f"{group} {partition}" for group, partition in sorted(taken.keys() - planned.keys())]
     if missing and on_missing_entry == OnMissingEntry.FAIL:
         raise Refused(
@@ -80,6 +82,59 @@ def _check_unedited(planned: _Positions, taken: _Positions) -> None:
             remedy="plan again; where a group goes on is the offset of the destination, not that of the source",
             kind=FailureKind.PLAN_OUTDATED,
         )
+
+
+def _check_names(plan: Plan) -> None:
+    """Raise Refused where partitions of one topic of a group go to other groups than its other ones: no mapping does that."""
+    names: dict[tuple[str, str], dict[TopicPartition, set[str]]] = {}
+    for entry in plan.entries:
+        for at in entry.source:
+            names.setdefault((at.group, at.partition.topic), {}).setdefault(at.partition, set()).add(entry.group)
+    for (group, _topic), its in sorted(names.items()):
+        most = max(its.values(), key=len)
+        for partition, groups in its.items():
+            if not groups <= most:
+                raise Refused(
+                    "somebody has edited the names of groups in the plan",
+                    group=group,
+                    **partition._asdict(),
+                    why=f"this partition goes to {first_of(sorted(groups), _NAMED)}, and others of the topic to "
+                    f"{first_of(sorted(most), _NAMED)}",
+                    remedy=f"plan again; for another name of the group, set {option_name('group_map')}",
+                    kind=FailureKind.PLAN_OUTDATED,
+                )
+
+
+def check_selected(plan: Plan, selection: Selection) -> list[str]:
+    """Raise Refused where a plan that was made from no snapshot has groups or topics that are not selected now.
+
+    Returns a line for each group that is named and not in the plan.
+    """
+    partitions: dict[str, set[TopicPartition]] = {}
+    for entry in plan.entries:
+        partitions.setdefault(entry.group, set()).add(entry.partition)
+    strange = sorted(partitions.keys() - {*selection.select_groups(partitions).names})
+    topics = selection.topics_of(partitions)
+    others = sorted(
+        {at.topic for group, its in partitions.items() for at in its if at.topic not in topics[group].names}
+    )
+    for what, names in (("group", strange), ("topic", others)):
+        if names:
+            raise Refused(
+                f"the plan has {counted(len(names), what)} that {are(len(names))} not selected: {first_of(names, _NAMED)}",
+                remedy="select what the plan was made for, or plan again",
+            )
+    return [f"{name}: not in the plan" for name in selection.groups if name not in partitions]
+
+
+def _other_groups(planned: set[str], taken: set[str]) -> str:
+    """Which groups are only in the plan, or only selected; empty where they are the same."""
+    clauses = []
+    if gone := sorted(planned - taken):
+        clauses.append(f"in the plan, and not selected or without committed offsets now: {first_names(gone, _NAMED)}")
+    if new := sorted(taken - planned):
+        clauses.append(f"selected, and not in the plan: {first_names(new, _NAMED)}")
+    return "; ".join(clauses)
 
 
 def _difference(planned: _Positions, taken: _Positions) -> str:

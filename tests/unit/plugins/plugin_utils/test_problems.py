@@ -323,6 +323,9 @@ def test_what_has_another_value_than_its_default_is_known():
     ("value", "told"),
     [
         ({"verify_limit": "yes"}, "group_migration_verify_limit is yes. Give a whole number."),
+        ({"idle_wait": "nan"}, "group_migration_idle_wait is nan. Give a number."),
+        ({"stop_timeout": "inf"}, "group_migration_stop_timeout is inf. Give a number."),
+        ({"groups": None}, "group_migration_groups has no value. Give a list, such as [], or leave it out."),
         ({"idle_wait": "soon"}, "group_migration_idle_wait is soon. Give a number."),
         ({"write_report": "perhaps"}, "group_migration_write_report is perhaps. Give true or false."),
         ({"spark": "local"}, "group_migration_spark is no dictionary. Give a dictionary."),

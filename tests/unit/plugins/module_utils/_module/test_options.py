@@ -80,6 +80,8 @@ def test_what_is_rolled_back_is_selected_or_everything():
     assert options.rollback_selection(ROLLBACK | {"group_patterns": [".*"]}) == Selection(group_patterns=(".*",))
     assert options.rollback_selection(ROLLBACK | {"everything": True}) is None
     assert options.rollback_selection({**NOTHING_SELECTED, "state": "committed", "everything": False}) is None
+    committed = {**NOTHING_SELECTED, "state": "committed", "everything": False, "groups": ["a"]}
+    assert options.rollback_selection(committed) == Selection(("a",))  # what the plan must be about
 
 
 @pytest.mark.parametrize(
@@ -90,7 +92,11 @@ def test_what_is_rolled_back_is_selected_or_everything():
         ({"groups": ["billing"], "everything": True}, "everything is true, and groups selects a part"),
         ({"groups": ["billing"], "topic_patterns": ["*"]}, "topic_patterns holds"),
         ({"groups": [""]}, "name in groups is empty"),
-        ({"state": "committed", "topics": ["orders"]}, "topics selects what is rolled back, and state is committed"),
+        (
+            {"state": "committed", "topics": ["orders"], "snapshot": "snapshot.json"},
+            "topics selects what is rolled back, and state is committed",
+        ),
+        ({"state": "committed", "topics": ["orders"]}, "no group is selected"),
         ({"state": "committed", "everything": True}, "everything selects what is rolled back, and state is committed"),
     ],
 )

@@ -4,11 +4,15 @@ import dataclasses
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.coverage import check_covers
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.coverage import (
+    check_covers,
+    check_selected,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot, SnapshotEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
 
@@ -69,14 +73,14 @@ def test_partitions_without_a_commit_may_be_planned_as_well():
     ("now", "told"),
     [
         ({**OFFSETS, ("billing", "orders", 1): 12}, "group billing: orders-1 from 7 to 12."),
-        ({key: OFFSETS[key] for key in list(OFFSETS)[:2]}, "group fraud: clicks-0 from 9 to none."),
-        ({**OFFSETS, ("audit", "orders", 0): 1}, "group audit: orders-0 from none to 1."),
         (
-            {("billing", "orders", number): 1 for number in range(5)},
-            (
-                "orders-0 from 5 to 1, orders-1 from 7 to 1, orders-2 from none to 1 and 2 more, group fraud: "
-                "clicks-0 from 9 to none."
-            ),
+            {key: OFFSETS[key] for key in list(OFFSETS)[:2]},
+            "in the plan, and not selected or without committed offsets now: fraud.",
+        ),
+        ({**OFFSETS, ("audit", "orders", 0): 1}, "selected, and not in the plan: audit."),
+        (
+            {("billing", "orders", number): 1 for number in range(5)} | {("fraud", "clicks", 0): 9},
+            "group billing: orders-0 from 5 to 1, orders-1 from 7 to 1, orders-2 from none to 1 and 2 more.",
         ),
     ],
 )
@@ -122,3 +126,44 @@ def test_a_snapshot_of_another_cluster_is_refused():
         Refused, match="another source cluster: that of the snapshot has the id elsewhere-id, not onprem-id"
     ):
         check_covers(PLAN, dataclasses.replace(SNAPSHOT, cluster_id="elsewhere-id"), "fail")
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_one_line_that_was_given_another_group_is_refused(number):
+    """The group would have no offset there, and one that nobody has selected would get it."""
+    entries = list(PLAN.entries)
+    entries[number] = dataclasses.replace(entries[number], group="another")
+    with pytest.raises(Refused, match="somebody has edited the names of groups in the plan") as refused:
+        check_covers(dataclasses.replace(PLAN, entries=tuple(entries)), SNAPSHOT, "fail")
+    assert "group billing, topic orders, partition" in str(refused.value) and "another" in str(refused.value)
+
+
+def test_a_group_that_becomes_several_may_lack_a_removed_line():
+    copies = tuple(dataclasses.replace(entry, group="copy") for entry in PLAN.entries)
+    whole = dataclasses.replace(PLAN, entries=(*PLAN.entries, *copies))
+    assert check_covers(whole, SNAPSHOT, "fail") == []
+    assert check_covers(dataclasses.replace(whole, entries=whole.entries[1:]), SNAPSHOT, "skip") == []
+
+
+@pytest.mark.parametrize(
+    ("selection", "told"),
+    [
+        (Selection(groups=("new-billing",)), "the plan has 1 group that is not selected: new-fraud"),
+        (Selection(group_patterns=("new-b.*",)), "the plan has 1 group that is not selected: new-fraud"),
+        (Selection(groups=("nobody",)), "the plan has 2 groups that are not selected: new-billing, new-fraud"),
+        (
+            Selection(group_patterns=(".*",), exclude_group_patterns=("new-f.*",)),
+            "the plan has 1 group that is not selected: new-fraud",
+        ),
+        (Selection(group_patterns=(".*",), topics=("orders",)), "the plan has 1 topic that is not selected: clicks"),
+    ],
+)
+def test_a_plan_without_a_snapshot_has_nothing_that_is_not_selected(selection, told):
+    with pytest.raises(Refused, match=told):
+        check_selected(PLAN, selection)
+
+
+def test_a_named_group_that_is_not_in_the_plan_is_told():
+    assert check_selected(PLAN, Selection(group_patterns=(".*",))) == []
+    named = Selection(groups=("new-billing", "new-fraud", "new-shipping"))
+    assert check_selected(PLAN, named) == ["new-shipping: not in the plan"]
