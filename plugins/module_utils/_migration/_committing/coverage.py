@@ -100,7 +100,9 @@ def _check_names(plan: Plan) -> None:
                     **partition._asdict(),
                     why=f"this partition goes to {first_of(sorted(groups), _NAMED)}, and others of the topic to "
                     f"{first_of(sorted(most), _NAMED)}",
-                    remedy=f"plan again; for another name of the group, set {option_name('group_map')}",
+                    remedy=ways(
+                        ("", "plan again"), ("group_map", f"set {option_name('group_map')} for another name, and plan")
+                    ),
                     kind=FailureKind.PLAN_OUTDATED,
                 )
 
