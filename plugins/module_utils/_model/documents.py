@@ -108,8 +108,8 @@ def _rows(kind: str, text: str, path: str) -> t.Iterator[t.Any]:
         is_last = stop == -1
         lines = text[begin : end if is_last else stop]
         try:
-            if not is_last and not lines.endswith(","):
-                raise ValueError("there is more on the next line")
+            if not lines or (not is_last and not lines.endswith(",")):
+                raise ValueError("there is nothing, or more on the next line")
             rows = decoder.decode(f"[{lines if is_last else lines[:-1]}]")
         except (ValueError, RecursionError):
             # Damaged, or somebody has edited it.
