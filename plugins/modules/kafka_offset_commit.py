@@ -444,7 +444,8 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
                 int(time.time()),
                 selection,
             )
-            costs, stands = summaries.costs(made, outcome.after), outcome.stands(made.entries)
+            standing = outcome.standing(made.entries)
+            costs, stands = summaries.costs(made, standing, outcome.after), len(standing) + len(outcome.going_on)
             may_start = outcome.may_start(made.entries)
         else:
             recorded = files.parsed_required(path, receipt.from_json, "receipt", None)

@@ -30,8 +30,8 @@ def with_expected(plan: Plan, destination: Connection, previous: Plan | None, re
     written = receipt.as_far_as_of(plan.destination_identity) if receipt else Receipt(plan.destination_id)
     readings = groups.read_groups(destination, names) if names else {}
     commits = commits_of(renewal.completed(readings, renewal.missing_commits(written, readings)))
-    known = previous.by_key() if previous else {}
-    receipts = written.by_key()
+    known = previous.by_key if previous else {}
+    receipts = written.by_key
     entries = (
         _expecting(entry, commits.get(entry.key), known.get(entry.key), receipts.get(entry.key))
         for entry in sorted(plan.entries, key=lambda entry: entry.key)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import typing as t
 
 from . import cluster_identity, documents
@@ -160,7 +161,7 @@ class PlanEntry:
         return CommittedOffset(self.offset, self.metadata, self.leader_epoch)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True)
 class Plan:
     """snapshot: the digest of the snapshot that the plan was made from. The traits are those that the plan rests on.
 
@@ -200,7 +201,8 @@ class Plan:
             if its is not None and (other := others.get(name)) is not None and its == other
         }
 
-    def by_key(self) -> dict[tuple[str, TopicPartition], PlanEntry]:
+    @functools.cached_property
+    def by_key(self) -> t.Mapping[tuple[str, TopicPartition], PlanEntry]:
         """The entries by destination group and partition."""
         return {entry.key: entry for entry in self.entries}
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import typing as t
 
 from . import cluster_identity, documents
@@ -68,7 +69,7 @@ class ReceiptEntry(t.NamedTuple):
         return self.written is not None and self.after is not None and self.after[:2] == self.written[:2]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True)
 class Receipt:
     """cluster_id and traits are the destination's.
 
@@ -113,13 +114,14 @@ class Receipt:
         topics = {entry.partition.topic for entry in self.entries} | {entry.partition.topic for entry in self.renewing}
         return dataclasses.replace(self, traits=self.traits.as_found(found, topics))
 
-    def by_key(self) -> dict[Key, ReceiptEntry]:
+    @functools.cached_property
+    def by_key(self) -> t.Mapping[Key, ReceiptEntry]:
         """The entries by group and partition."""
         return {entry.key: entry for entry in self.entries}
 
     def merged(self, entries: t.Iterable[ReceiptEntry]) -> Receipt:
         """The same receipt with these entries in place of those with their keys."""
-        return dataclasses.replace(self, entries=tuple({**self.by_key(), **{e.key: e for e in entries}}.values()))
+        return dataclasses.replace(self, entries=tuple({**self.by_key, **{e.key: e for e in entries}}.values()))
 
 
 def to_json(receipt: Receipt) -> str:
@@ -166,22 +168,20 @@ def _origin_row(group: str, partition: TopicPartition) -> documents.Json:
 
 
 def _entry(row: t.Any) -> ReceiptEntry:
-    entry = ReceiptEntry(
+    if "source" in row and not row["source"]:
+        raise ValueError("source is empty")
+    return ReceiptEntry(
         *_origin(row),
         documents.committed_from(row["before"]),
         documents.committed_from(row["written"]),
         documents.committed_from(row["after"]),
-        time=_time(row["time"]) if "time" in row else None,
+        tuple(map(_origin, row.get("source", ()))),
+        _time(row["time"]) if "time" in row else None,
     )
-    if "source" not in row:
-        return entry
-    if not row["source"]:
-        raise ValueError("source is empty")
-    return entry._replace(source=tuple(_origin(each) for each in row["source"]))
 
 
 def _time(value: t.Any) -> int:
-    if not documents.unix_time_of(value).is_integer() or isinstance(value, float):
+    if isinstance(value, float) or not documents.unix_time_of(value).is_integer():
         raise ValueError(f"{value} is not a whole number of seconds")
     return int(value)
 

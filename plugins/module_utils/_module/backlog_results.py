@@ -25,7 +25,7 @@ def backlog_result(outcome: CopyOutcome, previous: Plan | None, return_entries: 
     previous: the plan of an earlier run, which tells the entries that have changed.
     """
     backlog = outcome.backlog
-    known = previous.by_key() if previous else {}
+    known = previous.by_key if previous else {}
     entries = results.returned(outcome.entries, return_entries, lambda entry: known.get(entry.key) != entry)
     rows = [results.plan_row(entry) for entry in entries]
     if outcome.plan is None:

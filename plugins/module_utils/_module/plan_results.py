@@ -15,7 +15,7 @@ from . import results, summaries
 
 def plan_result(made: Translation, previous: Plan | None, return_entries: ReturnEntries) -> dict[str, t.Any]:
     """The result, but for notes and files. previous: the plan before; entries that it has as they are have not changed."""
-    plan, known = made.plan, previous.by_key() if previous else {}
+    plan, known = made.plan, previous.by_key if previous else {}
     lines = left_out(made.not_taken, plan)
     return {
         "kept": made.kept,

@@ -7,7 +7,7 @@ from __future__ import annotations
 import collections
 import typing as t
 
-from .._model.group_state import CommittedOffset, same_commit
+from .._model.group_state import CommittedOffset
 from .._model.left_out import entry_lines
 from .._model.plan import Plan, PlanEntry
 from .._model.progress import counted
@@ -149,7 +149,7 @@ def _plan_total(plan: Plan, left_out: int) -> str:
     more = ""
     if _sets_any(plan.entries):
         more = "; " + most_repeats(plan.entries)._replace(bound=Bound.AT_MOST).clause("record", "repeated")
-    more += lost_records(plan, plan.by_key())
+    more += lost_records(plan, plan.by_key)
     skipped = _skipped(plan)
     if skipped:
         more += f", {counted(skipped, 'offset')} skipped"
@@ -164,19 +164,16 @@ def _plan_total(plan: Plan, left_out: int) -> str:
     return f"Total: {_size(len({entry.group for entry in plan.entries}), len(plan.entries))}: {', '.join(told)}{more}."
 
 
-def costs(plan: Plan, now: t.Mapping[tuple[str, t.Any], CommittedOffset | None]) -> str:
-    """What these offsets cost the groups, as the rest of a sentence; empty for nothing. now: what is committed, by entry.
+def costs(plan: Plan, standing: t.Sequence[PlanEntry], keys: t.Collection[tuple[str, t.Any]]) -> str:
+    """What a plan's offsets cost the groups, as the rest of a sentence; empty for nothing. keys: as for lost_records().
 
-    Repeated and absent records count where the group has the planned offset, and has not gone on since.
+    standing: the entries whose group has the planned offset, and has not gone on since: what they repeat and lack counts.
     """
-    right = [
-        entry for entry in plan.entries if entry.offset is not None and same_commit(now.get(entry.key), entry.target)
-    ]
-    repeats = most_repeats(right)
+    repeats = most_repeats(standing)
     told = [repeats._replace(bound=Bound.AT_MOST).clause("record", "repeated")] if repeats else []
-    absent = absent_records(right)
+    absent = absent_records(standing)
     told += [absent.clause("unconsumed record", "absent at the destination")] if absent else []
-    return "".join(f", {clause}" for clause in told) + lost_records(plan, now)
+    return "".join(f", {clause}" for clause in told) + lost_records(plan, keys)
 
 
 def lost_records(plan: Plan, keys: t.Collection[tuple[str, t.Any]]) -> str:

@@ -74,11 +74,10 @@ def decide_commit(
 
     Raises whatever commit() raises before its first write.
     """
-    receipts = known.by_key()
     found = writing.read_named_groups(
         destination,
         {entry.group for entry in entries} | {each.group for each in known.renewing},
-        {entry.key: _thought(entry, receipts.get(entry.key)) for entry in entries},
+        {(key := entry.key): _thought(entry, known.by_key.get(key)) for entry in entries},
     )
     lacking = renewal.missing_commits(known, found)
     readings = renewal.completed(found, lacking)
@@ -112,6 +111,7 @@ def decide_commit(
     writes = writes.without(moving)
     allowed, in_use, source_notes = watch.before(writes)
     skipped = moving.keys() | ({group for group, _partition in writes.set.keys() - allowed.set.keys()})
+    written = [entry for entry in entries if entry.key in allowed.set] if allowed.set else []
     # A renewed group is made again with all that it had committed; one whose renewal was killed gets what it still lacks.
     remade = {key: target for key, target in {**lacking, **again}.items() if key[0] not in skipped}
     warned = [name for name in expiring if name not in renewed]
@@ -119,7 +119,7 @@ def decide_commit(
         known=known,
         found=found,
         concerned={*concerned, *remade, *allowed.set},
-        receipt_entries=conflicts.receipt_entries(allowed, entries, current, known, now),
+        receipt_entries=conflicts.receipt_entries(written, current, known, now),
         planned=allowed,
         writes=Writes({**remade, **allowed.set}, allowed.kept, allowed.going_on),
         renewed=renewed - skipped,
@@ -127,7 +127,7 @@ def decide_commit(
         left_out=[*allowed.kept, *writing.left_out_lines(busy), *writing.left_out_lines(moving), *in_use],
         active_groups=sorted(moving.keys() | {entry.group for entry in waiting}),
         source_notes=source_notes,
-        back_notes=_back_notes(entry_decision.moved_back(entries, allowed, ground)),
+        back_notes=_back_notes(entry_decision.moved_back(written, ground)),
         expiry_notes=_expiry_notes(destination, warned),
     )
 

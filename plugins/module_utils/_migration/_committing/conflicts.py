@@ -128,21 +128,18 @@ def confirmed(receipt: Receipt, current: Commits) -> Receipt:
 
 
 def receipt_entries(
-    writes: Writes, entries: t.Iterable[PlanEntry], current: Commits, receipt: Receipt, now: int | None
+    written: t.Iterable[PlanEntry], current: Commits, receipt: Receipt, now: int | None
 ) -> list[ReceiptEntry]:
     """The receipt's entries before a commit: the earliest `before` of what is still written, nothing read back.
 
-    entries: the plan's, which say what each was made from. now: Unix time in seconds.
+    written: what a commit writes, of the plan, which says what each was made from. now: Unix time in seconds.
     """
-    known = receipt.by_key()
     result = []
-    for entry in entries:
-        if entry.key not in writes.set:
-            continue
-        earlier = known.get(entry.key)
+    for entry in written:
+        earlier = receipt.by_key.get(entry.key)
         before = earlier.before if earlier is not None and earlier.written is not None else current.get(entry.key)
         source = tuple(Origin(position.group, position.partition) for position in entry.source)
-        result.append(ReceiptEntry(*entry.key, before, writes.set[entry.key], None, source, now))
+        result.append(ReceiptEntry(*entry.key, before, entry.target, None, source, now))
     return result
 
 

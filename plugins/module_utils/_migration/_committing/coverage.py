@@ -87,9 +87,11 @@ def _check_unedited(planned: _Positions, taken: _Positions) -> None:
 def _check_names(plan: Plan) -> None:
     """Raise Refused where partitions of one topic of a group go to other groups than its other ones: no mapping does that."""
     names: dict[tuple[str, str], dict[TopicPartition, set[str]]] = {}
+    renamed = {at.group for entry in plan.entries for at in entry.source if at.group != entry.group}
     for entry in plan.entries:
         for at in entry.source:
-            names.setdefault((at.group, at.partition.topic), {}).setdefault(at.partition, set()).add(entry.group)
+            if at.group in renamed:
+                names.setdefault((at.group, at.partition.topic), {}).setdefault(at.partition, set()).add(entry.group)
     for (group, _topic), its in sorted(names.items()):
         most = max(its.values(), key=len)
         for partition, groups in its.items():

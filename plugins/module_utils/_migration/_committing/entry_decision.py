@@ -47,7 +47,7 @@ class Ground:
 def commit_writes(entries: t.Iterable[PlanEntry], ground: Ground) -> Writes:
     """What to commit so that every entry stands where the plan says: see decide_entry(), which may raise Refused."""
     writes = Writes({}, [])
-    receipts = ground.receipt.by_key()
+    receipts = ground.receipt.by_key
     entries = list(entries)
     ground = dataclasses.replace(ground, goes_back=_all_go_back(entries, ground.current))
     for entry in entries:
@@ -63,7 +63,7 @@ def commit_writes(entries: t.Iterable[PlanEntry], ground: Ground) -> Writes:
 
 def entries_to_write(entries: t.Iterable[PlanEntry], ground: Ground) -> list[PlanEntry]:
     """Those of the entries that commit_writes() would write, or refuse to."""
-    receipts = ground.receipt.by_key()
+    receipts = ground.receipt.by_key
 
     def is_written(entry: PlanEntry) -> bool:
         try:
@@ -74,15 +74,15 @@ def entries_to_write(entries: t.Iterable[PlanEntry], ground: Ground) -> list[Pla
     return [entry for entry in entries if is_written(entry)]
 
 
-def moved_back(entries: t.Iterable[PlanEntry], writes: Writes, ground: Ground) -> list[str]:
+def moved_back(written: t.Iterable[PlanEntry], ground: Ground) -> list[str]:
     """A clause for each group-partition that on_rewind lets go back at the destination, with what it consumes again there.
 
-    A reset is asked for, and its plan counts what it repeats.
+    written: what a commit writes. A reset is asked for, and its plan counts what it repeats.
     """
     clauses = []
-    receipts = ground.receipt.by_key()
-    for entry in entries:
-        target, found = writes.set.get(entry.key), ground.current.get(entry.key)
+    receipts = ground.receipt.by_key
+    for entry in written:
+        target, found = entry.target, ground.current.get(entry.key)
         if target is None or entry.verdict is Verdict.REQUESTED:
             continue
         if found is not None and found.offset > target.offset:
@@ -95,8 +95,10 @@ def moved_back(entries: t.Iterable[PlanEntry], writes: Writes, ground: Ground) -
 
 def vanished(entries: t.Iterable[PlanEntry], current: Commits, receipt: Receipt) -> list[PlanEntry]:
     """The entries that were written and read back earlier, and of which the destination has no commit any more."""
-    receipts = receipt.by_key()
-    return [entry for entry in entries if entry.offset is not None and _vanished(receipts.get(entry.key), current)]
+    missing = [entry for entry in entries if entry.key not in current]
+    return [
+        entry for entry in missing if entry.offset is not None and _vanished(receipt.by_key.get(entry.key), current)
+    ]
 
 
 class LeftAlone(t.NamedTuple):

@@ -66,26 +66,24 @@ class CommitOutcome:
     going_on: list[str] = dataclasses.field(default_factory=list)
     still_written: list[StillWritten] = dataclasses.field(default_factory=list)
 
-    def stands(self, entries: t.Iterable[PlanEntry]) -> int:
-        """How many of these entries have their offset now, or have had it and gone on since."""
-        right = sum(
-            entry.offset is not None and same_commit(self.after.get(entry.key), entry.target) for entry in entries
-        )
-        return right + len(self.going_on)
+    def standing(self, entries: t.Iterable[PlanEntry]) -> list[PlanEntry]:
+        """Those of the entries that have exactly their offset now; of the others, groups of going_on have had it."""
+        return [
+            entry
+            for entry in entries
+            if entry.offset is not None and same_commit(self.after.get(entry.key), entry.target)
+        ]
 
     def may_start(self, entries: t.Iterable[PlanEntry]) -> list[str]:
         """The groups of these entries that have all of their offsets now, or have consumed since, by name."""
         groups: dict[str, bool] = {}
+        left_alone = {*self.kept_groups, *self.active_groups}
         for entry in entries:
             now = self.after.get(entry.key)
             is_set = now is not None and entry.offset is not None and now.offset >= entry.offset
             is_unused = entry.offset is None and entry.verdict is Verdict.UNCOMMITTED
             groups[entry.group] = groups.get(entry.group, True) and (is_set or is_unused)
-        return sorted(
-            group
-            for group, is_right in groups.items()
-            if is_right and group not in (*self.kept_groups, *self.active_groups)
-        )
+        return sorted(group for group, is_right in groups.items() if is_right and group not in left_alone)
 
 
 def outcome_of(

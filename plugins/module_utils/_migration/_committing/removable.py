@@ -106,7 +106,7 @@ def check_covered(plan: Plan, current: Commits, cluster: str) -> None:
 
 def check_given(plan: Plan, receipt: Receipt | None, groups: t.Collection[str], current: Commits, cluster: str) -> None:
     """Raise Refused unless the new groups have what the plan gives them of these groups, or have consumed since."""
-    written = receipt.by_key() if receipt is not None else {}
+    written = receipt.by_key if receipt is not None else {}
     for entry in plan.entries:
         if entry.target is None or not _is_of(entry, groups):
             continue

@@ -163,7 +163,7 @@ def staying(receipt: Receipt, wanted: t.Iterable[Key], current: Commits) -> list
     since.
     """
     topics = {(group, partition.topic) for group, partition in wanted}
-    known = receipt.by_key()
+    known = receipt.by_key
     stays = [key for key in sorted(current) if (key[0], key[1].topic) in topics and key not in known]
     named = [f"{group} {partition} ({current[group, partition].offset})" for group, partition in stays]
     text = (

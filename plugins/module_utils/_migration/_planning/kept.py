@@ -46,7 +46,7 @@ def kept_entries(
     entries of the same difference of offsets: a tool may have begun again while the plan waited for it, between two entries.
     same_offsets: only entries that keep the source's offset, as strategy identical demands.
     """
-    known = previous.by_key()
+    known = previous.by_key
     same: dict[_Key, PlanEntry] = {}
     run_of: dict[_Key, _Run] = {}
     last: dict[_Run, tuple[Anchor, bool]] = {}

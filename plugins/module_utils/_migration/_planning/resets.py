@@ -69,7 +69,7 @@ def plan_resets(
     ruled = {key: rule for key in wanted if (rule := first_fit(rules, key[1])) is not None}
     _check_rules(rules, ruled, wanted)
     commits = commits_of(readings)
-    receipts = written.by_key()
+    receipts = written.by_key
     reset = {
         key: rule
         for key, rule in ruled.items()

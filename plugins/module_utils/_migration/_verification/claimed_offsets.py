@@ -77,7 +77,7 @@ def entries_to_prove(
     wanted = [entry for entry in plan.entries if entry.offset is not None]
     if receipt is None:
         return wanted, []
-    written = receipt.by_key()
+    written = receipt.by_key
     names = sorted({entry.group for entry in wanted})
     readings = groups.read_groups(destination, names) if names else {}
     entries: list[PlanEntry] = []

@@ -118,7 +118,7 @@ def group_partitions(files: MigrationFiles, rolled_back: SelectionLists | None =
             _noted(entry)
             for entry in sorted(selected_entries(files.receipt, rolled_back) or (), key=lambda entry: entry.key)
         ]
-    noted = files.receipt.by_key() if files.receipt is not None else {}
+    noted = files.receipt.by_key if files.receipt is not None else {}
     if files.plan is not None:
         findings = _findings_by_key(files)
         by_records = files.report is not None and files.report.method == "records"

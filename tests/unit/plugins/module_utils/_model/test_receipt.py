@@ -69,7 +69,7 @@ def test_the_order_of_entries_does_not_matter():
 def test_merging_replaces_entries_with_the_same_key_and_keeps_the_others():
     new = written(None, 8, 8)
     merged = RECEIPT.merged([new])
-    assert merged.by_key() == {**RECEIPT.by_key(), ("billing", PARTITION): new}
+    assert merged.by_key == {**RECEIPT.by_key, ("billing", PARTITION): new}
     assert len(merged.entries) == len(RECEIPT.entries)
 
 

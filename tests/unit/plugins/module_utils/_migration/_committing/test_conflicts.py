@@ -242,7 +242,7 @@ def test_a_refusal_names_the_option_that_allows_it():
 )
 def test_what_stood_there_before_is_in_the_receipt(known, found, before):
     current = {} if found is None else {KEY: at(found)}
-    entries = conflicts.receipt_entries(conflicts.Writes({KEY: at(70)}, []), [entry(70)], current, known, 5)
+    entries = conflicts.receipt_entries([entry(70)], current, known, 5)
     assert entries == [
         ReceiptEntry(*KEY, before=at(before), written=at(70), after=None, source=(Origin(*KEY),), time=5)
     ]
