@@ -237,9 +237,7 @@ class _Group:
         befores, afters = ([self._copy(spot) for spot in spots] for spots in (self.placed.last, self.reach.firsts))
         return GroupCount(
             Matching(self.pair.timestamps and facts.kept_times[0], facts.kept_headers[0]),
-            tuple(
-                self._answer(at, *copies, not missing) for at, copies in enumerate(zip(befores, afters, strict=True))
-            ),
+            tuple(self._answer(at, *copies, missing) for at, copies in enumerate(zip(befores, afters, strict=True))),
             tuple(befores),
             tuple(afters),
             tuple(Lag(at, self._source_offset(lasts[at]) or 0, self.reach.lacking[at]) for at in missing),
@@ -247,7 +245,7 @@ class _Group:
             tuple(map(self._destination_offset, facts.destination_only)),
         )
 
-    def _answer(self, at: int, before: Copy | None, after: Copy | None, arrived: bool) -> Answer:
+    def _answer(self, at: int, before: Copy | None, after: Copy | None, missing: list[int]) -> Answer:
         reach, placed = self.reach, self.placed
         recopied, alone = reach.recopied[at], len(self.commits) == 1
         start = self._destination.starts[self.pair.sides.destinations[at]]
@@ -256,19 +254,19 @@ class _Group:
             placed.repeats[at],
             placed.equal[at],
             placed.again[at],
-            arrived,
+            not missing,
             None if before is None else before.destination_offset,
             None if after is None else after.destination_offset,
             recopied is not None and recopied < self.offsets[at],
             self._source_offset(reach.lasts[0] and reach.lasts[0][0]) if alone else None,
             self._source_offset(reach.nexts[0]) if alone else None,
-            self._to_come(),
+            self._to_come(missing),
             self._absent(),
         )
 
-    def _to_come(self) -> int:
-        """Where times are not compared, they cannot show anything either."""
-        unsure = set(self.reach.not_arrived(2)).difference(self.reach.not_arrived(1)) if self.pair.timestamps else ()
+    def _to_come(self, missing: list[int]) -> int:
+        """Where times are not compared, they cannot show anything either. missing: what has not arrived at all."""
+        unsure = set(self.reach.not_arrived(2)).difference(missing) if self.pair.timestamps else ()
         return sum(self.reach.lacking[at] for at in unsure) - self.placed.both[0] if unsure else 0
 
     def _absent(self) -> Absent | None:

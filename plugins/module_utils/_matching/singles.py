@@ -47,8 +47,12 @@ class Singles(t.NamedTuple):
 
     def next(self, commit: int) -> int | None:
         """The first record from a commit on."""
-        firsts = [places[bisect.bisect_left(places, commit) :][:1] for places in (self.timed, self.untimed)]
-        return min(map(int, itertools.chain.from_iterable(firsts)), default=None)
+        firsts = []
+        for places in (self.timed, self.untimed):
+            following = bisect.bisect_left(places, commit)
+            if following < len(places):
+                firsts.append(int(places[following]))
+        return min(firsts, default=None)
 
     def first_copies(self, commits: Commits) -> t.Iterator[tuple[int, CopyAndRecord]]:
         """For destination partitions the lowest copy of the unconsumed records of a source partition."""

@@ -24,11 +24,15 @@ from .records import TopicPartition
 _T = t.TypeVar("_T")
 
 
+def _as_it_is(value: t.Any) -> t.Any:
+    return value
+
+
 class Form(t.NamedTuple):
     """How a value is read from JSON and written to it. read: raises ValueError, KeyError, TypeError or AttributeError."""
 
     read: t.Callable[[t.Any], t.Any]
-    write: t.Callable[[t.Any], t.Any] = lambda value: value
+    write: t.Callable[[t.Any], t.Any] = _as_it_is
 
 
 class At:
@@ -66,46 +70,73 @@ _FORMS: dict[t.Any, Form] = {
 
 def write_row(value: t.Any, *without: str) -> Json:
     """A dataclass or named tuple as a row, but for these members; equal values give equal rows, in a stable order."""
-    row: Json = {}
-    for name, path, _read, write in _members(type(value)):  # type: ignore[arg-type]
-        if name in without:
-            continue
-        written = write(getattr(value, name))
-        if len(path) == 1:  # nearly all
-            row[path[0]] = written
-            continue
-        place = row
-        for step in path[:-1]:
+    members = _members(type(value))  # type: ignore[arg-type]
+    row: Json = dict(zip(members.paths, members.values_of(value), strict=True))
+    for name in without:
+        del row[name]
+    for name, write in members.writes.items():
+        if name not in without:
+            row[name] = write(row[name])
+    return _placed(row, members.paths) if members.have_places else row
+
+
+def _placed(row: Json, paths: t.Mapping[str, tuple[str, ...]]) -> Json:
+    """The members of a row where they belong."""
+    placed: Json = {}
+    for name, written in row.items():
+        *steps, last = paths[name] or (None,)
+        place = placed
+        for step in steps:
             place = place.setdefault(step, {})
-        place.update({path[-1]: written} if path else written)
-    return row
+        place.update(written if last is None else {last: written})
+    return placed
 
 
 def read_row(made: type[_T], row: t.Any, **given: t.Any) -> _T:
     """The reverse of write_row(). given: members that stand elsewhere. Raises as Form.read(); a ValueError names the member."""
-    for name, path, read, _write in _members(made):  # type: ignore[arg-type]
+    members = _members(made)  # type: ignore[arg-type]
+    if not members.have_places and not given:
+        try:
+            return made(**{name: read(row[name]) for name, read in members.reads.items()})
+        except ValueError:
+            pass  # the same again, with the name of the member
+    for name, read in members.reads.items():
         if name not in given:
-            value = row[path[0]] if len(path) == 1 else functools.reduce(operator.getitem, path, row)
+            path = members.paths[name]
             try:
-                given[name] = read(value)
+                given[name] = read(functools.reduce(operator.getitem, path, row))
             except ValueError as exc:
                 raise ValueError(": ".join((*path, str(exc)))) from exc
     return made(**given)
 
 
+class _Members(t.NamedTuple):
+    """The members of a type, by name. paths: the names that lead to each in a row. values_of: the values of all, in this order.
+
+    writes: for those that are not written as they are. have_places: does one not stand under its own name?
+    """
+
+    paths: dict[str, tuple[str, ...]]
+    reads: dict[str, t.Callable[[t.Any], t.Any]]
+    writes: dict[str, t.Callable[[t.Any], t.Any]]
+    values_of: t.Callable[[t.Any], tuple[t.Any, ...]]
+    have_places: bool
+
+
 @functools.cache
-def _members(
-    made: type,
-) -> tuple[tuple[str, tuple[str, ...], t.Callable[[t.Any], t.Any], t.Callable[[t.Any], t.Any]], ...]:
-    """The name of each member, the names that lead to it in a row, and how it is read and written."""
+def _members(made: type) -> _Members:
     hints = t.get_type_hints(made, include_extras=True)
     names = [each.name for each in dataclasses.fields(made)] if dataclasses.is_dataclass(made) else made._fields  # type: ignore[attr-defined]
-    found = []
+    paths, reads, writes = {}, {}, {}
     for name in names:
         notes = getattr(hints[name], "__metadata__", ())
-        path = next((each.path for each in notes if isinstance(each, At)), (name,))
-        found.append((name, path, *_form(hints[name])))
-    return tuple(found)
+        paths[name] = next((each.path for each in notes if isinstance(each, At)), (name,))
+        reads[name], write = _form(hints[name])
+        if write is not _as_it_is:
+            writes[name] = write
+    # With one name, attrgetter() gives a value instead of a tuple.
+    values_of = operator.attrgetter(*names) if len(names) > 1 else lambda value: (getattr(value, names[0]),)
+    return _Members(paths, reads, writes, values_of, any(path != (name,) for name, path in paths.items()))
 
 
 def _form(hint: t.Any) -> Form:
@@ -114,7 +145,7 @@ def _form(hint: t.Any) -> Form:
         return next((each for each in inner[1:] if isinstance(each, Form)), None) or _form(inner[0])
     if origin in (t.Union, types.UnionType):  # with None
         form = _form(inner[0])
-        return Form(*(functools.partial(_unless_none, way) for way in form))
+        return Form(*(way if way is _as_it_is else functools.partial(_unless_none, way) for way in form))
     if origin is tuple:
         form = _form(inner[0])
         return Form(lambda rows: tuple(map(form.read, _listed(rows))), lambda values: list(map(form.write, values)))

@@ -37,12 +37,17 @@ _Answer = t.TypeVar("_Answer")
 def settle(
     cases: t.Mapping[_Key, Case], source: ClusterLogs, destination: ClusterLogs, policy: Policy, say: Say = silent
 ) -> dict[_Key, Decision]:
-    """Decide all cases by the rule, reading round by round for all of them together. The sides' logs must be known."""
+    """Decide all cases by the rule, reading round by round for all of them together. The sides' logs must be known.
 
-    def rule(_its: _Key, question: Question) -> Decision | Need:
+    Groups that stand at one offset have one case: it is decided once.
+    """
+
+    def rule(_its: Case, question: Question) -> Decision | Need:
         return decide(question)
 
-    return answer_all(cases, source, destination, policy, rule, internal_error, say)
+    different = {case: case for case in cases.values()}
+    answers = answer_all(different, source, destination, policy, rule, internal_error, say)
+    return {key: answers[case] for key, case in cases.items()}
 
 
 def answer_all(
