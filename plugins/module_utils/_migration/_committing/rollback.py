@@ -156,6 +156,22 @@ def unmoved_lines(entries: t.Iterable[ReceiptEntry], current: Commits, moved: t.
     return [f"{first_names(names, _NAMES_SHOWN)}: {why}" for why, names in alike.items()]
 
 
+def kept_lines(groups: t.Sequence[str], on_rewind: OnRewind, on_advance: OnAdvance) -> list[str]:
+    """What becomes of the consumers of groups that a policy leaves alone, a line for all of them, as unmoved_lines()."""
+    if not groups:
+        return []
+    consumers = (
+        "Let their consumers go on in these groups"
+        if is_in_one_cluster()
+        else "Let their consumers go on at the destination, because consumers at the source would consume again what these "
+        "have consumed since. docs/going-back.md says how they go back without repeats"
+    )
+    policies = [("on_rewind", on_rewind, OnRewind.REWIND), ("on_advance", on_advance, OnAdvance.ADVANCE)]
+    allowing = [f"{option_name(option)} to {other}" for option, policy, other in policies if policy == "keep"]
+    back = f"To roll these groups back, too, stop their consumers, and set {' and '.join(allowing)}"
+    return [f"{first_names(groups, _NAMES_SHOWN)}: left alone, which the lines below explain. {consumers}. {back}"]
+
+
 def staying(receipt: Receipt, wanted: t.Iterable[Key], current: Commits) -> list[Note]:
     """A note of what groups that go back have committed on their topics without this collection, which stays.
 
