@@ -61,10 +61,7 @@ def failure(problems: list[Problem], scope: str | None) -> str:
 def _remedy(problems: list[Problem], scope: str | None) -> str:
     absent = ways(
         ("", "Let the replication tool copy what is missing"),
-        (
-            "on_absent",
-            f"set {option_name('on_absent')} to warn where the replication tool leaves records out on purpose",
-        ),
+        ("on_absent", f"set {option_name('on_absent')} to warn where records are missing on purpose"),
     )
     remedies = {
         None: "Keep consumers stopped, and correct what is committed",

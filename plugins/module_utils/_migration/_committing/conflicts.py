@@ -59,7 +59,7 @@ def own_objections(entries: t.Iterable[PlanEntry], *, absent: bool = True) -> di
     """
     remedy = ways(
         ("", "let the replication tool copy them and plan again"),
-        ("on_absent", f"set {option_name('on_absent')} to warn if it leaves them out on purpose"),
+        ("on_absent", f"set {option_name('on_absent')} to warn if they are missing on purpose"),
     )
     objections = {}
     for entry in entries:
