@@ -10,9 +10,8 @@ import typing as t
 from types import MappingProxyType
 
 from ansible.errors import AnsibleError
-from ansible.module_utils.common.yaml import yaml_load
 
-from ..doc_fragments import _cluster
+from ..module_utils._module.options import cluster_spec, spark_spec
 from ._given import Given, Inventory, playbooks
 from ._value_types import Option, of_value
 
@@ -88,12 +87,14 @@ def misplaced(given: Given, playbooks: t.Iterable[str]) -> Lines:
 def not_taken(given: Given, options: t.Mapping[str, Option]) -> Lines:
     """Values of another type, or that are none of the choices."""
     for name, option in options.items():
+        # A role says what Spark's option is, and leaves what is in it to the modules.
+        known = {**option, **spark_spec()["spark"]} if name.endswith("_spark") else option
         # What is not defined for this host may be for the one that the role runs on, and "omit" is no value.
         with contextlib.suppress(AnsibleError, KeyError):
             value = given.variables[name]
             if value is None and option.get("type") == "list":
                 yield f"{name} has no value. Give a list, such as [], or leave it out."
-            yield from of_value(value, option, name)
+            yield from of_value(value, known, name)
 
 
 def unnamed(given: Given, inventory: Inventory, sides: t.Iterable[str]) -> Lines:
@@ -155,7 +156,7 @@ def wrong_clusters(inventory: Inventory, hosts: t.Iterable[str]) -> Lines:
         elif cluster.keys is None:
             yield f"kafka_cluster of host {host} is not a dictionary. Give one, such as {_EXAMPLE}."
         else:
-            known = cluster_keys()
+            known = cluster_options()
             for key in cluster.keys:
                 if key not in known:
                     yield (
@@ -167,12 +168,14 @@ def wrong_clusters(inventory: Inventory, hosts: t.Iterable[str]) -> Lines:
                     f"kafka_cluster of host {host} has no bootstrap_servers. Give the brokers, such as bootstrap_servers: "
                     "[broker1:9092]. If they come from another variable, it is not defined for the host that runs the tasks."
                 )
+            for key, value in cluster.values.items():
+                yield from (f"Host {host}: {line}" for line in of_value(value, known[key], f"kafka_cluster.{key}"))
 
 
-def cluster_keys() -> list[str]:
+def cluster_options() -> dict[str, Option]:
     """What the modules know of a cluster, aliases included."""
-    options = yaml_load(_cluster.ModuleDocFragment.DOCUMENTATION)["options"]["cluster"]["suboptions"]
-    return [key for name, option in options.items() for key in (name, *option.get("aliases", ()))]
+    options = cluster_spec("cluster")["cluster"]["options"]
+    return {key: option for name, option in options.items() for key in (name, *option.get("aliases", ()))}
 
 
 def homeless(given: Given, places: Places) -> Lines:

@@ -5,7 +5,6 @@ import collections
 import pytest
 from ansible.errors import AnsibleUndefinedVariable
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._module import options
 from ansible_collections.streamshift.kafka.plugins.plugin_utils._given import (
     Given,
     HostCluster,
@@ -13,7 +12,7 @@ from ansible_collections.streamshift.kafka.plugins.plugin_utils._given import (
     playbooks,
     role_options,
 )
-from ansible_collections.streamshift.kafka.plugins.plugin_utils._problems import cluster_keys, of_clusters, of_play
+from ansible_collections.streamshift.kafka.plugins.plugin_utils._problems import of_clusters, of_play
 
 GOOD = HostCluster(("bootstrap_servers",))
 INVENTORY_FILE = {"inventory_hostname": "cloud", "inventory_dir": "/srv"}
@@ -154,11 +153,37 @@ def test_what_is_wrong_with_a_cluster_is_told_once_with_its_host(cluster, proble
     assert all(problem in line for problem, line in zip(problems, lines, strict=True))
 
 
-def test_the_keys_of_a_cluster_are_those_that_the_modules_know():
-    spec = options.cluster_spec("cluster")["cluster"]["options"]
-    assert sorted(cluster_keys()) == sorted(
-        [*spec, *(name for its in spec.values() for name in its.get("aliases", ()))]
-    )
+def test_values_of_a_cluster_that_no_module_takes_are_told_with_their_host():
+    values = {
+        "bootstrap_servers": {"broker1": "hidden"},
+        "security_protocol": "SASL_SLL",
+        "sasl_plain_username": ["hidden"],
+        "request_timeout": "soon",
+        "client_config": ["hidden"],
+        "name": "cloud",
+    }
+    cloud = HostCluster(tuple(values), values=values)
+    assert list(of_play(given(), inventory(cloud=cloud), hosts=["cloud"])) == [
+        "Host cloud: kafka_cluster.bootstrap_servers is a dictionary. Give a list of texts.",
+        (
+            "Host cloud: kafka_cluster.security_protocol is SASL_SLL. Did you mean SASL_SSL? "
+            "The choices are PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL."
+        ),
+        "Host cloud: kafka_cluster.sasl_plain_username is a list. Give one text.",
+        "Host cloud: kafka_cluster.request_timeout is soon. Give a number.",
+        "Host cloud: kafka_cluster.client_config is a list. Give a dictionary.",
+    ]
+
+
+def test_what_is_wrong_in_spark_is_told_as_everything_else():
+    spark = {"memry": "4g", "conf": ["spark.ui.enabled=false"], "remote": {"url": "sc://host"}}
+    lines = list(of_play(given(group_migration_spark=spark), BOTH))
+    assert [line.split(". ")[0] for line in lines] == [
+        "group_migration_spark has the key memry, which does not exist",
+        "group_migration_spark.remote is a dictionary",
+        "group_migration_spark.conf is a list",
+    ]
+    assert "driver_memory" in lines[0]
 
 
 ABSOLUTE = "Give the absolute path of a directory that lasts."
@@ -328,7 +353,7 @@ def test_what_has_another_value_than_its_default_is_known():
         ({"groups": None}, "group_migration_groups has no value. Give a list, such as [], or leave it out."),
         ({"idle_wait": "soon"}, "group_migration_idle_wait is soon. Give a number."),
         ({"write_report": "perhaps"}, "group_migration_write_report is perhaps. Give true or false."),
-        ({"spark": "local"}, "group_migration_spark is no dictionary. Give a dictionary."),
+        ({"spark": "local"}, "group_migration_spark is no dictionary. Give a dictionary with master, "),
         ({"source": ["onprem"]}, "group_migration_source is a list. Give one text."),
         ({"directory": {"path": "/srv"}}, "group_migration_directory is a dictionary. Give one text."),
         ({"phase": ["migrate"]}, "group_migration_phase is a list. Give one text."),
