@@ -116,7 +116,10 @@ def test_list_groups_refuses_what_is_wrong_with_a_cluster_as_the_roles_do(contro
         "bare is a host of this inventory without a variable kafka_cluster. Give it one, such as kafka_cluster: "
         in output
     )
-    assert "that have a variable kafka_cluster: address, cloud, misspelt, nowhere, onprem, right, undefined, wrong." in output
+    assert (
+        "that have a variable kafka_cluster: address, cloud, misspelt, nowhere, onprem, right, undefined, wrong."
+        in output
+    )
     assert "kafka_cluster of host address is not a dictionary." in output
     assert "kafka_cluster of host misspelt has the key bootstrap_server, which does not exist." in output
     assert "kafka_cluster of host misspelt has no bootstrap_servers." in output
