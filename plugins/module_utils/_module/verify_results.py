@@ -55,7 +55,7 @@ def failure_place(gravest: Problem, destination: Connection) -> dict[str, t.Any]
 
 def failure(problems: list[Problem], scope: str | None) -> str:
     """The message of a verification that fails. scope: the option's value, None where no plan was verified."""
-    return f"{summary(problems)}. The gravest: {problems[0].line}. {_remedy(problems, scope)}."
+    return f"{summary(problems)}. The most serious: {problems[0].line}. {_remedy(problems, scope)}."
 
 
 def _remedy(problems: list[Problem], scope: str | None) -> str:
