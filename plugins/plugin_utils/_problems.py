@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import re
 import typing as t
 from types import MappingProxyType
 
@@ -20,6 +21,7 @@ Places = t.Mapping[str, t.Iterable[str | None]]  # {variable: paths}
 
 _EXAMPLE = "kafka_cluster: {bootstrap_servers: [broker1:9092]}"
 _ALIKE = 0.7  # see difflib.SequenceMatcher.ratio()
+_DRY_RUN = re.compile("dry_?run|check(_?mode)?")  # what a dry run is called where it is a variable
 
 
 def of_clusters(given: Given, inventory: Inventory, sides: t.Collection[str]) -> Lines:
@@ -59,9 +61,14 @@ def misspelt(given: Given, facts: t.Collection[str] = ()) -> Lines:
     facts: variables with that name that the role sets itself.
     """
     listed = f"ansible-doc -t role streamshift.kafka.{given.name}" if given.kind == "role" else ", ".join(given.options)
+    prefix = f"{given.name}_"
+    known = [name.removeprefix(prefix) for name in given.options]
     for name in _strange(given, facts):
-        (nearest,) = difflib.get_close_matches(name, given.options, n=1, cutoff=0)
-        yield f"{name} is no variable of the {given.kind} {given.name}. Did you mean {nearest}? All of them: {listed}"
+        own = name.removeprefix(prefix)
+        meant = "For a dry run, add --check to the command. " if _DRY_RUN.fullmatch(own) else ""
+        if not meant and (alike := difflib.get_close_matches(own, known, n=1)):
+            meant = f"Did you mean {prefix}{alike[0]}? "
+        yield f"{name} is no variable of the {given.kind} {given.name}. {meant}All of them: {listed}"
 
 
 def _strange(given: Given, others: t.Collection[str]) -> list[str]:

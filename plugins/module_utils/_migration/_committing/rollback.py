@@ -18,7 +18,7 @@ from ..._model.progress import counted, first_names, first_of
 from ..._model.receipt import Key, Origin, Receipt, ReceiptEntry
 from ..._model.records import TopicPartition
 from ..._model.selection import Selected, Selection, name_hint
-from ..._model.visible_text import names_text
+from ..._model.visible_text import names_text, quoted_list
 from . import conflicts
 from .conflicts import Commits, Target
 
@@ -318,7 +318,7 @@ def _check_names(
     if not selected.names:
         why = " ".join(note.text for note in excluded(**{f"{kind}s": selected.left_out})).rstrip(".") or holds
         raise InvalidInput(
-            f"no {kind}{whose} in the {receipt} is matched by {option_name(f'{kind}_patterns')} {list(patterns)}",
+            f"no {kind}{whose} in the {receipt} is matched by {option_name(f'{kind}_patterns')} {quoted_list(patterns)}",
             cluster=cluster,
             why=why,
             remedy=f"correct the patterns, or name the {kind}s in {option_name(f'{kind}s')}",

@@ -73,7 +73,13 @@ def test_each_misspelt_variable_is_named_with_the_one_that_was_meant():
 )
 def test_the_nearest_name_is_the_one_that_was_meant(role, wrong, meant):
     (line,) = of_play(given(role, **{f"{role}_{wrong}": 1}), BOTH)
-    assert f"Did you mean {role}_{meant or ''}" in line
+    assert f"Did you mean {role}_{meant}" in line if meant else "Did you mean" not in line
+
+
+@pytest.mark.parametrize("name", ["dry_run", "dryrun", "check", "check_mode"])
+def test_a_variable_for_a_dry_run_is_answered_with_what_makes_one(name):
+    (line,) = of_play(given(**{f"group_migration_{name}": True}), BOTH)
+    assert "For a dry run, add --check to the command. All of them: " in line
 
 
 def test_variables_that_a_role_sets_itself_are_its_own():
@@ -180,8 +186,8 @@ def test_what_is_wrong_in_spark_is_told_as_everything_else():
     lines = list(of_play(given(group_migration_spark=spark), BOTH))
     assert [line.split(". ")[0] for line in lines] == [
         "group_migration_spark has the key memry, which does not exist",
-        "group_migration_spark.remote is a dictionary",
         "group_migration_spark.conf is a list",
+        "group_migration_spark.remote is a dictionary",
     ]
     assert "driver_memory" in lines[0]
 
@@ -357,12 +363,17 @@ def test_what_has_another_value_than_its_default_is_known():
         ({"source": ["onprem"]}, "group_migration_source is a list. Give one text."),
         ({"directory": {"path": "/srv"}}, "group_migration_directory is a dictionary. Give one text."),
         ({"phase": ["migrate"]}, "group_migration_phase is a list. Give one text."),
+        ({"groups": True}, "group_migration_groups is true. Give a list of texts."),
+        (
+            {"groups": ["a", True]},
+            "group_migration_groups, entry 2 is true, and no text. Put it in quotes if it is a name.",
+        ),
         ({"groups": {"billing": True}}, "group_migration_groups is a dictionary. Give a list of texts."),
-        ({"groups": ["billing", ["fraud"]]}, "group_migration_groups[1] is a list. Give one text."),
-        ({"match_on": ["key", "colour"]}, "group_migration_match_on[1] is colour. The choices are key,"),
+        ({"groups": ["billing", ["fraud"]]}, "group_migration_groups, entry 2 is a list. Give one text."),
+        ({"match_on": ["key", "colour"]}, "group_migration_match_on, entry 2 is colour. The choices are key,"),
         (
             {"topic_map": "a:b"},
-            "group_migration_topic_map[0] is no dictionary. Give a dictionary with name, pattern, to (required).",
+            "group_migration_topic_map, entry 1 is no dictionary. Give a dictionary with name, pattern, to (required).",
         ),
         (
             {"topic_map": {"name": "a", "to": "b"}},
@@ -370,17 +381,20 @@ def test_what_has_another_value_than_its_default_is_known():
         ),
         (
             {"topic_map": [{"name": "x", "names": "a", "to": "b"}]},
-            "group_migration_topic_map[0] has the key names, which does not exist. Did you mean name? There are: name,",
+            "group_migration_topic_map, entry 1 has the key names, which does not exist. Did you mean name? There are: name,",
         ),
         (
             {"topic_map": [{"name": "a", "to": "b"}, {"name": "a", "pattern": "b", "to": "c"}]},
-            "group_migration_topic_map[1] has both name and pattern. Give one of them.",
+            "group_migration_topic_map, entry 2 has both name and pattern. Give one of them.",
         ),
-        ({"group_map": [{"to": "b"}]}, "group_migration_group_map[0] has neither name nor pattern. Give one of them."),
-        ({"group_map": [{"name": "a", "to": None}]}, "group_migration_group_map[0] has no to. Give it."),
+        (
+            {"group_map": [{"to": "b"}]},
+            "group_migration_group_map, entry 1 has neither name nor pattern. Give one of them.",
+        ),
+        ({"group_map": [{"name": "a", "to": None}]}, "group_migration_group_map, entry 1 has no to. Give it."),
         (
             {"group_map": [{"name": "a", "to": "b", "topics": [["c"]]}]},
-            "group_migration_group_map[0].topics[0] is a list. Give one text.",
+            "group_migration_group_map, entry 1: topics, entry 1 is a list. Give one text.",
         ),
     ],
 )
