@@ -165,9 +165,8 @@ def _from_count(reader: Reader, question: Question, its: GroupCount) -> Decision
         reached = reader.source.start - 1 if before is None else before.source_offset
         destination = reader.destination
         destination_only = 0 if before or after else len(destination.records(destination.start, destination.end))
-        return rows.lags(
-            answer.last_at_source, CountedBefore(answer.offset, answer.first_wanted), reached, destination_only
-        )
+        lossless = CountedBefore(answer.offset, answer.first_wanted)
+        return rows.lags(answer.last_at_source, lossless, reached, destination_only, rows.emptied(destination))
     last, first_wanted = _located(reader, before), _located(reader, after)
     if answer.to_come and reader.source.facts.is_lossy and _last_has_come(reader, question, answer.offset):
         answer = answer._replace(to_come=0)

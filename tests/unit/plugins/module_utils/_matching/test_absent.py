@@ -106,3 +106,23 @@ class TestLongLogs:
         decision = decided(5, log(run(10, 600), start=10), log(run(30, 600), start=30))
         assert decision.reason is Reason.EXPIRED
         assert decision.absent == Absent(20, 10, exactly=False, deleted_before=30)
+
+
+class TestDeleted:
+    """The destination has deleted all that it had."""
+
+    EMPTIED = (
+        "the destination's log is empty and starts at offset 10: retention or DeleteRecords has deleted what was there"
+    )
+
+    @pytest.mark.parametrize("committed", [0, 5, 10])
+    def test_an_empty_log_that_had_records_is_told_apart_from_a_tool_that_lags(self, committed: int) -> None:
+        assert self.EMPTIED in decided(committed, log(run(0, 10)), log("", start=10)).detail
+        assert "deleted" not in decided(committed, log(run(0, 10)), log("")).detail
+
+    def test_where_nothing_is_to_come_nothing_is_said(self) -> None:
+        assert "deleted" not in decided(0, log(""), log("", start=10)).detail
+        assert "deleted" not in decided(10, log("", start=10), log("", start=10)).detail
+
+    def test_a_long_source(self) -> None:
+        assert self.EMPTIED in decided(400, log(run(0, 600)), log("", start=10)).detail
