@@ -71,7 +71,7 @@ from jinja2 import Undefined, UndefinedError
 
 from ..module_utils._model.progress import first_names
 from ..plugin_utils._given import Given, HostCluster, Inventory, role_options
-from ..plugin_utils._problems import of_clusters, of_play
+from ..plugin_utils._problems import cluster_options, of_clusters, of_play
 from ..plugin_utils._role_problems import of_role
 
 _NAMED = 20
@@ -150,7 +150,7 @@ def _value(variables: t.Mapping[str, t.Any], name: str) -> t.Any:
 
 
 def _cluster(variables: t.Mapping[str, t.Any]) -> HostCluster | None:
-    """What kafka_cluster of a host is. No value in it is read but the one that says whether it has brokers."""
+    """What kafka_cluster of a host is. No secret in it is read."""
     if "kafka_cluster" not in variables:
         return None
     try:
@@ -158,4 +158,8 @@ def _cluster(variables: t.Mapping[str, t.Any]) -> HostCluster | None:
         keys = tuple(cluster) if isinstance(cluster, dict | Undefined) else None
     except _UNDEFINED as exc:
         return HostCluster(undefined=str(exc))
-    return HostCluster(keys, has_brokers=keys is not None and bool(_value(cluster, "bootstrap_servers")))
+    if keys is None:
+        return HostCluster(None)
+    read = [key for key, option in cluster_options().items() if key in keys and not option.get("no_log")]
+    values = {key: _value(cluster, key) for key in read}
+    return HostCluster(keys, bool(values.get("bootstrap_servers")), values=values)

@@ -209,7 +209,8 @@ groups:
     moved: {description: Number of partitions whose committed offset the receipt does not explain., type: int, sample: 0}
     left_out:
       description: Number of partitions that the group consumes at the source and that its migration has not set, because
-        the plan blocks them, or because the group has no committed offset there at the destination.
+        the plan blocks them, because they have failed verification, or because the group has no committed offset there at
+        the destination. Of a group of which nothing is written, only those that are blocked or have failed verification.
       type: int
       sample: 0
     committed_at:

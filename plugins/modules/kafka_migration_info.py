@@ -312,6 +312,8 @@ def look(module: Module) -> dict[str, t.Any]:
         write_part(params["assessment"], part)
     named = {*found.groups, *params["groups"]}  # of groups that do not exist at the source, nothing is found
     opposite = use_case.opposite(_beside(params["receipt"]), found.cluster_ids, named, params["on_rewind"])
+    if opposite:  # which asks the same question and says why
+        problems = [problem for problem in problems if not problem.what.endswith(use_case.MAY_BE_SWAPPED)]
     told = [Note(NoteKind.OPPOSITE_DIRECTION, str(each)) for each in opposite]
     if params["commits"] and params["on_rewind"] == OnRewind.FAIL:
         problems, told = [*opposite, *problems], []

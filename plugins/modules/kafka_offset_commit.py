@@ -296,14 +296,14 @@ left_out:
   sample: []
 kept_groups:
   description: Names of the groups of which the module left an offset alone because of O(on_rewind), O(on_advance) or an earlier
-    migration. Empty with O(state=rolled_back).
+    migration.
   returned: success
   type: list
   elements: str
   sample: []
 active_groups:
   description: Names of the groups that are left out because they are in use, and for which the plan has other offsets than the
-    groups have. Empty with O(state=rolled_back).
+    groups have, or that cannot be rolled back because they are in use.
   returned: success
   type: list
   elements: str

@@ -7,6 +7,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import typing as t
+from types import MappingProxyType
 
 from ansible.module_utils.common.yaml import yaml_load
 from ansible.module_utils.parsing.convert_bool import boolean
@@ -79,12 +80,14 @@ def number(value: t.Any) -> float:
 class HostCluster(t.NamedTuple):
     """The variable kafka_cluster of a host.
 
-    keys: None where it is no dictionary. undefined: why its value is not known, empty where it is.
+    keys: None where it is no dictionary. undefined: why its value is not known, empty where it is. values: of the keys that a
+    cluster may have and that hold no secret.
     """
 
     keys: tuple[str, ...] | None = ()
     has_brokers: bool = True
     undefined: str = ""
+    values: t.Mapping[str, t.Any] = MappingProxyType({})
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

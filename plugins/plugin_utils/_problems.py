@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import re
 import typing as t
 from types import MappingProxyType
 
 from ansible.errors import AnsibleError
-from ansible.module_utils.common.yaml import yaml_load
 
-from ..doc_fragments import _cluster
+from ..module_utils._module.options import cluster_spec, spark_spec
 from ._given import Given, Inventory, playbooks
 from ._value_types import Option, of_value
 
@@ -21,6 +21,7 @@ Places = t.Mapping[str, t.Iterable[str | None]]  # {variable: paths}
 
 _EXAMPLE = "kafka_cluster: {bootstrap_servers: [broker1:9092]}"
 _ALIKE = 0.7  # see difflib.SequenceMatcher.ratio()
+_DRY_RUN = re.compile("dry_?run|check(_?mode)?")  # what a dry run is called where it is a variable
 
 
 def of_clusters(given: Given, inventory: Inventory, sides: t.Collection[str]) -> Lines:
@@ -60,9 +61,14 @@ def misspelt(given: Given, facts: t.Collection[str] = ()) -> Lines:
     facts: variables with that name that the role sets itself.
     """
     listed = f"ansible-doc -t role streamshift.kafka.{given.name}" if given.kind == "role" else ", ".join(given.options)
+    prefix = f"{given.name}_"
+    known = [name.removeprefix(prefix) for name in given.options]
     for name in _strange(given, facts):
-        (nearest,) = difflib.get_close_matches(name, given.options, n=1, cutoff=0)
-        yield f"{name} is no variable of the {given.kind} {given.name}. Did you mean {nearest}? All of them: {listed}"
+        own = name.removeprefix(prefix)
+        meant = "For a dry run, add --check to the command. " if _DRY_RUN.fullmatch(own) else ""
+        if not meant and (alike := difflib.get_close_matches(own, known, n=1)):
+            meant = f"Did you mean {prefix}{alike[0]}? "
+        yield f"{name} is no variable of the {given.kind} {given.name}. {meant}All of them: {listed}"
 
 
 def _strange(given: Given, others: t.Collection[str]) -> list[str]:
@@ -88,12 +94,14 @@ def misplaced(given: Given, playbooks: t.Iterable[str]) -> Lines:
 def not_taken(given: Given, options: t.Mapping[str, Option]) -> Lines:
     """Values of another type, or that are none of the choices."""
     for name, option in options.items():
+        # A role says what Spark's option is, and leaves what is in it to the modules.
+        known = {**option, **spark_spec()["spark"]} if name.endswith("_spark") else option
         # What is not defined for this host may be for the one that the role runs on, and "omit" is no value.
         with contextlib.suppress(AnsibleError, KeyError):
             value = given.variables[name]
             if value is None and option.get("type") == "list":
                 yield f"{name} has no value. Give a list, such as [], or leave it out."
-            yield from of_value(value, option, name)
+            yield from of_value(value, known, name)
 
 
 def unnamed(given: Given, inventory: Inventory, sides: t.Iterable[str]) -> Lines:
@@ -155,7 +163,7 @@ def wrong_clusters(inventory: Inventory, hosts: t.Iterable[str]) -> Lines:
         elif cluster.keys is None:
             yield f"kafka_cluster of host {host} is not a dictionary. Give one, such as {_EXAMPLE}."
         else:
-            known = cluster_keys()
+            known = cluster_options()
             for key in cluster.keys:
                 if key not in known:
                     yield (
@@ -167,12 +175,14 @@ def wrong_clusters(inventory: Inventory, hosts: t.Iterable[str]) -> Lines:
                     f"kafka_cluster of host {host} has no bootstrap_servers. Give the brokers, such as bootstrap_servers: "
                     "[broker1:9092]. If they come from another variable, it is not defined for the host that runs the tasks."
                 )
+            for key, value in cluster.values.items():
+                yield from (f"Host {host}: {line}" for line in of_value(value, known[key], f"kafka_cluster.{key}"))
 
 
-def cluster_keys() -> list[str]:
+def cluster_options() -> dict[str, Option]:
     """What the modules know of a cluster, aliases included."""
-    options = yaml_load(_cluster.ModuleDocFragment.DOCUMENTATION)["options"]["cluster"]["suboptions"]
-    return [key for name, option in options.items() for key in (name, *option.get("aliases", ()))]
+    options = cluster_spec("cluster")["cluster"]["options"]
+    return {key: option for name, option in options.items() for key in (name, *option.get("aliases", ()))}
 
 
 def homeless(given: Given, places: Places) -> Lines:

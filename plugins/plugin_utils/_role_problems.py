@@ -29,6 +29,7 @@ def of_role(
     yield from of_play(given, inventory, hosts=hosts, places={f"{given.name}_directory": [given.get("directory")]})
     yield from negative(given)
     yield from nameless(given)
+    yield from partless(given)
     yield from endless(given)
     yield from missing_files(given, metrics, plan, looked)
     if given.name in _OF:
@@ -49,14 +50,26 @@ def nameless(given: Given) -> Lines:
         yield f"{name} is empty. Name the directory of this migration's files, or leave the variable out."
 
 
+def partless(given: Given) -> Lines:
+    """Records that would be compared by no part of them."""
+    if given.get("match_on") == []:
+        yield f"{given.name}_match_on is empty. Name the parts, or leave it out to compare all of them."
+
+
 def endless(given: Given) -> Lines:
     """Rounds without an end, without a beginning, or too many of them."""
+    if _is_at_once(given):  # where no rounds are meant, nothing is to be given for them
+        return
     every, during = int(given.number("interval")), int(given.number("run_for"))
     if (every == 0) != (during == 0) or (every and during // every >= _MOST_ROUNDS):
         yield (
             f"{given.name}_interval is {every} and {given.name}_run_for is {during}: give both of them, and {_MOST_ROUNDS} "
             "rounds at most. To sync for days, let cron or systemd start the playbook again and again."
         )
+
+
+def _is_at_once(its: Given) -> bool:
+    return its.name == "group_migration" and its.get("phase") in ("migrate", "return")
 
 
 def missing_files(given: Given, metrics: str, plan: str, looked: t.Iterable[Looked]) -> Lines:
@@ -93,7 +106,7 @@ def _group_migration(its: Given) -> Lines:
             "group_migration_topic_map and group_migration_replication_policy both name the topics at the destination. Give "
             "one of them: only group_migration_strategy=mirror_maker needs a policy beside a topic_map."
         )
-    if phase in ("migrate", "return") and (its.number("interval") or its.number("run_for")):
+    if _is_at_once(its) and (its.number("interval") or its.number("run_for")):
         yield (
             f"group_migration_interval and group_migration_run_for are for rounds, and the phase {phase} commits at once. Set "
             "group_migration_phase to sync, or leave them out."

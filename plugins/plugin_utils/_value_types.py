@@ -44,7 +44,7 @@ _WANTED: dict[str, tuple[t.Callable[[t.Any], t.Any], str]] = {
 def of_value(value: t.Any, option: Option, place: str) -> Lines:
     """A line for each thing that is wrong with a value, or in it.
 
-    option: what an argument specification says of it. place: where it is, as in a template, such as group_map[0].to.
+    option: what an argument specification says of it. place: where it is, such as "group_map, entry 1: to".
     """
     kind = option.get("type", "str")
     if value is None or kind == "raw":
@@ -52,6 +52,8 @@ def of_value(value: t.Any, option: Option, place: str) -> Lines:
     if kind in _WANTED:
         takes, give = _WANTED[kind]
         try:
+            if kind == "list" and isinstance(value, bool):  # Ansible makes a text of it
+                raise TypeError
             value = takes(value)
         except (TypeError, ValueError):
             dictionary = f"Give {'a list of dictionaries' if kind == 'list' else 'a dictionary'} with {_keys(option)}"
@@ -60,11 +62,14 @@ def of_value(value: t.Any, option: Option, place: str) -> Lines:
     elif isinstance(value, list | dict):
         yield f"{place} is {_shown(value, option)}. Give one text."
         return
+    elif isinstance(value, bool) and "choices" not in option:
+        yield f"{place} is {_shown(value, option)}, and no text. Put it in quotes if it is a name."
+        return
     yield from _strange(value, option, place)
     if kind == "list":
         element = {**option, "type": option.get("elements", "raw")}
-        for number, item in enumerate(value):
-            yield from of_value(item, element, f"{place}[{number}]")
+        for number, item in enumerate(value, 1):
+            yield from of_value(item, element, f"{place}, entry {number}")
     elif kind == "dict" and "options" in option:
         yield from _of_dictionary(value, option, place)
 
@@ -93,8 +98,8 @@ def _of_dictionary(value: dict[str, t.Any], option: Option, place: str) -> Lines
     # All specifications with both mean one of them; those of roles cannot say so.
     if {"name", "pattern"} <= known.keys() and len(given & {"name", "pattern"}) != 1:
         yield f"{place} has {'both name and' if 'name' in given else 'neither name nor'} pattern. Give one of them."
-    for key in known.keys() & value.keys():
-        yield from of_value(value[key], known[key], f"{place}.{key}")
+    for key in filter(known.__contains__, value):
+        yield from of_value(value[key], known[key], f"{place}{': ' if ', entry ' in place else '.'}{key}")
 
 
 def _shown(value: t.Any, option: Option) -> str:
@@ -105,7 +110,7 @@ def _shown(value: t.Any, option: Option) -> str:
         return "a dictionary"
     if option.get("type") == "dict":
         return "no dictionary"
-    return str(value) or "empty"
+    return str(value).lower() if isinstance(value, bool) else str(value) or "empty"
 
 
 def _keys(option: Option) -> str:

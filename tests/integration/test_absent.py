@@ -23,12 +23,17 @@ def test_records_that_the_destination_has_lost_are_in_the_plan_and_keep_it_from_
     answer = lost.answer(20)
     assert (answer.verdict, answer.offset) == ("exact", 30)
     (entry,) = json.loads(lost.migration.plan_file.read_text())["entries"]
-    assert entry["absent"] == {"records": 10, "source": lost.before + 20, "exactly": True}
+    start = lost.before + 30
+    absent = {"records": 10, "source": lost.before + 20, "exactly": True, "deleted_before": start}
+    assert entry["absent"] == absent
+    deleted = f"the destination's log starts at offset {start}: retention or DeleteRecords has deleted them there"
+    assert deleted in entry["detail"]
     assert "10 unconsumed records" in entry["detail"]
     migration, group = lost.migration, entry["group"]
     for method in ("anchors", "records"):
         done = migration.verify(receipt=None, method=method, on_problem="report")
         assert [(found["kind"], found["count"]) for found in done["findings"]] == [("absent", 10)]
+        assert deleted in str(done["findings"]) and "filtered" not in str(done["findings"])
         noted = migration.verify(receipt=None, method=method, on_absent="warn")
         assert (noted["findings"], noted["verified"], noted["note_kinds"].count("absent")) == ([], 1, 1)
     assert "10 unconsumed records" in migration.commit(via=refuses)

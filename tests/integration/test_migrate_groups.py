@@ -160,6 +160,25 @@ def test_the_plan_and_the_totals_are_shown_where_ansible_hides_what_has_not_chan
     assert "[cloud] 2 verified, 0 without records" in output
 
 
+def test_a_rollback_sends_no_consumers_back_of_groups_that_it_keeps(
+    source, destination, orders, controller, home, by_modules
+):
+    stopped, went_on = f"{orders}-stopped", f"{orders}-went-on"
+    for group in (stopped, went_on):
+        commit(source, group, {(orders, 0): 5, (orders, 1): 20})
+        by_modules.plan(group)
+        by_modules.commit()
+    assert consume(destination, went_on, [orders], 5) == 5
+    options = {"groups": [stopped, went_on], "on_rewind": "keep", "directory": str(home)}
+    for others in (True, False):
+        said = " ".join(done(controller.rollback(**options)).output.split())
+        assert f"{went_on}: left alone" in said and "Let their consumers go on at the destination" in said
+        assert "set group_migration_on_rewind to rewind" in said and "Next: start" not in said
+        assert (f"Next, for the other groups: {GO_ON}" in said) is others
+        assert ("Nothing was rolled back." in said) is not others and "If other files" not in said
+    assert went_on in list_groups(destination) and stopped not in list_groups(destination)
+
+
 def test_a_run_that_has_failed_keeps_its_files_and_the_oldest_failed_ones_go(source, orders, controller, home):
     its = {"phase": "apply", "groups": [orders], "write_report": True, "keep_history": 1}
     reason = "the source's groups have moved since the plan was made"

@@ -318,7 +318,7 @@ def test_what_the_replication_tool_left_out_is_no_fault_of_the_offset(source, de
     said = migration.verify(via=run, method="records", receipt=None, on_absent="warn")
     assert said["failed"] and said["kinds"] == {"skipped": 1}
     said = migration.verify(via=run, method="records", receipt=None)
-    assert said["msg"].startswith("2 problems of 2 kinds: skipped 1, absent 1. The gravest: ")
+    assert said["msg"].startswith("2 problems of 2 kinds: skipped 1, absent 1. The most serious: ")
     assert [(found["kind"], found["count"]) for found in said["findings"]] == [("skipped", 5), ("absent", 3)]
     assert said["findings"][0]["source"] == [{"topic": topic, "partition": 0, "offset": 50}]
     assert said["findings"][0]["destination"] == [{"topic": topic, "partition": 0, "offset": 55}]

@@ -9,7 +9,7 @@ import typing as t
 from .._model.notes import Note, NoteKind
 from .._model.progress import counted
 from .._model.report import Finding, Flaw, ProblemKind
-from .._model.verdicts import open_clause
+from .._model.verdicts import Absent, deleted_before
 from .claims import Claim, Windows
 from .sums import Counts, PlaceInClaim, Spot
 
@@ -21,11 +21,13 @@ def finding(
     matched_by: tuple[str, ...],
     is_compacted: bool,
     opens: t.Sequence[int | None],
+    starts: t.Sequence[int],
 ) -> Finding:
     """windows: what was read.
 
     is_compacted: the destination drops records whose key came again, so one that is absent may have been there. opens: from
-    which offset on a transaction is open, for each source partition of the claim.
+    which offset on a transaction is open, for each source partition of the claim. starts: where the logs of its destination
+    partitions start.
     """
     return Finding(
         claim.group,
@@ -41,7 +43,7 @@ def finding(
         counts.destination_only,
         _first_difference(counts),
         matched_by,
-        problems=tuple(_problems(claim, counts, windows, is_compacted, opens)),
+        problems=tuple(_problems(claim, counts, windows, is_compacted, opens, starts)),
         notes=tuple(_notes(claim, counts, windows, is_compacted)),
     )
 
@@ -56,7 +58,12 @@ def _offset(place: PlaceInClaim | None) -> int | None:
 
 
 def _problems(
-    claim: Claim, counts: Counts, windows: Windows, is_compacted: bool, opens: t.Sequence[int | None]
+    claim: Claim,
+    counts: Counts,
+    windows: Windows,
+    is_compacted: bool,
+    opens: t.Sequence[int | None],
+    starts: t.Sequence[int],
 ) -> t.Iterator[Flaw]:
     if counts.skipped:
         yield Flaw(
@@ -68,7 +75,7 @@ def _problems(
         yield Flaw(
             ProblemKind.ABSENT,
             f"{_records(counts.absent, 'unconsumed')} not at the destination, though later ones are: "
-            f"first {_spot(claim, counts.first_absent)}{_absent_cause(counts.first_absent, opens)}",
+            f"first {_spot(claim, counts.first_absent)}{_absent_cause(claim, counts, windows, opens, starts)}",
         )
     repeated = counts.repeated + counts.pending
     if claim.repeats is not None and repeated > claim.repeats:
@@ -85,12 +92,17 @@ def _problems(
         )
 
 
-def _absent_cause(first: Spot | None, opens: t.Sequence[int | None]) -> str:
+def _absent_cause(
+    claim: Claim, counts: Counts, windows: Windows, opens: t.Sequence[int | None], starts: t.Sequence[int]
+) -> str:
+    first = counts.first_absent
     place, offset = first.source if first is not None and first.source is not None else (0, 0)
-    in_transaction = open_clause(offset, opens[place])
-    if in_transaction and offset >= (opens[place] or 0):
-        return in_transaction
-    return f"; the replication tool has filtered or lost what is missing{in_transaction}"
+    deleted = None
+    if len(starts) == 1:
+        # Only the first unconsumed offset is known to be before all copies that there are.
+        unconsumed = max(claim.source[place][1], windows.source[place].low)
+        deleted = deleted_before(starts[0], claim.destination[0][1], offset, unconsumed + 1)
+    return Absent(counts.absent, offset, open_from=opens[place], deleted_before=deleted).cause
 
 
 def _or_to_come(counts: Counts) -> str:

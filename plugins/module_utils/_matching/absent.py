@@ -42,7 +42,7 @@ def with_absent(reader: Reader, question: Question, decision: Decision) -> Decis
         found = _before(reader, decision.offset, decision.after.source_offset, _matching(decision))
     elif decision.reason is Reason.EXPIRED:
         found = _by_times(reader, decision.offset)
-    return dataclasses.replace(decision, absent=found) if found else decision
+    return whole.with_deleted(reader, dataclasses.replace(decision, absent=found)) if found else decision
 
 
 def _matching(decision: Decision) -> Matching:

@@ -12,7 +12,7 @@ import typing as t
 from .._model.match_on import Matching
 from .._model.progress import counted
 from .._model.records import Record
-from .._model.verdicts import Absent, Reason, Verdict
+from .._model.verdicts import Absent, Reason, Verdict, deleted_before
 from . import rows
 from .certificates import DISTINCT, WholeLogs
 from .counting import Logs, LogSet
@@ -130,7 +130,17 @@ def from_count(reader: Reader, question: Question, its: GroupCount) -> Decision:
     # A compacted log lacks older records of its keys as it should.
     if decision.offset is None or reader.destination.facts.compacted:
         return decision
-    return dataclasses.replace(decision, absent=absent_of(reader, its))
+    return with_deleted(reader, dataclasses.replace(decision, absent=absent_of(reader, its)))
+
+
+def with_deleted(reader: Reader, decision: Decision) -> Decision:
+    """The decision, whose absent records say whether the destination has deleted what was where they would be."""
+    absent, offset, after = decision.absent, decision.offset, decision.after
+    if absent is None or offset is None:
+        return decision
+    next_copied = reader.source.end if after is None else after.source_offset
+    start = deleted_before(reader.destination.start, offset, absent.source, next_copied)
+    return dataclasses.replace(decision, absent=absent._replace(deleted_before=start))
 
 
 def absent_of(reader: Reader, its: GroupCount) -> Absent | None:
@@ -155,9 +165,8 @@ def _from_count(reader: Reader, question: Question, its: GroupCount) -> Decision
         reached = reader.source.start - 1 if before is None else before.source_offset
         destination = reader.destination
         destination_only = 0 if before or after else len(destination.records(destination.start, destination.end))
-        return rows.lags(
-            answer.last_at_source, CountedBefore(answer.offset, answer.first_wanted), reached, destination_only
-        )
+        lossless = CountedBefore(answer.offset, answer.first_wanted)
+        return rows.lags(answer.last_at_source, lossless, reached, destination_only, rows.emptied(destination))
     last, first_wanted = _located(reader, before), _located(reader, after)
     if answer.to_come and reader.source.facts.is_lossy and _last_has_come(reader, question, answer.offset):
         answer = answer._replace(to_come=0)

@@ -18,7 +18,7 @@ from .._model.notes import Note, NoteKind
 from .._model.option_names import correct_clusters, option_name, ways
 from .._model.plan import Plan
 from .._model.policies import OnActiveGroup, OnBlocked, OnConflict, OnRewind
-from .._model.progress import first_names
+from .._model.progress import first_names, first_of
 from .._model.receipt import Receipt
 from .._model.records import TopicPartition
 from .._model.removed import Removed
@@ -36,6 +36,7 @@ _TOLD = (Ability.MEMBERS, Ability.GROUP_OPERATIONS, Ability.TOPIC_OPERATIONS)
 _COMPARING = (Ability.CONFIGS,)  # inside one cluster, no records are compared
 _REMOVAL = (Ability.REMOVE_GROUPS, Ability.REMOVE_OFFSETS)
 _NAMED = 3  # groups that a note names
+MAY_BE_SWAPPED = "source and destination may be swapped"
 
 
 class Preflight(t.NamedTuple):
@@ -191,7 +192,7 @@ def receipt_of_another(
         "source and destination are exchanged",
         cluster=str(destination),
         why=f"the {receipt.name} was made for the cluster that is the source now, {source}",
-        remedy=f"{correct_clusters()}; to bring groups back on purpose, run the playbook return_groups "
+        remedy=f"{correct_clusters(says_exchanged=False)}; to bring groups back on purpose, run the playbook return_groups "
         "with the source and the destination of the migration",
         kind=FailureKind.OTHER_CLUSTER,
     )
@@ -202,14 +203,15 @@ def receipt_of_no_return(
     receipt: Receipt, source: Connection, destination: Connection, cluster_ids: t.Mapping[str, str]
 ) -> list[MigrationError]:
     """Why groups cannot be returned by the receipt of their migration: it was made for another cluster than they leave now."""
-    remedy = f"{correct_clusters()}: a return has the source and the destination of the migration"
+    names = "a return has the source and the destination of the migration"
     exchanged = Refused(
         "source and destination are exchanged",
         cluster=str(destination),
         why=f"the {receipt.name} was made for this cluster, and the groups would leave {source}",
-        remedy=remedy,
+        remedy=f"{correct_clusters(says_exchanged=False)}: {names}",
         kind=FailureKind.OTHER_CLUSTER,
     )
+    remedy = f"{correct_clusters()}: {names}"
     return _of_other_side(receipt, source, ("source", "destination"), cluster_ids, exchanged, remedy)
 
 
@@ -240,14 +242,14 @@ def opposite(
     selected: t.Collection[str],
     on_rewind: OnRewind,
 ) -> list[Refused]:
-    """What speaks against this direction: each other migration that has brought selected groups from the destination.
+    """What speaks against this direction: other migrations that have brought selected groups from the destination, in one.
 
     others: the path of its receipt, its plan and the receipt. cluster_ids: those of look(). selected: groups of the source.
     """
     back = "", "to take that migration back, run the playbook return_groups or rollback in its directory"
     meant = "on_rewind", f"if this direction is meant, set {option_name('on_rewind')} to keep: no group goes back then"
     remedy = ways(back, meant) if on_rewind == OnRewind.FAIL else ways(back)
-    problems = []
+    found = []
     for path, plan, receipt in others:
         is_opposite = (plan.destination_id, plan.source_id) == (
             cluster_ids.get("source"),
@@ -255,10 +257,13 @@ def opposite(
         )
         written = {entry.group for entry in receipt.entries if entry.written is not None} & set(selected)
         if is_opposite and plan.source_id != plan.destination_id and written:
-            why = f"{path} says that {first_names(sorted(written), _NAMED)} came from this destination to this source"
-            what = "source and destination may be swapped"
-            problems.append(Refused(what, why=why, remedy=remedy, kind=FailureKind.OTHER_CLUSTER))
-    return problems
+            found.append(
+                f"{path} says that {first_names(sorted(written), _NAMED)} came from this destination to this source"
+            )
+    if not found:
+        return []
+    why = first_of(found, _NAMED)
+    return [Refused(MAY_BE_SWAPPED, why=why, remedy=remedy, kind=FailureKind.OTHER_CLUSTER)]
 
 
 def _wanted(
@@ -300,8 +305,9 @@ def _at_the_other_side(
     if not found:
         return []
     have = "has committed offsets" if len(found) == 1 else "have committed offsets"
-    what = f"{first_names(found, _NAMED)} {have} here, and none at the source: source and destination may be swapped"
-    return [Refused(what, cluster=str(destination), remedy=correct_clusters(), kind=FailureKind.OTHER_CLUSTER)]
+    what = f"{first_names(found, _NAMED)} {have} here, and none at the source: {MAY_BE_SWAPPED}"
+    remedy = correct_clusters(says_exchanged=False)
+    return [Refused(what, cluster=str(destination), remedy=remedy, kind=FailureKind.OTHER_CLUSTER)]
 
 
 def _missing_for_rollback(destination: Connection, wanted: list[Draft], receipt: Receipt | None) -> list[Note]:

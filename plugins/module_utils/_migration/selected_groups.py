@@ -19,7 +19,7 @@ from .._model.notes import excluded
 from .._model.option_names import option_name
 from .._model.policies import OnBlocked
 from .._model.selection import Selected, Selection, name_hint
-from .._model.visible_text import names_text
+from .._model.visible_text import names_text, quoted_list
 from . import quiet
 
 
@@ -200,7 +200,7 @@ def _remedy(faults: t.Mapping[str, _Fault], may_be_hidden: bool, connection: Con
     it = "it" if len(faults) == 1 else "the others" if missing else "them"
     ways_on = [
         f"correct {groups_option}{group_hint(missing, connection)}" if missing else "",
-        f"take {it} out of {groups_option}" if len(missing) < len(faults) else "",
+        f"take {it} out{'' if missing else f' of {groups_option}'}" if len(missing) < len(faults) else "",
         "grant the ACL" if may_be_hidden else "",
     ]
     *others, last = filter(None, ways_on)
@@ -213,7 +213,7 @@ def _unmatched(
     """The error where patterns match nothing. names, patterns: the options."""
     left_out = " ".join(note.text for note in excluded(**{names: selected.left_out})).rstrip(".")
     return InvalidInput(
-        f"no {what} is matched by {option_name(patterns)} {list(given)}",
+        f"no {what} is matched by {option_name(patterns)} {quoted_list(given)}",
         cluster=str(connection),
         why=left_out or "a pattern has to match the whole name, such as billing.* for all that begins so",
         remedy=f"correct the patterns, or name the {names} in {option_name(names)}",

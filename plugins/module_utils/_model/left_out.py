@@ -11,6 +11,7 @@ from .option_names import with_option_names
 from .plan import Plan, PlanEntry
 from .records import TopicPartition
 from .verdicts import Verdict
+from .visible_text import visible_name
 
 
 def left_out(not_taken: t.Iterable[str], plan: Plan | None = None) -> list[str]:
@@ -28,7 +29,9 @@ def entry_lines(plan: Plan, verdict: Verdict) -> list[str]:
     lines = []
     for (group, _topic, _detail), its in itertools.groupby(entries, _alike):
         same = list(its)
-        lines.append(f"{group} {partitions_text([e.partition for e in same])}: {verdict}, {same[0].shown_detail}")
+        lines.append(
+            f"{visible_name(group)} {partitions_text([e.partition for e in same])}: {verdict}, {same[0].shown_detail}"
+        )
     return lines
 
 

@@ -11,6 +11,7 @@ import typing as t
 from .errors import InvalidInput
 from .option_names import option_name
 from .selection import compiled, matches
+from .visible_text import quoted
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -214,7 +215,9 @@ def _check_references(pattern: re.Pattern[str], to: str, where: str) -> None:
     try:
         pattern.sub(to, "")  # reads the template even where nothing matches
     except (re.error, IndexError) as exc:
-        raise InvalidInput(f"{where}: {to!r} does not fit the pattern {pattern.pattern!r}", why=str(exc)) from exc
+        raise InvalidInput(
+            f"{where}: {quoted(to)} does not fit the pattern {quoted(pattern.pattern)}", why=str(exc)
+        ) from exc
 
 
 def _first(rules: tuple[Rule, ...], name: str, topic: str | None = None) -> tuple[str, ...]:
@@ -222,7 +225,7 @@ def _first(rules: tuple[Rule, ...], name: str, topic: str | None = None) -> tupl
         new = rule.apply(name, topic)
         if "" in new:
             raise InvalidInput(
-                f"{name} would get an empty name by {rule.to!r}",
+                f"{name} would get an empty name by {quoted(rule.to)}",
                 remedy=f"correct {option_name('topic_map')} or {option_name('group_map')}",
             )
         if len(set(new)) < len(new):  # two templates may give one name

@@ -12,7 +12,7 @@ from .documents import utc_text
 from .group_state import GroupReading
 from .plan import Plan
 from .progress import counted, first_names
-from .receipt import Receipt, ReceiptEntry
+from .receipt import Key, Receipt, ReceiptEntry
 from .records import TopicPartition
 from .verdicts import Verdict
 from .visible_text import padded, shown_width, visible
@@ -51,13 +51,15 @@ NEXT = {
 }
 
 
-_BLOCKED = f"remove what blocks partitions, which plan.json and the report name, and run {_MIGRATE} again"
+_CAUSES = "plan.json, report.json and the report"
+_BLOCKED = f"remove what blocks partitions or fails verification, which {_CAUSES} name, and run {_MIGRATE} again"
 
 
 class DirectoryFiles(t.NamedTuple):
     """The files in one directory. returned: the receipt of the return.
 
-    synced: the destination's groups that the last round has synced. synced_until: when it ended, as Unix time.
+    synced: the destination's groups that the last round has synced. synced_until: when it ended, as Unix time. objected: what
+    has failed verification, of the plan.
     """
 
     directory: str
@@ -66,6 +68,7 @@ class DirectoryFiles(t.NamedTuple):
     returned: Receipt | None
     synced: frozenset[str] = frozenset()
     synced_until: float = 0.0
+    objected: frozenset[Key] = frozenset()
 
 
 class GroupFiles(t.NamedTuple):
@@ -74,7 +77,7 @@ class GroupFiles(t.NamedTuple):
     written: the receipt's entries that are not rolled back. returned: entries of the return's receipt, of groups at the source.
     source: what the group's partitions are made of, each with the committed offset that the plan rests on, None if unknown.
     consumed: the partitions of the plan on which the group has committed offsets at the source. blocked: those of them that the
-    plan blocks, and that no earlier run has written.
+    plan blocks or that have failed verification, and that no earlier run has written.
     """
 
     group: str
@@ -185,7 +188,8 @@ def groups_of(files: DirectoryFiles) -> list[GroupFiles]:
         partitions[entry.group].add(entry.partition)
         if any(at.offset is not None for at in entry.source):
             consumed[entry.group].add(entry.partition)
-            if entry.verdict is Verdict.BLOCKED and entry.key not in set_before:
+            fails = entry.verdict is Verdict.BLOCKED or entry.key in files.objected
+            if fails and entry.key not in set_before:
                 blocked[entry.group].add(entry.partition)
     return [
         GroupFiles(
@@ -326,8 +330,9 @@ def status_table(groups: t.Sequence[GroupStatus]) -> list[str]:
 def incomplete_lines(groups: t.Iterable[GroupStatus]) -> list[str]:
     """A line for each group of which a migration has left partitions out."""
     return [
-        f"{visible(group.files.group)}: {group.left_out} of {counted(len(group.files.consumed), 'partition')} left out: "
-        f"plan.json and the report in {group.files.directory} say why. Remove the cause, and run {_MIGRATE} again."
+        f"{visible(group.files.group)}: {'' if group.files.written else 'nothing is written; '}{group.left_out} of "
+        f"{counted(len(group.files.consumed), 'partition')} {'left out' if group.files.written else 'blocked'}: {_CAUSES} in "
+        f"{group.files.directory} say why. Remove the cause, and run {_MIGRATE} again."
         for group in groups
         if group.left_out
     ]

@@ -43,16 +43,18 @@ def path_option() -> str:
     return directory if directory in _variables.values() else "the path"
 
 
-def correct_clusters() -> str:
-    """What the user does where another cluster answers than was meant: a clause with the variables of a role."""
+def correct_clusters(*, says_exchanged: bool = True) -> str:
+    """What the user does where another cluster answers than was meant: a clause with the variables of a role.
+
+    says_exchanged: whether it says what may be wrong with them; not where the message has said it already.
+    """
     names = [_variables[option] for option in ("source", "destination", "cluster") if option in _variables]
     if not names:
         return "correct the addresses if they are wrong"
     if not names[1:]:
         return f"correct {names[0]}, or bootstrap_servers of this host in the inventory"
-    return (
-        f"correct {' and '.join(names)}, which may be exchanged, or bootstrap_servers of these hosts in the inventory"
-    )
+    which = ", which may be exchanged," if says_exchanged else ","
+    return f"correct {' and '.join(names)}{which} or bootstrap_servers of these hosts in the inventory"
 
 
 def another_directory() -> str:

@@ -328,6 +328,7 @@ def _absent(row: t.Any) -> Absent:
         documents.offset_of(row["source"]),
         documents.flag_of(row["exactly"]),
         _optional(row.get("open_from")),
+        _optional(row.get("deleted_before")),
     )
 
 

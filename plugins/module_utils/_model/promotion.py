@@ -15,6 +15,7 @@ from .mapping import Rule
 from .option_names import option_name
 from .policies import Acls, OnFewerPartitions, OnLockout, OnMissing, OnUnknownSetting, Settings
 from .selection import Selection, compiled
+from .visible_text import quoted
 
 # A topic that a pattern promotes is used by whatever tool finds it: its own would take it for theirs.
 EXCLUDED_TOPICS = known_names.patterns(known_names.TOPICS, by_default=False)
@@ -104,7 +105,7 @@ class PromotionOptions:
             # What a pattern makes of a principal with references to its groups is only known with the principal.
             for text in (rule.name, None if rule.pattern is not None and "\\" in rule.to else rule.to):
                 if text is not None:
-                    check_principal(text, f"{option_name('principal_map')}, entry {number}: {text!r}")
+                    check_principal(text, f"{option_name('principal_map')}, entry {number}: {quoted(text)}")
 
 
 def check_selection(selection: Selection | CommittedTopics) -> None:

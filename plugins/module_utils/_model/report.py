@@ -13,6 +13,7 @@ from .file_rows import At, Form, partition_from, read_row, write_row
 from .match_on import PART
 from .notes import Note, NoteKind
 from .records import TopicPartition
+from .visible_text import visible_name
 
 KIND = "report"
 
@@ -113,8 +114,8 @@ def finding_name(group: str, destination: t.Sequence[PartitionOffset]) -> str:
     """A group with the partition that a finding is about, or with the topics of several."""
     partitions = [partition for partition, _offset in destination]
     if len(partitions) == 1:
-        return f"{group} {partitions[0]}"
-    return f"{group} {', '.join(sorted({partition.topic for partition in partitions}))}"
+        return f"{visible_name(group)} {partitions[0]}"
+    return f"{visible_name(group)} {', '.join(sorted({partition.topic for partition in partitions}))}"
 
 
 def to_json(report: Report) -> str:

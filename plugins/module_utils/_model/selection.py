@@ -16,7 +16,7 @@ from .errors import InvalidInput
 from .failure_kinds import FailureKind
 from .option_names import option_name
 from .records import TopicPartition
-from .visible_text import names_text, visible_name
+from .visible_text import names_text, quoted, visible_name
 
 DEFAULT_EXCLUDED_GROUPS = known_names.patterns(known_names.GROUPS)
 DEFAULT_EXCLUDED_TOPICS = known_names.patterns(known_names.TOPICS)
@@ -119,7 +119,7 @@ def compiled(pattern: str, option: str) -> re.Pattern[str]:
         return re.compile(pattern, re.DOTALL)  # names of groups may hold line breaks
     except re.error as exc:
         raise InvalidInput(
-            f"{option_name(option)} holds {pattern!r}, which is no regular expression",
+            f"{option_name(option)} holds {quoted(pattern)}, which is no regular expression",
             why=str(exc),
             remedy="correct the pattern",
         ) from exc

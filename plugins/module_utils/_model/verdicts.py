@@ -57,18 +57,39 @@ class Absent(t.NamedTuple):
     """Unconsumed records that the source has and the destination has not, although a later one has arrived there.
 
     records: how many; source: the source offset of the first one; exactly: whether there are no more of them. open_from: the
-    source's last stable offset, where a transaction is open, whose records may be among them.
+    source's last stable offset, where a transaction is open, whose records may be among them. deleted_before: the start of the
+    destination's log, before which it has deleted records, where these would be; None where they would be after it.
     """
 
     records: int
     source: int
     exactly: bool = True
     open_from: int | None = None
+    deleted_before: int | None = None
 
     def __str__(self) -> str:
+        return f"{self.what}{self.known_cause}"
+
+    @property
+    def what(self) -> str:
+        """How many records are absent, and from where on."""
         verb = "is" if self.records == 1 else "are"
         where = f"from source offset {self.source} on, {verb} not at the destination, though later ones are"
-        return f"{self.number.clause('unconsumed record')}, {where}{open_clause(self.source, self.open_from)}"
+        return f"{self.number.clause('unconsumed record')}, {where}"
+
+    @property
+    def known_cause(self) -> str:
+        """Why they may be absent, as clauses that follow another one; nothing where neither log shows it."""
+        return f"{_deleted_clause(self.deleted_before)}{_open_clause(self.source, self.open_from)}"
+
+    @property
+    def cause(self) -> str:
+        """The same where the records have been counted, so that the replication tool is the cause where neither log is."""
+        is_open = self.open_from is not None and self.source >= self.open_from
+        by_tool = (
+            "" if is_open or self.deleted_before else "; the replication tool has filtered or lost what is missing"
+        )
+        return f"{by_tool}{self.known_cause}"
 
     def row(self) -> dict[str, t.Any]:
         """As plan files and results have it."""
@@ -80,8 +101,25 @@ class Absent(t.NamedTuple):
         return RecordSum(self.records, Bound.EXACTLY if self.exactly else Bound.AT_LEAST)
 
 
-def open_clause(first: int, open_from: int | None) -> str:
-    """What is said of absent records, the first of which has this source offset, while a transaction is open there."""
+def deleted_before(log_start: int, offset: int, first: int, next_copied: int) -> int | None:
+    """The start of the destination's log, if absent records would be before it.
+
+    offset: from where on the group reads there. first: the source offset of the first absent record. next_copied: of the first
+    unconsumed record that has a copy.
+    """
+    return log_start if log_start > 0 and offset <= log_start and first < next_copied else None
+
+
+def _deleted_clause(log_start: int | None) -> str:
+    if log_start is None:
+        return ""
+    return (
+        f"; the destination's log starts at offset {log_start}: retention or DeleteRecords has deleted them there, if the "
+        "replication tool had copied them"
+    )
+
+
+def _open_clause(first: int, open_from: int | None) -> str:
     if open_from is None:
         return ""
     whose = "they" if first >= open_from else "some of them"

@@ -23,9 +23,19 @@ def visible(text: str) -> str:
 
 def visible_name(name: str) -> str:
     """The same of a name, in quotes where it might be taken for several names, or its ends would not be seen."""
-    shown = visible(name)
+    return quoted(name) if _APART.search(visible(name)) else visible(name)
+
+
+def quoted(text: str) -> str:
+    r"""The same in quotes, for what a user has written: its backslashes stay as they are, such as `\1`."""
+    shown = visible(text)
     quote = '"' if "'" in shown else "'"
-    return f"{quote}{shown}{quote}" if _APART.search(shown) else shown
+    return f"{quote}{shown}{quote}"
+
+
+def quoted_list(texts: t.Iterable[str]) -> str:
+    """Several of them, as a list in YAML."""
+    return f"[{', '.join(map(quoted, texts))}]"
 
 
 def names_text(names: t.Iterable[str]) -> str:

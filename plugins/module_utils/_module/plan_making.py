@@ -98,7 +98,7 @@ def _from_records(params: dict[str, t.Any], previous: plan.Plan | None) -> use_c
     taken, lines, notes = _snapshot(params)
     mapping = options.mapping(params)
     notes += [
-        Note(NoteKind.RULE_UNUSED, f"repartitioned: {pattern} matches no topic of these groups")
+        Note(NoteKind.RULE_UNUSED, f"{option_name('repartitioned')}: {pattern} matches no topic of these groups")
         for pattern in mapping.idle_patterns({entry.partition.topic for entry in taken.entries})
     ]
     made = use_case.translate(

@@ -12,14 +12,14 @@ import typing as t
 
 from .._control.groups import list_groups
 from .._migration._committing.look_at_status import look_at_status
-from .._model import documents, metrics, plan, receipt, status, waves
+from .._model import documents, metrics, plan, receipt, report, status, waves
 from .._model.connection import Connection
 from .._model.documents import utc_text
 from .._model.errors import InvalidFile
 from .._model.failure_kinds import FailureKind
 from .._model.migration_status import DirectoryFiles, incomplete_lines, next_lines, status_table
 from .._model.option_names import option_name
-from . import files
+from . import digests, files
 from .frame import Module
 from .status_files import write_metrics
 
@@ -102,7 +102,15 @@ def _read(directory: str) -> DirectoryFiles:
             kind=FailureKind.FILE_MISSING,
         )
     synced, until = _synced(files.parsed(os.path.join(directory, "status.json"), status.from_json))
-    return DirectoryFiles(directory, made, written, read_return(directory), synced, until)
+    return DirectoryFiles(directory, made, written, read_return(directory), synced, until, _objected(directory))
+
+
+def _objected(directory: str) -> frozenset[receipt.Key]:
+    """What has failed the verification of the plan that is there. Raises InvalidFile."""
+    found = files.parsed(os.path.join(directory, "report.json"), report.objections)
+    made = files.read(os.path.join(directory, "plan.json"))
+    is_of_plan = found is not None and made is not None and found.plan == digests.digest(made)
+    return frozenset(found.lines) if found and is_of_plan else frozenset()
 
 
 def read_return(directory: str) -> receipt.Receipt | None:

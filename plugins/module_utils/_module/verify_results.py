@@ -55,16 +55,13 @@ def failure_place(gravest: Problem, destination: Connection) -> dict[str, t.Any]
 
 def failure(problems: list[Problem], scope: str | None) -> str:
     """The message of a verification that fails. scope: the option's value, None where no plan was verified."""
-    return f"{summary(problems)}. The gravest: {problems[0].line}. {_remedy(problems, scope)}."
+    return f"{summary(problems)}. The most serious: {problems[0].line}. {_remedy(problems, scope)}."
 
 
 def _remedy(problems: list[Problem], scope: str | None) -> str:
     absent = ways(
         ("", "Let the replication tool copy what is missing"),
-        (
-            "on_absent",
-            f"set {option_name('on_absent')} to warn where the replication tool leaves records out on purpose",
-        ),
+        ("on_absent", f"set {option_name('on_absent')} to warn where records are missing on purpose"),
     )
     remedies = {
         None: "Keep consumers stopped, and correct what is committed",

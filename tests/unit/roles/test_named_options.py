@@ -34,7 +34,7 @@ NEVER_SHOWN = {
         _model.promotion.overrides_from _model.promotion.replication_factor_from _model.reset_rules.reset_rules_from
         _model.stock_csv._numbered _module.digests.check_digest _module.options.check_named_once _module.options.match_on
         _module.options.replication_policy _module.status_files.check_status_paths _module.plan_making.check_options
-        _module.plan_making._check_reset _model.selection.Selection.check""",
+        _module.plan_making._check_reset _module.plan_making._from_records _model.selection.Selection.check""",
     "its tasks choose another value than the one that refuses": """
         _migration._committing.write_watch.WriteWatch.before _migration._committing.source_watch.SourceWatch.before
         _migration._promotion.topic_decisions._grows _migration._promotion.topic_decisions._missing

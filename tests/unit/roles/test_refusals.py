@@ -95,6 +95,15 @@ def test_list_groups_refuses_what_is_wrong_with_a_cluster_as_the_roles_do(contro
         "misspelt": {"kafka_cluster": {"bootstrap_server": ["127.0.0.1:1"]}},
         "nowhere": {"kafka_cluster": {"bootstrap_servers": "{{ none_of_these }}", "sasl_password": "{{ nor_this }}"}},
         "undefined": {"kafka_cluster": "{{ none_of_these }}"},
+        "wrong": {
+            "kafka_cluster": {
+                "bootstrap_servers": ["127.0.0.1:1"],
+                "security_protocol": "SASL_SLL",
+                "sasl_password": "s3cret",
+                "sasl_mechanism": "{{ nor_this }}",
+                "client_config": ["s3cret"],
+            }
+        },
         "right": {
             "kafka_cluster": "{{ its }}",
             "its": {"bootstrap_servers": "{{ brokers }}"},
@@ -107,12 +116,17 @@ def test_list_groups_refuses_what_is_wrong_with_a_cluster_as_the_roles_do(contro
         "bare is a host of this inventory without a variable kafka_cluster. Give it one, such as kafka_cluster: "
         in output
     )
-    assert "that have a variable kafka_cluster: address, cloud, misspelt, nowhere, onprem, right, undefined." in output
+    assert (
+        "that have a variable kafka_cluster: address, cloud, misspelt, nowhere, onprem, right, undefined, wrong."
+        in output
+    )
     assert "kafka_cluster of host address is not a dictionary." in output
     assert "kafka_cluster of host misspelt has the key bootstrap_server, which does not exist." in output
     assert "kafka_cluster of host misspelt has no bootstrap_servers." in output
     assert "kafka_cluster of host nowhere has no bootstrap_servers." in output
     assert "kafka_cluster of host undefined has no value: 'none_of_these' is undefined." in output
+    assert "Host wrong: kafka_cluster.security_protocol is SASL_SLL. Did you mean SASL_SSL?" in output
+    assert "Host wrong: kafka_cluster.client_config is a list. Give a dictionary." in output and "s3cret" not in output
     assert "kafka_cluster of host right" not in output and "missing required arguments" not in output
     assert (
         output.count('"msg": "cluster right (127.0.0.1:1): cannot connect') == 1

@@ -176,6 +176,7 @@ def roll_back(
         writing.check_members(destination, moving, found, options.on_active_group)
         raise
     wanted = {**lacking, **rollback.targets(entries, readings)}
+    alone = sorted({entry.group for entry in chosen.entries} - {entry.group for entry in entries})
     put_back = sorted({partition for (_group, partition), target in wanted.items() if target is not None})
     bounds = positions.partition_bounds(destination, put_back) if put_back else {}
     notes = [
@@ -193,7 +194,12 @@ def roll_back(
     outcome = dataclasses.replace(
         outcome_of(concerned, commits_of(found), writes, left_out, receipt),
         notes=notes,
-        unmoved=rollback.unmoved_lines(entries, current, {group for group, _partition in wanted}),
+        active_groups=sorted(busy),
+        kept_groups=alone,
+        unmoved=[
+            *rollback.kept_lines(alone, options.on_rewind, options.on_advance),
+            *rollback.unmoved_lines(entries, current, {group for group, _partition in wanted}),
+        ],
     )
     if save is None:
         return outcome

@@ -16,6 +16,7 @@ from ..._model.policies import OnAdvance, OnBlocked, OnRewind
 from ..._model.progress import are, part_of
 from ..._model.receipt import Key, Origin, Receipt, ReceiptEntry
 from ..._model.verdicts import Reason, Verdict
+from ..._model.visible_text import visible_name
 
 Target: t.TypeAlias = "CommittedOffset | None"
 Commits = t.Mapping[Key, CommittedOffset]
@@ -59,7 +60,7 @@ def own_objections(entries: t.Iterable[PlanEntry], *, absent: bool = True) -> di
     """
     remedy = ways(
         ("", "let the replication tool copy them and plan again"),
-        ("on_absent", f"set {option_name('on_absent')} to warn if it leaves them out on purpose"),
+        ("on_absent", f"set {option_name('on_absent')} to warn if they are missing on purpose"),
     )
     objections = {}
     for entry in entries:
@@ -168,8 +169,8 @@ def kept_by_policy(
         case OnRewind.REWIND | OnAdvance.ADVANCE:
             return None
         case OnRewind.KEEP | OnAdvance.KEEP:
-            group, partition = key
-            return f"{group} {partition}: kept at {commit_text(found)} instead of {to} ({option_name(option)}: keep)"
+            name = f"{visible_name(key[0])} {key[1]}"
+            return f"{name}: kept at {commit_text(found)} instead of {to} ({option_name(option)}: keep)"
         case OnRewind.FAIL | OnAdvance.FAIL:
             raise entry_refusal(
                 key,
@@ -207,4 +208,4 @@ def _reason(entry: PlanEntry) -> str:
 
 def entry_name(entry: PlanEntry) -> str:
     """An entry of a plan in a message."""
-    return f"{entry.group} {entry.partition}"
+    return f"{visible_name(entry.group)} {entry.partition}"

@@ -47,9 +47,10 @@ class CommitOutcome:
     receipt: what the receipt file holds afterwards, None when there is none. notes: what the user should know besides, such as
     source groups that are still in use where a policy allows it, or groups whose commits expire by an old clock.
     going_on: one line for each group-partition that was migrated earlier and has consumed since.
-    unmoved: one line for each reason why a rollback finds nothing to restore of groups.
+    unmoved: one line for each reason why a rollback restores nothing of groups.
     kept_groups: groups of which a policy or an earlier migration leaves an offset alone. active_groups: groups that are left
-    out because they are in use at the destination, and for which the plan has other offsets than they have. still_written:
+    out because they are in use at the destination, and for which the plan has other offsets than they have, or that a rollback
+    would change. still_written:
     topics of the source that have grown at the last look.
     """
 

@@ -18,7 +18,7 @@ from ..._model.progress import counted, first_names, first_of
 from ..._model.receipt import Key, Origin, Receipt, ReceiptEntry
 from ..._model.records import TopicPartition
 from ..._model.selection import Selected, Selection, name_hint
-from ..._model.visible_text import names_text
+from ..._model.visible_text import names_text, quoted_list, visible_name
 from . import conflicts
 from .conflicts import Commits, Target
 
@@ -156,6 +156,22 @@ def unmoved_lines(entries: t.Iterable[ReceiptEntry], current: Commits, moved: t.
     return [f"{first_names(names, _NAMES_SHOWN)}: {why}" for why, names in alike.items()]
 
 
+def kept_lines(groups: t.Sequence[str], on_rewind: OnRewind, on_advance: OnAdvance) -> list[str]:
+    """What becomes of the consumers of groups that a policy leaves alone, a line for all of them, as unmoved_lines()."""
+    if not groups:
+        return []
+    consumers = (
+        "Let their consumers go on in these groups"
+        if is_in_one_cluster()
+        else "Let their consumers go on at the destination, because consumers at the source would consume again what these "
+        "have consumed since. docs/going-back.md says how they go back without repeats"
+    )
+    policies = [("on_rewind", on_rewind, OnRewind.REWIND), ("on_advance", on_advance, OnAdvance.ADVANCE)]
+    allowing = [f"{option_name(option)} to {other}" for option, policy, other in policies if policy == "keep"]
+    back = f"To roll these groups back, too, stop their consumers, and set {' and '.join(allowing)}"
+    return [f"{first_names(groups, _NAMES_SHOWN)}: left alone, which the lines below explain. {consumers}. {back}"]
+
+
 def staying(receipt: Receipt, wanted: t.Iterable[Key], current: Commits) -> list[Note]:
     """A note of what groups that go back have committed on their topics without this collection, which stays.
 
@@ -165,7 +181,7 @@ def staying(receipt: Receipt, wanted: t.Iterable[Key], current: Commits) -> list
     topics = {(group, partition.topic) for group, partition in wanted}
     known = receipt.by_key
     stays = [key for key in sorted(current) if (key[0], key[1].topic) in topics and key not in known]
-    named = [f"{group} {partition} ({current[group, partition].offset})" for group, partition in stays]
+    named = [f"{visible_name(group)} {partition} ({current[group, partition].offset})" for group, partition in stays]
     text = (
         f"These committed offsets are not in the receipt, and stay{at_destination()}: {first_of(named, _NAMES_SHOWN)}."
     )
@@ -196,8 +212,8 @@ def check_bounds(wanted: t.Mapping[Key, Target], bounds: t.Mapping[TopicPartitio
             )
         if target.offset < log.log_start:
             text = (
-                f"{group} {partition}: offset {target.offset} is before the log's start {log.log_start} now; it is "
-                "restored anyway, and the consumers start according to their auto.offset.reset."
+                f"{visible_name(group)} {partition}: offset {target.offset} is before the log's start {log.log_start} now; "
+                "it is restored anyway, and the consumers start according to their auto.offset.reset."
             )
             notes.append(Note(NoteKind.BEFORE_LOG_START, text))
     return notes
@@ -260,7 +276,7 @@ def _kept(
             f"{'nothing' if found is None else commit_text(found)} now"
         )
         if on_rewind == OnRewind.KEEP:
-            return f"{entry.group} {entry.partition}: {what} ({option_name('on_rewind')}: keep)"
+            return f"{visible_name(entry.group)} {entry.partition}: {what} ({option_name('on_rewind')}: keep)"
         raise conflicts.entry_refusal(
             entry.key,
             what,
@@ -302,7 +318,7 @@ def _check_names(
     if not selected.names:
         why = " ".join(note.text for note in excluded(**{f"{kind}s": selected.left_out})).rstrip(".") or holds
         raise InvalidInput(
-            f"no {kind}{whose} in the {receipt} is matched by {option_name(f'{kind}_patterns')} {list(patterns)}",
+            f"no {kind}{whose} in the {receipt} is matched by {option_name(f'{kind}_patterns')} {quoted_list(patterns)}",
             cluster=cluster,
             why=why,
             remedy=f"correct the patterns, or name the {kind}s in {option_name(f'{kind}s')}",

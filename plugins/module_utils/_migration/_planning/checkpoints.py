@@ -24,7 +24,7 @@ from ..._model.replication_policy import ReplicationPolicy
 from ..._model.selection import Selection
 from ..._model.snapshot import Snapshot, SnapshotEntry
 from ..._model.verdicts import Reason, Verdict
-from ..._model.visible_text import names_text
+from ..._model.visible_text import names_text, quoted_list
 from .. import drafts, not_taken
 from ..drafts import Draft
 from ..expected import with_expected
@@ -134,7 +134,7 @@ def _selected(
         )
     if not of_flow:
         raise InvalidInput(
-            f"no group with a checkpoint is matched by {option_name('group_patterns')} {list(selection.group_patterns)}",
+            f"no group with a checkpoint is matched by {option_name('group_patterns')} {quoted_list(selection.group_patterns)}",
             remedy=f"correct the patterns, or name the groups in {option_name('groups')}",
             cluster=cluster,
             topic=topic,

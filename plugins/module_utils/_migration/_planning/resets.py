@@ -25,7 +25,7 @@ from ..._model.reset_rules import ResetRule, ResetTo, first_fit
 from ..._model.selection import Selected, Selection, looks_like_pattern, matches, name_hint
 from ..._model.snapshot import Snapshot, SnapshotEntry
 from ..._model.verdicts import Reason, Verdict
-from ..._model.visible_text import names_text
+from ..._model.visible_text import names_text, quoted_list
 from .. import not_taken, renewal
 from ..drafts import Draft, decided
 from ..expected import with_expected
@@ -107,7 +107,7 @@ def _read_groups(
     selected = selection.select_groups({*listed, *(each.group for each in receipt.renewing)})
     if not selected.names:
         raise InvalidInput(
-            f"no group is matched by {option_name('group_patterns')} {list(selection.group_patterns)}",
+            f"no group is matched by {option_name('group_patterns')} {quoted_list(selection.group_patterns)}",
             cluster=str(cluster),
             remedy=f"correct the patterns, or name the groups in {option_name('groups')}",
             kind=FailureKind.NOTHING_SELECTED,

@@ -21,6 +21,7 @@ from ..._model.progress import first_of
 from ..._model.promotion import PromotionOptions
 from ..._model.selection import matches
 from ..._model.topic_plan import ADD, EXTRA, REMOVE, AclChange
+from ..._model.visible_text import quoted
 
 _READING = ("DESCRIBE", "DESCRIBE_CONFIGS", "READ")
 
@@ -160,6 +161,6 @@ def _is_legal(resource: str, operation: str) -> bool:
 def _for_principal(acl: Acl, options: PromotionOptions) -> Acl:
     for rule in options.principal_rules:
         for new in rule.apply(acl.principal):  # one at most: only groups may get several names
-            check_principal(new, f"{option_name('principal_map')} makes {new!r} of {acl.principal}, which")
+            check_principal(new, f"{option_name('principal_map')} makes {quoted(new)} of {acl.principal}, which")
             return acl._replace(principal=new)
     return acl

@@ -26,6 +26,7 @@ from ..._model.records import every_partition
 from ..._model.selection import Selection, name_hint
 from ..._model.topic_plan import ADD, AclChange, TopicPlan
 from ..._model.topic_receipt import PromotionReceipt
+from ..._model.visible_text import quoted
 from ..still_written import StillWritten, grown_topics
 from . import lockout, naming, survey, trial
 
@@ -44,7 +45,7 @@ class FenceOptions(t.NamedTuple):
         """Raise InvalidInput for options that cannot be meant."""
         for option, names in (("principals", self.principals), ("read_principals", self.read_principals)):
             for name in names:
-                check_principal(name, f"{option_name(option)}: {name!r}")
+                check_principal(name, f"{option_name(option)}: {quoted(name)}")
         if not self.principals and not self.read_principals:
             raise InvalidInput(
                 f"{option_name('principals')} is empty",

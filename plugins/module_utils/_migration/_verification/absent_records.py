@@ -12,7 +12,7 @@ from ..._model.match_on import Matching
 from ..._model.notes import Note, NoteKind
 from ..._model.plan import PlanEntry
 from ..._model.report import Finding, Flaw, ProblemKind
-from ..._model.verdicts import Absent
+from ..._model.verdicts import Absent, deleted_before
 from ..cluster_logs import ClusterLogs
 
 
@@ -39,12 +39,16 @@ def absent_beside(entry: PlanEntry, source_logs: ClusterLogs, destination_logs: 
         return entry.absent
     parts = entry.evidence.matched_by
     key = Matching("timestamp" in parts, headers=bool(parts)).key
-    records = source_logs.logs[entry.source[0].partition].between(*spans[0])
-    lacking = missing(records, destination_logs.logs[entry.partition].between(*spans[1]), key)
+    source, destination = source_logs.logs[entry.source[0].partition], destination_logs.logs[entry.partition]
+    records = source.between(*spans[0])
+    lacking = missing(records, destination.between(*spans[1]), key)
     copied = [record.offset for record in records if record not in lacking]
     arrived = after.source if after is not None else copied[-1] if copied else -1
     absent = [record.offset for record in lacking if record.offset < arrived]
-    return Absent(len(absent), absent[0], exactly=False) if absent else None
+    if not absent:
+        return None
+    start = deleted_before(destination.facts.log_start, spans[1][0], absent[0], arrived)
+    return Absent(len(absent), absent[0], False, source.facts.open_from, start)
 
 
 def with_absent_flaw(found: Finding, absent: Absent | None, is_compacted: bool) -> Finding:
@@ -58,7 +62,5 @@ def with_absent_flaw(found: Finding, absent: Absent | None, is_compacted: bool) 
     if is_compacted:
         text = f"{absent}; it is compacted, so that only each key's newest record counts"
         return dataclasses.replace(found, notes=(Note(NoteKind.ABSENT, text),))
-    is_open = absent.open_from is not None and absent.source >= absent.open_from
-    cause = "" if is_open else ": the replication tool has left them out, or the destination has lost them"
-    flaw = Flaw(ProblemKind.ABSENT, f"{absent}{cause}")
+    flaw = Flaw(ProblemKind.ABSENT, f"{absent.what}{absent.cause}")
     return dataclasses.replace(found, problems=(*found.problems, flaw))

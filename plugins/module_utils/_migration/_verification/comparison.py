@@ -362,6 +362,7 @@ def _finding(case: ClaimCase, its: ClaimCounts, source_logs: ClusterLogs, destin
         _matched_by(case.match_on, its.headers, all(facts.log_append_time for facts in copies)),
         is_compacted=any(facts.compacted for facts in copies),
         opens=[source_logs.logs[partition].facts.open_from for partition, _offset in claim.source],
+        starts=[facts.log_start for facts in copies],
     )
     wrong = [
         Flaw(

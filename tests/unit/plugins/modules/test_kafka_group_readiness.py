@@ -96,7 +96,8 @@ def test_a_path_that_no_node_exporter_reads_is_refused(look, tmp_path):
     assert look.asked == 0
 
 
-def test_an_offset_that_failed_verification_counts_as_blocked(look, tmp_path):
+def verified_plan():
+    """The texts of a plan, and of a report that objects to its one entry."""
     at = TopicPartition("orders", 0)
     evidence = Evidence(certificate=CertificateName.NOTHING_CONSUMED)
     planned = PlanEntry(
@@ -105,7 +106,12 @@ def test_an_offset_that_failed_verification_counts_as_blocked(look, tmp_path):
     text = file.to_json(Plan("a", "b", "c", (planned,)))
     flaw = report.Flaw(report.ProblemKind.SKIPPED, "2 unconsumed records are skipped")
     finding = report.Finding("billing", ((at, 5),), ((at, 5),), problems=(flaw,))
-    (tmp_path / "report.json").write_text(report.to_json(report.Report("a", "b", None, (finding,), digest(text))))
+    return text, report.to_json(report.Report("a", "b", None, (finding,), digest(text)))
+
+
+def test_an_offset_that_failed_verification_counts_as_blocked(look, tmp_path):
+    text, objections = verified_plan()
+    (tmp_path / "report.json").write_text(objections)
     refused = look(report=str(tmp_path / "report.json"))
     assert refused["failed"] and "is about a plan with the digest" in refused["msg"] and look.asked == 0
     (tmp_path / "plan.json").write_text(text)
@@ -120,6 +126,7 @@ def status(run_module, monkeypatch, tmp_path):
 
     def use_case(directories, _source, _destination, _pause):
         status.asked.append([each.directory for each in directories])
+        status.objected = [set(each.objected) for each in directories]
         return MigrationStatus([], [], [])
 
     def status(**options):
@@ -153,6 +160,15 @@ def test_the_status_of_rounds_is_not_overwritten(status, tmp_path):
     assert status(status=str(mine), check=True)["groups"] == [] and not mine.exists()
     assert not status(status=str(mine)).get("failed") and not status(status=str(mine)).get("failed")
     assert json.loads(mine.read_text())["states"] == {}
+
+
+def test_what_failed_verification_is_known_as_long_as_the_plan_is_the_same(status, tmp_path):
+    text, objections = verified_plan()
+    (tmp_path / "report.json").write_text(objections)
+    (tmp_path / "plan.json").write_text(text)
+    assert not status().get("failed") and status.objected == [{("billing", TopicPartition("orders", 0))}]
+    (tmp_path / "plan.json").write_text(file.to_json(Plan("a", "b", "c", ())))
+    assert not status().get("failed") and status.objected == [set()]
 
 
 def test_the_directory_of_a_wave_that_has_not_begun_is_no_mistake(status, tmp_path):

@@ -5,7 +5,6 @@ import collections
 import pytest
 from ansible.errors import AnsibleUndefinedVariable
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._module import options
 from ansible_collections.streamshift.kafka.plugins.plugin_utils._given import (
     Given,
     HostCluster,
@@ -13,7 +12,7 @@ from ansible_collections.streamshift.kafka.plugins.plugin_utils._given import (
     playbooks,
     role_options,
 )
-from ansible_collections.streamshift.kafka.plugins.plugin_utils._problems import cluster_keys, of_clusters, of_play
+from ansible_collections.streamshift.kafka.plugins.plugin_utils._problems import of_clusters, of_play
 
 GOOD = HostCluster(("bootstrap_servers",))
 INVENTORY_FILE = {"inventory_hostname": "cloud", "inventory_dir": "/srv"}
@@ -74,7 +73,13 @@ def test_each_misspelt_variable_is_named_with_the_one_that_was_meant():
 )
 def test_the_nearest_name_is_the_one_that_was_meant(role, wrong, meant):
     (line,) = of_play(given(role, **{f"{role}_{wrong}": 1}), BOTH)
-    assert f"Did you mean {role}_{meant or ''}" in line
+    assert f"Did you mean {role}_{meant}" in line if meant else "Did you mean" not in line
+
+
+@pytest.mark.parametrize("name", ["dry_run", "dryrun", "check", "check_mode"])
+def test_a_variable_for_a_dry_run_is_answered_with_what_makes_one(name):
+    (line,) = of_play(given(**{f"group_migration_{name}": True}), BOTH)
+    assert "For a dry run, add --check to the command. All of them: " in line
 
 
 def test_variables_that_a_role_sets_itself_are_its_own():
@@ -154,11 +159,37 @@ def test_what_is_wrong_with_a_cluster_is_told_once_with_its_host(cluster, proble
     assert all(problem in line for problem, line in zip(problems, lines, strict=True))
 
 
-def test_the_keys_of_a_cluster_are_those_that_the_modules_know():
-    spec = options.cluster_spec("cluster")["cluster"]["options"]
-    assert sorted(cluster_keys()) == sorted(
-        [*spec, *(name for its in spec.values() for name in its.get("aliases", ()))]
-    )
+def test_values_of_a_cluster_that_no_module_takes_are_told_with_their_host():
+    values = {
+        "bootstrap_servers": {"broker1": "hidden"},
+        "security_protocol": "SASL_SLL",
+        "sasl_plain_username": ["hidden"],
+        "request_timeout": "soon",
+        "client_config": ["hidden"],
+        "name": "cloud",
+    }
+    cloud = HostCluster(tuple(values), values=values)
+    assert list(of_play(given(), inventory(cloud=cloud), hosts=["cloud"])) == [
+        "Host cloud: kafka_cluster.bootstrap_servers is a dictionary. Give a list of texts.",
+        (
+            "Host cloud: kafka_cluster.security_protocol is SASL_SLL. Did you mean SASL_SSL? "
+            "The choices are PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL."
+        ),
+        "Host cloud: kafka_cluster.sasl_plain_username is a list. Give one text.",
+        "Host cloud: kafka_cluster.request_timeout is soon. Give a number.",
+        "Host cloud: kafka_cluster.client_config is a list. Give a dictionary.",
+    ]
+
+
+def test_what_is_wrong_in_spark_is_told_as_everything_else():
+    spark = {"memry": "4g", "conf": ["spark.ui.enabled=false"], "remote": {"url": "sc://host"}}
+    lines = list(of_play(given(group_migration_spark=spark), BOTH))
+    assert [line.split(". ")[0] for line in lines] == [
+        "group_migration_spark has the key memry, which does not exist",
+        "group_migration_spark.conf is a list",
+        "group_migration_spark.remote is a dictionary",
+    ]
+    assert "driver_memory" in lines[0]
 
 
 ABSOLUTE = "Give the absolute path of a directory that lasts."
@@ -328,16 +359,21 @@ def test_what_has_another_value_than_its_default_is_known():
         ({"groups": None}, "group_migration_groups has no value. Give a list, such as [], or leave it out."),
         ({"idle_wait": "soon"}, "group_migration_idle_wait is soon. Give a number."),
         ({"write_report": "perhaps"}, "group_migration_write_report is perhaps. Give true or false."),
-        ({"spark": "local"}, "group_migration_spark is no dictionary. Give a dictionary."),
+        ({"spark": "local"}, "group_migration_spark is no dictionary. Give a dictionary with master, "),
         ({"source": ["onprem"]}, "group_migration_source is a list. Give one text."),
         ({"directory": {"path": "/srv"}}, "group_migration_directory is a dictionary. Give one text."),
         ({"phase": ["migrate"]}, "group_migration_phase is a list. Give one text."),
+        ({"groups": True}, "group_migration_groups is true. Give a list of texts."),
+        (
+            {"groups": ["a", True]},
+            "group_migration_groups, entry 2 is true, and no text. Put it in quotes if it is a name.",
+        ),
         ({"groups": {"billing": True}}, "group_migration_groups is a dictionary. Give a list of texts."),
-        ({"groups": ["billing", ["fraud"]]}, "group_migration_groups[1] is a list. Give one text."),
-        ({"match_on": ["key", "colour"]}, "group_migration_match_on[1] is colour. The choices are key,"),
+        ({"groups": ["billing", ["fraud"]]}, "group_migration_groups, entry 2 is a list. Give one text."),
+        ({"match_on": ["key", "colour"]}, "group_migration_match_on, entry 2 is colour. The choices are key,"),
         (
             {"topic_map": "a:b"},
-            "group_migration_topic_map[0] is no dictionary. Give a dictionary with name, pattern, to (required).",
+            "group_migration_topic_map, entry 1 is no dictionary. Give a dictionary with name, pattern, to (required).",
         ),
         (
             {"topic_map": {"name": "a", "to": "b"}},
@@ -345,17 +381,20 @@ def test_what_has_another_value_than_its_default_is_known():
         ),
         (
             {"topic_map": [{"name": "x", "names": "a", "to": "b"}]},
-            "group_migration_topic_map[0] has the key names, which does not exist. Did you mean name? There are: name,",
+            "group_migration_topic_map, entry 1 has the key names, which does not exist. Did you mean name? There are: name,",
         ),
         (
             {"topic_map": [{"name": "a", "to": "b"}, {"name": "a", "pattern": "b", "to": "c"}]},
-            "group_migration_topic_map[1] has both name and pattern. Give one of them.",
+            "group_migration_topic_map, entry 2 has both name and pattern. Give one of them.",
         ),
-        ({"group_map": [{"to": "b"}]}, "group_migration_group_map[0] has neither name nor pattern. Give one of them."),
-        ({"group_map": [{"name": "a", "to": None}]}, "group_migration_group_map[0] has no to. Give it."),
+        (
+            {"group_map": [{"to": "b"}]},
+            "group_migration_group_map, entry 1 has neither name nor pattern. Give one of them.",
+        ),
+        ({"group_map": [{"name": "a", "to": None}]}, "group_migration_group_map, entry 1 has no to. Give it."),
         (
             {"group_map": [{"name": "a", "to": "b", "topics": [["c"]]}]},
-            "group_migration_group_map[0].topics[0] is a list. Give one text.",
+            "group_migration_group_map, entry 1: topics, entry 1 is a list. Give one text.",
         ),
     ],
 )

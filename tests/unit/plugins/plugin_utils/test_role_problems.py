@@ -211,9 +211,16 @@ def test_what_cannot_be_meant_is_refused_and_nothing_else(role, given, right, sa
 
 def test_all_that_is_wrong_is_told_at_once():
     lines = problems(
-        directory="", search_limit=-1, interval=5, metrics_at="x", source="x", destination="x", on_rewnd="fail"
+        directory="",
+        search_limit=-1,
+        match_on=[],
+        interval=5,
+        metrics_at="x",
+        source="x",
+        destination="x",
+        on_rewnd="fail",
     )
-    about = ("on_rewnd", "search_limit", "directory", "interval", "metrics", "source", "interval")
+    about = ("on_rewnd", "search_limit", "directory", "match_on", "metrics", "source", "interval")
     assert len(lines) == len(about)
     assert all(line.startswith(f"group_migration_{name} ") for name, line in zip(about, lines, strict=True))
 

@@ -20,7 +20,14 @@ class TestShortLogs:
     def test_the_destination_has_lost_its_first_records(self) -> None:
         decision = decided(20, log(run(0, 60)), log(run(30, 60), start=30))
         assert (decision.verdict, decision.offset) == (Verdict.EXACT, 30)
-        assert decision.absent == Absent(10, 20, exactly=True)
+        assert decision.absent == Absent(10, 20, exactly=True, deleted_before=30)
+        assert "the destination's log starts at offset 30: retention or DeleteRecords has deleted" in str(
+            decision.absent
+        )
+
+    def test_the_tool_has_left_records_out_after_the_start_of_a_log_that_has_lost_others(self) -> None:
+        decision = decided(2, log("a b c d e f"), log("c e f", start=2))
+        assert (decision.offset, decision.absent) == (2, Absent(1, 3))
 
     def test_the_tool_has_left_records_out(self) -> None:
         decision = decided(2, log("a b c d e f"), log("a b d f"))
@@ -51,12 +58,12 @@ class TestShortLogs:
     def test_nothing_was_consumed(self) -> None:
         decision = decided(0, log(run(0, 60)), log(run(30, 60), start=30))
         assert (decision.verdict, decision.offset) == (Verdict.EXACT, 30)
-        assert decision.absent == Absent(30, 0)
+        assert decision.absent == Absent(30, 0, deleted_before=30)
 
     def test_records_have_expired_on_both_clusters(self) -> None:
         decision = decided(5, log(run(10, 60), start=10), log(run(30, 60), start=30))
         assert (decision.verdict, decision.reason) == (Verdict.SAFE, Reason.EXPIRED)
-        assert decision.absent == Absent(20, 10)
+        assert decision.absent == Absent(20, 10, deleted_before=30)
 
     def test_a_compacted_destination_lacks_records_as_it_should(self) -> None:
         assert decided(2, log("a b c d e f"), log("a b - d - f", compacted=True)).absent is None
@@ -68,7 +75,7 @@ class TestLongLogs:
     def test_all_that_is_unconsumed_was_read(self) -> None:
         decision = decided(400, log(run(0, 600)), log(run(430, 590), start=430))
         assert (decision.verdict, decision.offset) == (Verdict.EXACT, 430)
-        assert decision.absent == Absent(30, 400)
+        assert decision.absent == Absent(30, 400, deleted_before=430)
 
     def test_the_tool_lags(self) -> None:
         assert decided(400, log(run(0, 600)), log(run(0, 590))).absent is None
@@ -77,16 +84,16 @@ class TestLongLogs:
         # Neither is the last consumed record, and 5,000 records follow: nothing is proved of what may be repeated.
         decision = decided(400, log(run(0, 6000)), log(run(430, 6000), start=430), budget=5000)
         assert (decision.verdict, decision.offset) == (Verdict.SAFE, 430)
-        assert decision.absent == Absent(30, 400, exactly=False)
+        assert decision.absent == Absent(30, 400, exactly=False, deleted_before=430)
 
     def test_more_is_absent_than_is_read(self) -> None:
         decision = decided(400, log(run(0, 7000)), log(run(2000, 7000), start=2000), budget=5000)
-        assert decision.absent == Absent(512, 400, exactly=False)
+        assert decision.absent == Absent(512, 400, exactly=False, deleted_before=2000)
 
     def test_nothing_was_consumed(self) -> None:
         decision = decided(0, log(run(0, 600)), log(run(30, 600), start=30))
         assert (decision.verdict, decision.offset) == (Verdict.EXACT, 30)
-        assert decision.absent == Absent(30, 0, exactly=False)
+        assert decision.absent == Absent(30, 0, exactly=False, deleted_before=30)
 
     def test_nothing_was_consumed_and_nothing_is_absent(self) -> None:
         decision, rounds, records_read = settle(0, log(run(0, 600)), log(run(0, 600)))
@@ -98,4 +105,24 @@ class TestLongLogs:
     def test_records_have_expired_on_both_clusters(self) -> None:
         decision = decided(5, log(run(10, 600), start=10), log(run(30, 600), start=30))
         assert decision.reason is Reason.EXPIRED
-        assert decision.absent == Absent(20, 10, exactly=False)
+        assert decision.absent == Absent(20, 10, exactly=False, deleted_before=30)
+
+
+class TestDeleted:
+    """The destination has deleted all that it had."""
+
+    EMPTIED = (
+        "the destination's log is empty and starts at offset 10: retention or DeleteRecords has deleted what was there"
+    )
+
+    @pytest.mark.parametrize("committed", [0, 5, 10])
+    def test_an_empty_log_that_had_records_is_told_apart_from_a_tool_that_lags(self, committed: int) -> None:
+        assert self.EMPTIED in decided(committed, log(run(0, 10)), log("", start=10)).detail
+        assert "deleted" not in decided(committed, log(run(0, 10)), log("")).detail
+
+    def test_where_nothing_is_to_come_nothing_is_said(self) -> None:
+        assert "deleted" not in decided(0, log(""), log("", start=10)).detail
+        assert "deleted" not in decided(10, log("", start=10), log("", start=10)).detail
+
+    def test_a_long_source(self) -> None:
+        assert self.EMPTIED in decided(400, log(run(0, 600)), log("", start=10)).detail

@@ -267,7 +267,7 @@ def test_all_groups_are_told_of_which_nothing_can_be_moved(refusal):
         "cluster 127.0.0.1:1: group empty has committed nothing, or TOPIC DESCRIBE on what it consumes is not allowed; "
         "groups 'lost propertyy', 'lost, too': they do not exist, or GROUP DESCRIBE on them is not allowed; "
         "groups share1, share2: each of them is a share group, which has no single position in a partition, so it has no "
-        "committed offsets that can be moved. Correct groups (did you mean 'lost property'?), take the others out of groups, "
+        "committed offsets that can be moved. Correct groups (did you mean 'lost property'?), take the others out, "
         "or grant the ACL."
     )
     share = refusal("share1", error=InvalidInput)

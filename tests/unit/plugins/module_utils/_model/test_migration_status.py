@@ -55,10 +55,17 @@ def look(
     plan=PLAN,
     synced=(),
     silent=False,
+    objected=(),
 ) -> GroupStatus:
     """The status of the one group, whose committed offsets are these now. silent: the source does not answer."""
     files = DirectoryFiles(
-        "/here", plan, Receipt("D", lines) if lines else None, Receipt("S", tuple(returned)), frozenset(synced), NOON
+        "/here",
+        plan,
+        Receipt("D", lines) if lines else None,
+        Receipt("S", tuple(returned)),
+        frozenset(synced),
+        NOON,
+        frozenset(objected),
     )
     (its,) = groups_of(files)
     readings = (
@@ -148,6 +155,15 @@ def test_a_plan_of_which_nothing_can_be_applied_is_not_said_to_be_applied():
     assert "phase=apply" in planned_line and "remove what blocks" not in planned_line
 
 
+def test_a_group_that_has_failed_verification_is_not_said_to_be_applied():
+    its = look(new=None, objected=[PLAN.entries[0].key])
+    assert its.state is GroupState.PLANNED and its.row()["left_out"] == 1
+    assert "remove what blocks partitions or fails verification, which plan.json, report.json" in its.row()["next"]
+    (told,) = incomplete_lines([its])
+    assert "billing-new: nothing is written; 1 of 1 partition blocked: plan.json, report.json and the report in" in told
+    assert look(line(), objected=[PLAN.entries[0].key]).row()["left_out"] == 0  # a run before has set it
+
+
 @pytest.mark.parametrize(
     ("lines", "now", "left"),
     [
@@ -169,5 +185,8 @@ def test_partitions_that_are_left_out_are_counted_and_told(lines, now, left):
     said = incomplete_lines([its])
     assert bool(said) == bool(left)
     assert all(
-        f"billing-new: {left} of 2 partitions left out: plan.json and the report in /here" in each for each in said
+        f"{left} of 2 partitions {'left out' if lines else 'blocked'}: plan.json, report.json and the report in /here"
+        in each
+        and ("nothing is written" in each) is not bool(lines)
+        for each in said
     )

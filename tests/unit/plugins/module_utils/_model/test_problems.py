@@ -29,11 +29,12 @@ def found(
     is_compacted: bool = False,
     open_from: int | None = None,
     leaves: bool = False,
+    starts: tuple[int, ...] = (0,),
 ) -> Finding:
     positions = tuple((partition, 60) for partition in partitions)
     windows = Windows((window(60, 0, 99, 5),) * len(partitions), (window(60, 0, 99, 5),) * len(partitions))
     claim, opens = Claim("billing", positions, positions, 0, leaves), (open_from,) * len(partitions)
-    return finding(claim, counts, windows, ("value",), is_compacted=is_compacted, opens=opens)
+    return finding(claim, counts, windows, ("value",), is_compacted=is_compacted, opens=opens, starts=starts)
 
 
 @pytest.mark.parametrize("partitions", [(HERE,), (HERE, THERE)], ids=["one", "several"])
@@ -71,6 +72,24 @@ def test_records_of_an_open_transaction_are_not_called_lost(open_from, told):
     (flaw,) = absent.problems
     assert told in flaw.detail
     assert ("lost" in flaw.detail) == (open_from != 53)
+
+
+@pytest.mark.parametrize(
+    ("first", "starts", "is_told"),
+    [
+        pytest.param(60, (60,), True, id="before the start of the log"),
+        pytest.param(60, (40,), False, id="the log starts earlier"),
+        pytest.param(60, (0,), False, id="nothing was deleted"),
+        pytest.param(63, (60,), False, id="maybe after the copies of others"),
+        pytest.param(60, (60, 60), False, id="of several partitions nobody knows which"),
+    ],
+)
+def test_records_that_the_destination_has_deleted_are_not_called_filtered(first, starts, is_told):
+    (flaw,) = found(NOTHING._replace(absent=3, first_absent=Spot((0, first), None)), starts=starts).problems
+    assert (
+        "the destination's log starts at offset 60: retention or DeleteRecords has deleted" in flaw.detail
+    ) is is_told
+    assert ("the replication tool has filtered or lost" in flaw.detail) is not is_told
 
 
 def test_what_compaction_may_have_removed_is_a_note_that_says_why_it_may_be_absent():

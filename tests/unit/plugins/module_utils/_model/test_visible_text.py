@@ -16,6 +16,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import first_names
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.visible_text import (
     names_text,
+    quoted,
+    quoted_list,
     shortened,
     visible,
     visible_name,
@@ -71,6 +73,11 @@ def test_a_name_is_not_taken_for_several(name, shown):
     assert visible_name(name) == shown
     if name:
         assert f"topic {shown}: gone." in str(Refused("gone", topic=name))
+
+
+def test_what_a_user_has_written_keeps_its_backslashes():
+    assert quoted(r"\2.new") == r"'\2.new'"
+    assert quoted_list(["it's", "a"]) == """["it's", 'a']"""
 
 
 def test_lines_of_a_file_end_at_line_feeds_alone():

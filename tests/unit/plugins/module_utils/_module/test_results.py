@@ -44,6 +44,13 @@ def test_an_entry_names_its_group_partition_on_both_clusters():
     assert row["source"] == [{"group": "billing", "topic": "orders", "partition": 0, "offset": 41}]
 
 
+def test_a_name_with_blanks_or_commas_is_in_quotes_in_each_line():
+    odd = dataclasses.replace(PLAN.entries[2], group="new, group")
+    assert results.entry_line(odd) == "billing orders-0: 41 -> 'new, group' orders-0: 7, exact"
+    (line,) = results.commit_lines({("lost property", TopicPartition("orders", 0)): CommittedOffset(7)})
+    assert line == "'lost property' orders-0: 7"
+
+
 def test_new_records_at_the_source_are_not_said_to_be_nothing_to_lose():
     blocked = entry(
         "billing", 0, Verdict.BLOCKED, None, reason=Reason.NEW_RECORDS, detail="only at the source", lossless=6

@@ -229,6 +229,19 @@ def test_why_nothing_of_a_group_goes_back_is_said():
     assert alike.startswith("g0, g1, g10") and "and 5 more: no run has written offsets" in alike
 
 
+def test_what_becomes_of_groups_that_are_kept_is_said():
+    assert rollback.kept_lines([], "keep", "keep") == []
+    (line,) = rollback.kept_lines(["billing"], "keep", "advance")
+    assert line.startswith("billing: left alone") and line.endswith("stop their consumers, and set on_rewind to rewind")
+    assert "Let their consumers go on at the destination" in line
+    set_variables({"cluster": "group_reset_cluster"})
+    try:
+        (line,) = rollback.kept_lines(["billing"], "keep", "keep")
+    finally:
+        set_variables(None)
+    assert "the source" not in line and line.endswith("set on_rewind to rewind and on_advance to advance")
+
+
 @pytest.mark.parametrize(
     ("found", "repeated", "source"),
     [
