@@ -9,7 +9,6 @@ They do not change the offset, because no offset brings them; but whoever starts
 from __future__ import annotations
 
 import collections
-import dataclasses
 import typing as t
 
 from .._model.match_on import Key, Matching
@@ -42,7 +41,7 @@ def with_absent(reader: Reader, question: Question, decision: Decision) -> Decis
         found = _before(reader, decision.offset, decision.after.source_offset, _matching(decision))
     elif decision.reason is Reason.EXPIRED:
         found = _by_times(reader, decision.offset)
-    return whole.with_deleted(reader, dataclasses.replace(decision, absent=found)) if found else decision
+    return whole.noting_absent(reader, decision, found)
 
 
 def _matching(decision: Decision) -> Matching:

@@ -130,12 +130,12 @@ def from_count(reader: Reader, question: Question, its: GroupCount) -> Decision:
     # A compacted log lacks older records of its keys as it should.
     if decision.offset is None or reader.destination.facts.compacted:
         return decision
-    return with_deleted(reader, dataclasses.replace(decision, absent=absent_of(reader, its)))
+    return noting_absent(reader, decision, absent_of(reader, its))
 
 
-def with_deleted(reader: Reader, decision: Decision) -> Decision:
-    """The decision, whose absent records say whether the destination has deleted what was where they would be."""
-    absent, offset, after = decision.absent, decision.offset, decision.after
+def noting_absent(reader: Reader, decision: Decision, absent: Absent | None) -> Decision:
+    """The decision with absent records, which say whether the destination has deleted what was where they would be."""
+    offset, after = decision.offset, decision.after
     if absent is None or offset is None:
         return decision
     next_copied = reader.source.end if after is None else after.source_offset
