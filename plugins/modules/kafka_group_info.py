@@ -216,6 +216,13 @@ csv:
   sample: |
     group,type,what,state,members,topics,partitions,lag,movable,why_not
     billing,classic,,Empty,0,orders,12,1204,yes,
+notes:
+  description: Patterns that match no group, a line each. Each note is a warning, too.
+  returned: success
+  type: list
+  elements: str
+  sample: []
+note_kinds: {description: "Kinds of the RV(notes), in the same order.", returned: success, type: list, elements: str}
 failure: {description: "What C(msg) says, as data. See C(docs/troubleshooting.md).", returned: failure, type: dict}
 """
 
@@ -242,7 +249,7 @@ def look(module: Module) -> dict[str, t.Any]:
         check_assessment(params)
     connection = options.connection(params, "cluster")
     listed = use_case.group_overviews(connection, selection)
-    groups, left_out, _denied = listed
+    groups, left_out = listed.groups, listed.left_out
     found = waves.sort_groups(asked, [group.reading.group for group in groups])
     told = waves.wave_lines(found) if asked else []
     assessed = {}
@@ -255,6 +262,7 @@ def look(module: Module) -> dict[str, t.Any]:
         "groups": [_row(group, params["partitions"]) for group in groups],
         "left_out_groups": list(left_out),
         "summary": [*group_overview.overview_table(groups), *(note.text for note in excluded(left_out)), *told],
+        **module.warned(listed.unused),
         **waves.wave_results(found),
         "csv": group_overview.overview_csv(groups),
         **assessed,

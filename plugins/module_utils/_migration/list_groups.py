@@ -13,6 +13,7 @@ from .._model.connection import Connection
 from .._model.errors import NotAuthorized, NotFound
 from .._model.group_overview import GroupOverview
 from .._model.group_state import GroupReading
+from .._model.notes import Note
 from .._model.option_names import option_name
 from .._model.records import TopicPartition
 from .._model.selection import Selection, name_hint
@@ -22,11 +23,15 @@ from . import selected_groups
 
 
 class GroupOverviews(t.NamedTuple):
-    """groups: those with the largest lag first. left_out: by an exclude pattern. denied: listed, and not to be described."""
+    """groups: those with the largest lag first. left_out: by an exclude pattern. denied: listed, and not to be described.
+
+    unused: patterns that match nothing.
+    """
 
     groups: list[GroupOverview]
     left_out: tuple[str, ...] = ()
     denied: tuple[str, ...] = ()
+    unused: t.Sequence[Note] = ()
 
 
 def group_overviews(connection: Connection, selection: Selection) -> GroupOverviews:
@@ -65,7 +70,9 @@ def group_overviews(connection: Connection, selection: Selection) -> GroupOvervi
         if reading.exists  # else it was deleted a moment ago
     ]
     found.sort(key=lambda group: (-(group.lag or 0), group.reading.group))
-    return GroupOverviews(found, selected.left_out, tuple(sorted(set(selected.names) - set(readings))))
+    denied = sorted(set(selected.names) - set(readings))
+    unused = selection.unused("groups", listed, selected_groups.seen_on(connection))
+    return GroupOverviews(found, selected.left_out, tuple(denied), unused)
 
 
 def _logs(connection: Connection, readings: dict[str, GroupReading]) -> dict[TopicPartition, tuple[int, int]]:

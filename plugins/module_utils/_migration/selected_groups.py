@@ -15,10 +15,10 @@ from .._model.errors import InvalidInput, MigrationError, NotFound
 from .._model.failure_kinds import FailureKind
 from .._model.group_state import GroupReading, partitions_of
 from .._model.known_names import STREAMS_TOPICS, known
-from .._model.notes import excluded
+from .._model.notes import Note, excluded
 from .._model.option_names import option_name
 from .._model.policies import OnBlocked
-from .._model.selection import Selected, Selection, name_hint
+from .._model.selection import Selected, Selection, comma_hint, name_hint
 from .._model.visible_text import names_text, quoted_list
 from . import quiet
 
@@ -60,8 +60,8 @@ def select_and_look(
     gone: t.Mapping[str, GroupReading],
     surely: bool,
     look: t.Callable[[t.Sequence[str]], Look],
-) -> tuple[Selected, Look]:
-    """The selected groups, and what a look at them shows. Raises InvalidInput if no group is selected.
+) -> tuple[Selected, Look, list[Note]]:
+    """The selected groups, what a look at them shows, and patterns that match none. Raises InvalidInput if none is selected.
 
     gone: groups that were removed, which patterns select, too. surely: list the groups twice, because a coordinator may be
     moving. look: reads the groups of these names, and watches them.
@@ -80,7 +80,7 @@ def select_and_look(
             selected, looked = now, look(now.names)
     if not selected.names:
         raise _unmatched("group", "groups", "group_patterns", selection.group_patterns, selected, connection)
-    return selected, looked
+    return selected, looked, selection.unused("groups", {*listed, *gone}, seen_on(connection))
 
 
 def read_selected(
@@ -124,6 +124,20 @@ def select_topics_of(
         left_out = Selected((), tuple(sorted({topic for each in selected.values() for topic in each.left_out})))
         raise _unmatched(what, "topics", "topic_patterns", selection.topic_patterns, left_out, connection)
     return selected
+
+
+def unused_topic_patterns(
+    selection: Selection, readings: t.Mapping[str, GroupReading], connection: Connection
+) -> list[Note]:
+    """Notes of the patterns that match no topic of these groups, nor another one: waves may share their patterns."""
+    topics = {partition.topic for its in partitions_of(readings).values() for partition in its}
+    if not selection.unused("topics", topics, ""):
+        return []
+    return selection.unused("topics", {*topics, *list_topics(connection)}, seen_on(connection))
+
+
+def seen_on(connection: Connection) -> str:
+    return f"that this user may describe on {connection}"
 
 
 def check_keep_offsets(named: t.Iterable[GroupReading], connection: Connection) -> None:
@@ -208,7 +222,7 @@ def _remedy(faults: t.Mapping[str, _Fault], may_be_hidden: bool, connection: Con
 
 
 def _unmatched(
-    what: str, names: str, patterns: str, given: t.Iterable[str], selected: Selected, connection: Connection
+    what: str, names: str, patterns: str, given: t.Collection[str], selected: Selected, connection: Connection
 ) -> InvalidInput:
     """The error where patterns match nothing. names, patterns: the options."""
     left_out = " ".join(note.text for note in excluded(**{names: selected.left_out})).rstrip(".")
@@ -216,6 +230,6 @@ def _unmatched(
         f"no {what} is matched by {option_name(patterns)} {quoted_list(given)}",
         cluster=str(connection),
         why=left_out or "a pattern has to match the whole name, such as billing.* for all that begins so",
-        remedy=f"correct the patterns, or name the {names} in {option_name(names)}",
+        remedy=f"correct the patterns{comma_hint(given)}, or name the {names} in {option_name(names)}",
         kind=FailureKind.NOTHING_SELECTED,
     )

@@ -41,7 +41,7 @@ class TakenSnapshot(t.NamedTuple):
     active: groups with members, and their state. moving: others whose commits have moved while they were watched.
     skipped: those of both that were left out for it. members: who is in the active ones, where the brokers tell. opened: the
     groups with open transactions that commit offsets, in words. streams: those of the snapshot that are Kafka Streams
-    applications. not_told: what brokers do not tell of transactions.
+    applications. not_told: what brokers do not tell of transactions. unused: patterns that match nothing.
     """
 
     snapshot: Snapshot
@@ -55,10 +55,11 @@ class TakenSnapshot(t.NamedTuple):
     opened: t.Mapping[str, str] = types.MappingProxyType({})
     streams: tuple[str, ...] = ()
     not_told: t.Sequence[Note] = ()
+    unused: t.Sequence[Note] = ()
 
     def notes(self) -> list[Note]:
         """What the user should know and need not stop for."""
-        notes = excluded(self.left_out_groups, self.left_out_topics)
+        notes = [*excluded(self.left_out_groups, self.left_out_topics), *self.unused]
         if self.skipped:
             shown = [
                 quiet.members_text({name: self.active[name]}, self.members)
@@ -154,11 +155,14 @@ def take(
         seen = quiet.watch(connection, readings, selection, wait, stop_timeout, say, only_all, gone)
         return seen, without_offsets
 
-    selected, (seen, without_offsets) = selected_groups.select_and_look(connection, selection, gone, surely, look)
+    selected, (seen, without_offsets), unused = selected_groups.select_and_look(
+        connection, selection, gone, surely, look
+    )
     seen = seen._replace(readings=_with_first_commits(connection, seen.readings))
     skipped = _skipped(seen, on_active_group, stop_timeout, connection)
     readings = {name: reading for name, reading in seen.readings.items() if name not in skipped}
     topics = selected_groups.select_topics_of(selection, readings, connection)
+    unused += selected_groups.unused_topic_patterns(selection, readings, connection)
     streams_topics = selected_groups.streams_topics(connection)
     snapshot = _snapshot(connection, readings, topics)
     lines = [
@@ -177,6 +181,7 @@ def take(
         quiet.with_open(seen.readings),
         tuple(sorted(name for name, each in readings.items() if each.is_streams(streams_topics))),
         _not_told(seen.readings),
+        unused,
     )
 
 

@@ -14,13 +14,16 @@ import typing as t
 from . import known_names
 from .errors import InvalidInput
 from .failure_kinds import FailureKind
+from .notes import Note, NoteKind
 from .option_names import option_name
+from .progress import first_of
 from .records import TopicPartition
 from .visible_text import names_text, quoted, visible_name
 
 DEFAULT_EXCLUDED_GROUPS = known_names.patterns(known_names.GROUPS)
 DEFAULT_EXCLUDED_TOPICS = known_names.patterns(known_names.TOPICS)
 
+_NAMED = 20  # patterns that a note names
 _MOST_ALIKE = 3  # names that a hint has
 _ALIKE = 0.7  # see difflib.SequenceMatcher.ratio(); its own 0.6 finds billing-retry for biling
 
@@ -100,6 +103,27 @@ class Selection:
         """The selected ones of the topics that each group, by its name, has committed on."""
         return {name: self.select_topics({where.topic for where in its}, name) for name, its in committed.items()}
 
+    def unused(self, option: str, existing: t.Collection[str], where: str, excludes: bool = True) -> list[Note]:
+        """A note for each list of the user's own patterns of which some match none of these names: they may be misspelt.
+
+        option: groups or topics. where: what has these names, such as "in the receipt". excludes: whether lists that leave
+        out count, too: not where their names were left out before.
+        """
+        of_pattern = f"{option[:-1]}_patterns"
+        # Without a pattern, only named groups are selected, which no pattern leaves out.
+        has_excludes = excludes and (option == "topics" or self.group_patterns)
+        notes = []
+        for kind in (of_pattern, *((f"exclude_{of_pattern}",) if has_excludes else ())):
+            its = getattr(self, kind) or ()
+            unused = [pattern for pattern in its if not any(matches(name, (pattern,)) for name in existing)]
+            if existing and unused:
+                text = (
+                    f"No {option[:-1]} {where} is matched by {first_of(unused, _NAMED)}{comma_hint(unused)}. "
+                    f"Correct {option_name(kind)}, or remove from it what is not needed."
+                )
+                notes.append(Note(NoteKind.RULE_UNUSED, text))
+        return notes
+
 
 class Selected(t.NamedTuple):
     """names: what is selected, sorted. left_out: what a pattern matched and an exclude pattern took away, sorted."""
@@ -121,7 +145,7 @@ def compiled(pattern: str, option: str) -> re.Pattern[str]:
         raise InvalidInput(
             f"{option_name(option)} holds {quoted(pattern)}, which is no regular expression",
             why=str(exc),
-            remedy="correct the pattern",
+            remedy=f"correct the pattern{comma_hint([pattern])}",
         ) from exc
 
 
@@ -138,6 +162,13 @@ def _matches(name: str, patterns: tuple[str, ...]) -> bool:
 def looks_like_pattern(name: str) -> bool:
     """Has it characters that names may have, but seldom do?"""
     return re.search(r"[][*+?(){}|^$\\]", name) is not None
+
+
+def comma_hint(patterns: t.Iterable[str]) -> str:
+    """Whether these are parts of a text that had a comma in brackets, such as e{2 of e{2,3}, to follow them; else empty."""
+    if any(each.count(left) != each.count(right) for each in patterns for left, right in ("{}", "()", "[]")):
+        return " (Ansible splits a text at commas: where a pattern has one, give a list)"
+    return ""
 
 
 def name_hint(option: str, missing: t.Collection[str], existing: t.Collection[str]) -> str:

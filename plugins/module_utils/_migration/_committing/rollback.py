@@ -68,7 +68,12 @@ def choose(receipt: Receipt, selection: Selection | None, cluster: str) -> Chose
             entries.append(entry)
         elif len(others) < len(entry.origins):
             raise _partly_selected(entry, others[0], cluster)
-    return Chosen(tuple(entries), tuple(excluded(groups.left_out, every_topic.left_out)))
+    where = f"in the {receipt.name}"
+    unused = [
+        *selection.unused("groups", known_groups, where, excludes=False),
+        *selection.unused("topics", {origin.partition.topic for origin in origins}, where, excludes=False),
+    ]
+    return Chosen(tuple(entries), (*excluded(groups.left_out, every_topic.left_out), *unused))
 
 
 def without_kept(

@@ -170,7 +170,11 @@ def take_back(store: Store, receipt: ConnectReceipt, selection: Selection, save:
     if save is not None and changes:
         cleared = receipt.merged(entry._replace(written=None) for entry in concerned.values())
         _write(cleared, changes, store, (), save)
-    return HandoverOutcome(before, after, len(changes), notes=tuple(excluded(topics=chosen.left_out)))
+    notes = [
+        *excluded(topics=chosen.left_out),
+        *selection.unused("topics", topics_known, "in the receipt", excludes=False),
+    ]
+    return HandoverOutcome(before, after, len(changes), notes=tuple(notes))
 
 
 def _write(
@@ -200,6 +204,7 @@ def _chosen(task: Handover, offsets: Offsets, notes: list[Note]) -> Offsets:
             remedy=f"correct {option_name('topics')}",
         )
     notes += excluded(topics=chosen.left_out)
+    notes += task.selection.unused("topics", {where.topic for where in offsets}, "of which a position is known")
     counts = topics.partition_counts(task.source, set(chosen.names))
     unknown = [
         TopicPartition(name, number)

@@ -155,7 +155,13 @@ def _selected(
     chosen = {key: its for key, its in of_flow.items() if its[0].topic in topics_chosen[key.group].names}
     topics_left_out = sorted({topic for each in topics_chosen.values() for topic in each.left_out})
     lines = not_taken.topic_lines(consumed, topics_chosen, selection)
-    return chosen, excluded(groups.left_out, topics_left_out), tuple(lines)
+    where = f"that has a checkpoint on {cluster}"
+    notes = [
+        *excluded(groups.left_out, topics_left_out),
+        *selection.unused("groups", {key.group for key in found}, where),
+        *selection.unused("topics", {*filter(None, names.values())}, where),
+    ]
+    return chosen, notes, tuple(lines)
 
 
 def _entry(draft: Draft, target: int, bounds: Bounds | None) -> PlanEntry:

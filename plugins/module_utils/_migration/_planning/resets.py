@@ -22,14 +22,14 @@ from ..._model.policies import OnOutOfRange
 from ..._model.receipt import Key, Receipt, ReceiptEntry
 from ..._model.records import TopicPartition
 from ..._model.reset_rules import ResetRule, ResetTo, first_fit
-from ..._model.selection import Selected, Selection, looks_like_pattern, matches, name_hint
+from ..._model.selection import Selected, Selection, comma_hint, looks_like_pattern, matches, name_hint
 from ..._model.snapshot import Snapshot, SnapshotEntry
 from ..._model.verdicts import Reason, Verdict
 from ..._model.visible_text import names_text, quoted_list
 from .. import not_taken, renewal
 from ..drafts import Draft, decided
 from ..expected import with_expected
-from ..selected_groups import check_keep_offsets, group_hint
+from ..selected_groups import check_keep_offsets, group_hint, seen_on, unused_topic_patterns
 
 
 class PlannedResets(t.NamedTuple):
@@ -58,7 +58,7 @@ def plan_resets(
     selection.check()
     found = clusters.identify(cluster, receipt.traits.topic_ids if receipt else ())
     written = receipt.as_far_as_of(found) if receipt else Receipt(found.cluster_id)
-    selected, readings = _read_groups(cluster, selection, written)
+    selected, readings, unused = _read_groups(cluster, selection, written)
     chosen = selection.topics_of(partitions_of(readings))
     counts = topics.partition_counts(
         cluster, {*selection.topics, *(name for each in chosen.values() for name in each.names)}
@@ -91,9 +91,16 @@ def plan_resets(
     plan = Plan(cluster_id, cluster_id, snapshot.digest(), tuple(entries), destination_traits=rests_on)
     return PlannedResets(
         with_expected(plan, cluster, previous, receipt),
-        _notes(
-            readings, selected.left_out, sorted({topic for each in chosen.values() for topic in each.left_out}), cluster
-        ),
+        [
+            *_notes(
+                readings,
+                selected.left_out,
+                sorted({topic for each in chosen.values() for topic in each.left_out}),
+                cluster,
+            ),
+            *unused,
+            *unused_topic_patterns(selection, readings, cluster),
+        ],
         [key for key in wanted if key not in ruled],
         tuple(not_taken.topic_lines(left, chosen, selection)),
     )
@@ -101,15 +108,17 @@ def plan_resets(
 
 def _read_groups(
     cluster: Connection, selection: Selection, receipt: Receipt
-) -> tuple[Selected, dict[str, GroupReading]]:
-    """The selected groups, as they will be once a renewal that was killed is completed."""
+) -> tuple[Selected, dict[str, GroupReading], list[Note]]:
+    """The selected groups, as they will be once a renewal that was killed is completed, and patterns that match none."""
     listed = [each.group for each in groups.list_groups(cluster)] if selection.group_patterns else []
-    selected = selection.select_groups({*listed, *(each.group for each in receipt.renewing)})
+    existing = {*listed, *(each.group for each in receipt.renewing)}
+    selected = selection.select_groups(existing)
     if not selected.names:
         raise InvalidInput(
             f"no group is matched by {option_name('group_patterns')} {quoted_list(selection.group_patterns)}",
             cluster=str(cluster),
-            remedy=f"correct the patterns, or name the groups in {option_name('groups')}",
+            remedy=f"correct the patterns{comma_hint(selection.group_patterns)}, or name the groups in "
+            f"{option_name('groups')}",
             kind=FailureKind.NOTHING_SELECTED,
         )
     found = groups.read_groups(cluster, selected.names)
@@ -118,7 +127,8 @@ def _read_groups(
     check_keep_offsets(named, cluster)
     if not selection.topics:
         _check_have_topics([each for each in named if not each.offsets], cluster)
-    return selected, {name: each for name, each in readings.items() if each.keeps_offsets}
+    kept = {name: each for name, each in readings.items() if each.keeps_offsets}
+    return selected, kept, selection.unused("groups", existing, seen_on(cluster))
 
 
 def _check_have_topics(without: t.Sequence[GroupReading], cluster: Connection) -> None:

@@ -155,7 +155,8 @@ def not_lifted(
         ("These ACLs of the fence stay, because their topics are not selected", sorted(stays)),
         ("These ACLs stay, because this fence has not made them", _made_by_others(cluster, selection.topics, receipt)),
     ]
-    return stays, [Note(NoteKind.ACL_CHANGED, f"{what}: {acls_text(acls)}.") for what, acls in told if acls]
+    notes = [Note(NoteKind.ACL_CHANGED, f"{what}: {acls_text(acls)}.") for what, acls in told if acls]
+    return stays, [*notes, *selection.unused("topics", fenced, "in the receipt", excludes=False)]
 
 
 def _made_by_others(cluster: Connection, names: t.Collection[str], receipt: PromotionReceipt) -> list[Acl]:

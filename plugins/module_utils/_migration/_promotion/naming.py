@@ -40,6 +40,7 @@ def pairs(selection: Selection | CommittedTopics, mapping: Mapping, existing: t.
         left = selection.topics & set(existing) - _INTERNAL
         names = sorted(topic for topic in left if not matches(topic, selection.exclude_topic_patterns))
         return _pairs(names, (), mapping, source)
+    unused = selection.unused("topics", existing, f"that this user may describe on {source}")
     selection = dataclasses.replace(
         selection, exclude_topic_patterns=all_excluded(selection.exclude_topic_patterns, EXCLUDED_TOPICS)
     )
@@ -56,7 +57,7 @@ def pairs(selection: Selection | CommittedTopics, mapping: Mapping, existing: t.
                 remedy=f"correct {option_name('topics')}{hint}, or grant ACL TOPIC DESCRIBE on it",
             )
     selected = selection.select_topics(set(existing) - _INTERNAL)
-    notes = tuple(excluded(topics=selected.left_out))
+    notes = (*excluded(topics=selected.left_out), *unused)
     if not selected.names:
         raise NotFound(
             "no topic is selected",

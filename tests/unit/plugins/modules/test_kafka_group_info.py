@@ -6,6 +6,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.list_
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_overview import GroupOverview
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_group_info
 from tests.support.module_inputs import ORDERS, SOURCE
 
@@ -35,6 +36,13 @@ def test_nothing_changes_and_all_groups_are_asked_for(look, check):
     assert not result["changed"] and look.asked.group_patterns == (".*",)
     assert result["left_out_groups"] == ["old"] and any("billing" in line for line in result["summary"])
     assert result["summary"][-1].startswith("Left out by exclude_group_patterns: old.")
+
+
+def test_patterns_that_match_nothing_are_warned_of(run_module, monkeypatch):
+    listed = GroupOverviews([BILLING], unused=[Note(NoteKind.RULE_UNUSED, "odd")])
+    monkeypatch.setattr(kafka_group_info.use_case, "group_overviews", lambda *_given: listed)
+    result = run_module(kafka_group_info, cluster=SOURCE, group_patterns=["billing", "odd"])
+    assert (result["note_kinds"], result["notes"]) == (["rule_unused"], ["odd"])
 
 
 def test_named_groups_alone_are_asked_for(look):

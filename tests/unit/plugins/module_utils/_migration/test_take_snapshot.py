@@ -13,6 +13,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
     GroupListing,
     GroupReading,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
@@ -278,3 +279,29 @@ def test_groups_of_a_receipt_are_not_called_misspelt(refusal):
     lost = refusal("lost", of_receipt=True)
     assert lost.group == "lost"
     assert "is not allowed, although the receipt has it. Find out whether" in str(lost) and "orrect" not in str(lost)
+
+
+def unused(taken):
+    return [note.text for note in taken.notes() if note.kind is NoteKind.RULE_UNUSED]
+
+
+def test_patterns_that_match_nothing_are_told_while_others_match(monkeypatch):
+    cluster = Cluster(monkeypatch, *[["billing", "fraud"]] * 2)
+    (told,) = unused(cluster.take(Selection(group_patterns=("e{2", "3}", "billing"), topic_patterns=("ord.*",))))
+    assert (
+        "is matched by e{2, 3} (Ansible splits a text at commas: where a pattern has one, give a list). Correct group_patterns,"
+        in told
+    )
+    cluster = Cluster(monkeypatch, *[["billing", "fraud"]] * 2)
+    (told,) = unused(cluster.take(Selection(group_patterns=(".*",), exclude_group_patterns=("frod", "fraud"))))
+    assert "is matched by frod. Correct exclude_group_patterns," in told
+
+
+@pytest.mark.parametrize("kind", ["topic_patterns", "exclude_topic_patterns"])
+def test_a_pattern_for_topics_that_no_selected_group_reads_is_told_only_where_there_is_no_such_topic(monkeypatch, kind):
+    selection = Selection(groups=("billing",), topics=("orders",), **{kind: ("audit",)})
+    cluster = Cluster(monkeypatch)
+    (told,) = unused(cluster.take(selection))
+    assert f"is matched by audit. Correct {kind}," in told
+    cluster.topics = ["audit"]
+    assert unused(cluster.take(selection)) == []

@@ -202,6 +202,17 @@ def test_what_the_default_excludes_take_away_is_said():
     assert chosen == ((ORDERS,), (Note(NoteKind.EXCLUDED, said),))
 
 
+def test_a_pattern_that_matches_nothing_of_the_receipt_is_told_and_no_pattern_that_excluded_before():
+    selection = Selection(
+        group_patterns=("bil.*", "shp.*"), exclude_group_patterns=("x",), topic_patterns=("shop.*", "y")
+    )
+    notes = rollback.choose(Receipt("id", (ORDERS,)), selection, "cloud").notes
+    assert [note.text for note in notes] == [
+        "No group in the receipt is matched by shp.*. Correct group_patterns, or remove from it what is not needed.",
+        "No topic in the receipt is matched by y. Correct topic_patterns, or remove from it what is not needed.",
+    ]
+
+
 def test_a_group_is_put_back_before_the_start_of_a_log_but_not_after_its_end():
     bounds = {P0: Bounds(20, 99, 99)}
     wanted = {("billing", P0): CommittedOffset(12), ("billing", P1): None}

@@ -3,7 +3,7 @@
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import expected
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import expected, selected_groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import resets
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound
@@ -50,7 +50,8 @@ def state(monkeypatch):
         patch(room.groups, "read_groups", lambda _cluster, names: {name: reading(name) for name in names})
     patch(resets.groups, "list_groups", lambda *_given, **_how: [GroupListing(name, "", "", "") for name in commits])
     patch(resets.topics, "partition_counts", lambda _cluster, names: {it: TOPICS[it] for it in names if it in TOPICS})
-    patch(resets.topics, "list_topics", lambda _cluster: sorted(TOPICS))
+    for room in (resets.topics, selected_groups):
+        patch(room, "list_topics", lambda _cluster: sorted(TOPICS))
     patch(resets.positions, "partition_bounds", lambda _cluster, its: dict.fromkeys(its, Bounds(10, 100, 100)))
     patch(resets.positions, "lookup_all_times", look_up)
     return commits
@@ -83,6 +84,14 @@ def test_partitions_that_no_rule_fits_are_named_beside_the_plan(state):
     its = resets.plan_resets(CLUSTER, Selection(groups=("billing",)), rules)
     assert [str(partition) for _group, partition in its.unruled] == ["clicks-0", "gone-0", "orders-0", "orders-2"]
     assert [str(entry.partition) for entry in its.plan.entries] == ["orders-1"]
+
+
+def test_patterns_that_match_nothing_are_told_while_others_match(state):
+    selection = Selection(group_patterns=("billing", "shpping"), topic_patterns=("orders", "clics"))
+    notes = resets.plan_resets(CLUSTER, selection, reset_rules_from([{"to": "latest"}], NOW)).notes
+    assert ["shpping. Correct group_patterns" in notes[0].text, "clics. Correct topic_patterns" in notes[1].text] == [
+        True
+    ] * 2
 
 
 def test_a_group_goes_where_it_has_committed_and_what_is_missing_is_blocked(state):
