@@ -168,6 +168,7 @@ def test_the_playbook_resets_twice_and_takes_it_back(source, orders, tmp_path):
     assert "not selected" in refused and "nobody" not in list_groups(source)
     applied = done(controller.reset_groups(phase="apply", write_report=True, **asked))
     assert "start the consumers. To roll back, stop them, and run the same command with" in applied.output
+    assert "Read when the plan was made, and not by this run: group_reset_resets. To use another" in applied.output
     assert "Committed: 2 of 2 group-partitions of 1 group, 0 blocked." in page.read_text()
     after = {(orders, 0): (1, ""), (orders, 1): (7, "")}
     assert committed(source, orders) == after
