@@ -199,11 +199,24 @@ def check_writable(path: str) -> None:
         raise InvalidFile(f"{path} cannot be written", why=f"{folder} is no directory", remedy="create it")
     if os.path.isdir(path):
         raise InvalidFile(f"{path} cannot be written", why="it is a directory", remedy="give the path of a file")
-    if not os.access(folder, os.W_OK | os.X_OK):
-        why = f"the directory {folder} is not writable for this user"
+    if (why := _unwritable(folder)) is not None:
         raise InvalidFile(
             f"{path} cannot be written", why=why, remedy="change its permissions, or use another directory"
         )
+
+
+def _unwritable(folder: str) -> str | None:
+    """Why no file can be made in a directory that is there; None where one can. Only trying tells: root may write anywhere.
+
+    The file has no name where the file system can do that, and is gone at once.
+    """
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return None
+    except PermissionError:
+        return f"the directory {folder} is not writable for this user"
+    except OSError as exc:
+        return f"no file can be made in {folder}: {exc.strerror}"
 
 
 def _another_directory() -> str:
@@ -211,14 +224,14 @@ def _another_directory() -> str:
 
 
 def check_makeable(path: str) -> None:
-    """Raise InvalidFile when the directory of this file cannot be used or made, as far as a look can tell."""
+    """Raise InvalidFile, also in check mode, when the directory of this file cannot be used or made."""
     missing = folder = os.path.dirname(os.path.abspath(path))
     while not os.path.lexists(folder):
         folder = os.path.dirname(folder)
     if not os.path.isdir(folder):
         why, remedy = f"{folder} is no directory", f"name another {option_name('directory')}"
-    elif not os.access(folder, os.W_OK | os.X_OK):
-        why, remedy = f"the directory {folder} is not writable for this user", _another_directory()
+    elif (no_file := _unwritable(folder)) is not None:
+        why, remedy = no_file, _another_directory()
     else:
         return
     raise InvalidFile(f"the directory {missing} cannot be used", why=why, remedy=remedy)

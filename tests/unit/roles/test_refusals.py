@@ -308,6 +308,12 @@ def test_a_place_where_no_files_can_be_is_told(controller):
         assert f"{controller.directory}/kafka-migrations cannot be used: " in output
 
 
+def test_a_dry_run_refuses_a_directory_that_cannot_be_made_in_the_words_of_the_run(controller):
+    for check in ([], ["--check"]):
+        output = failed(controller.migrate_groups(*check, groups=["billing"], directory="/proc/nix"))
+        assert "the directory /proc/nix cannot be used: " in output and "group_migration_directory" in output
+
+
 def test_damaged_files_are_named_where_they_are_though_a_dry_run_works_on_copies(controller):
     folder = controller.directory / "kafka-migrations/onprem-to-cloud"
     folder.mkdir(parents=True)

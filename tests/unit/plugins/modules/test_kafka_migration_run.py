@@ -266,7 +266,11 @@ def test_what_is_no_process_or_no_time_is_damaged(lease, tmp_path, member, value
 @pytest.mark.parametrize("check", [False, True])
 def test_a_directory_that_this_user_cannot_write_to_is_told(lease, tmp_path, monkeypatch, check):
     (tmp_path / "home").mkdir()
-    monkeypatch.setattr(files.os, "access", lambda *_arguments: False)  # root may write anywhere
+
+    def refuse(**_where):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(files.tempfile, "TemporaryFile", refuse)  # root may write anywhere
     refused = lease(_ansible_check_mode=check)
     assert (
         f"{tmp_path}/home/lease.json cannot be written: the directory {tmp_path}/home is not writable" in refused["msg"]

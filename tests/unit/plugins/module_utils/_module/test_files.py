@@ -174,6 +174,20 @@ def test_a_directory_that_cannot_be_made_is_told_before_it_is_tried(unwritable):
         files.check_makeable(f"{unwritable}/new/one/plan.json")
 
 
+@pytest.mark.parametrize("check", [True, False])
+def test_a_directory_that_nobody_can_make_is_told_alike_by_a_dry_run(check):
+    with pytest.raises(
+        InvalidFile, match="/proc/new/one cannot be used: .*( made in /proc: No such|/proc is not writable)"
+    ):
+        files.make_directory("/proc/new/one", check=check)
+
+
+def test_a_look_whether_a_file_can_be_made_leaves_nothing(tmp_path):
+    files.check_makeable(str(tmp_path / "new/plan.json"))
+    files.check_writable(str(tmp_path / "plan.json"))
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_directory_below_a_file_cannot_be_made(tmp_path):
     (tmp_path / "file").touch()
     files.check_makeable(str(tmp_path / "new/one/plan.json"))
