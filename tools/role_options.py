@@ -94,7 +94,9 @@ ADDED = {
     "group_migration_on_still_written": ["The phases V(plan) and V(sync) do not look."],
     "group_migration_stop_timeout": ["Only the phases V(migrate), V(cut_over) and V(return) wait."],
     "group_migration_wait_for_replication": ["By default, V(60) in the phase V(cut_over), and V(0) otherwise."],
-    "group_reset_plan_digest": ["O(group_reset_phase=plan) prints the digest."],
+    "group_reset_plan_digest": [
+        "O(group_reset_phase=plan) prints the digest. Only O(group_reset_phase=apply) takes it."
+    ],
     "group_clone_on_active_source": ["The phase V(plan) only warns about members."],
     "group_clone_on_blocked": [
         "A group in O(group_clone_groups) without committed offsets, such as a share group, counts as blocked, too.",
@@ -106,10 +108,14 @@ ADDED = {
     "group_clone_on_rewind": [
         "V(keep) is refused if the rollback would make an old group again beside a new one that stays."
     ],
-    "group_clone_plan_digest": ["O(group_clone_phase=plan) prints the digest."],
+    "group_clone_plan_digest": [
+        "O(group_clone_phase=plan) prints the digest. Only O(group_clone_phase=apply) takes it."
+    ],
     "group_migration_on_rewind": [_OPPOSITE],
     "backlog_migration_on_rewind": [_OPPOSITE],
-    "group_migration_plan_digest": ["O(group_migration_phase=plan) prints the digest."],
+    "group_migration_plan_digest": [
+        "O(group_migration_phase=plan) prints the digest. Only O(group_migration_phase=apply) takes it."
+    ],
     "backlog_migration_live": ["The phase V(plan) always plans as if this were V(true)."],
     "backlog_migration_on_active_source": ["The phase V(plan) always only warns."],
     "mirror_maker_group_sync_stop_timeout": ["Only the phase V(cut_over) waits."],

@@ -57,7 +57,12 @@ class OptionNamesActionModule(ActionBase):
                 module_args=args, task_vars=task_vars, wrap_async=wrap_async
             )
         if result.get("failed") and self._is_of_the_collection():
-            result["msg"] = self._explained(result.get("msg", ""), task_vars or {})
+            said = result.get("msg", "")
+            result["msg"] = self._explained(said, task_vars or {})
+            if (
+                result["msg"] != said
+            ):  # Ansible shows what it has captured of the module, and makes that anew if it is not there
+                result.pop("exception", None)
         if not self._task.async_val:
             result["seconds"] = round(time.monotonic() - begin, 1)
             if (

@@ -9,6 +9,7 @@ import posixpath
 import re
 import typing as t
 
+from ..module_utils._module.digests import is_digest
 from ._given import Given, Inventory, number
 from ._problems import Lines, of_play
 
@@ -32,6 +33,7 @@ def of_role(
     yield from partless(given)
     yield from endless(given)
     yield from missing_files(given, metrics, plan, looked)
+    yield from idle_digest(given)
     if given.name in _OF:
         yield from _OF[given.name](given)
 
@@ -85,6 +87,20 @@ def missing_files(given: Given, metrics: str, plan: str, looked: t.Iterable[Look
         yield (
             f"There is no plan file {plan}. Make it with {given.name}_phase=plan and look at it, or set "
             f"{given.name}_directory to where it is."
+        )
+
+
+def idle_digest(given: Given) -> Lines:
+    """A digest of a plan that is none, or where another plan is made than the one that was reviewed."""
+    wanted, phase, name = given.get("plan_digest"), given.get("phase"), f"{given.name}_plan_digest"
+    if wanted is None or phase in ("plan", "rollback"):
+        return
+    if not is_digest(str(wanted)):
+        yield f"{name} is {wanted}. Give the SHA-256 digest that the phase plan has printed, 64 hexadecimal digits."
+    if phase != "apply":
+        yield (
+            f"{name} is the digest of a reviewed plan, and the phase {phase} makes a new plan. Set {given.name}_phase to "
+            "apply, or leave the digest out."
         )
 
 

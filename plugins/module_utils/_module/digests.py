@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 import hashlib
+import re
 
-from .._model.errors import Refused
+from .._model.errors import InvalidInput, Refused
 from .._model.failure_kinds import FailureKind
 from .._model.option_names import option_name
 
@@ -16,8 +17,18 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def is_digest(text: str) -> bool:
+    """Can it be a SHA-256 digest in hexadecimal? Upper case is as good."""
+    return re.fullmatch("[0-9a-f]{64}", text.strip().lower()) is not None
+
+
 def check_digest(text: str, wanted: str, path: str) -> None:
-    """Raise Refused unless a plan file has the digest that the user wants; upper case is as good."""
+    """Raise Refused unless a plan file has the digest that the user wants, InvalidInput for what is no digest."""
+    if not is_digest(wanted):
+        raise InvalidInput(
+            f"{option_name('plan_digest')} is {wanted!r}, and a SHA-256 digest has 64 hexadecimal digits",
+            remedy=f"give the one that sha256sum {path} prints",
+        )
     found = digest(text)
     if found != wanted.strip().lower():
         raise Refused(

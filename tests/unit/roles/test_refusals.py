@@ -324,6 +324,7 @@ def test_damaged_files_are_named_where_they_are_though_a_dry_run_works_on_copies
         assert f"the plan file {folder}/plan.json is damaged" in output
         assert "Correct what was edited, or remove it and let the plan be made again" in output
         assert f"the receipt file {folder}/receipt.json is damaged" in output
+        assert ".kafka-migration/" not in output
     assert controller.files()["kafka-migrations/onprem-to-cloud/plan.json"] == b"{"
 
 

@@ -76,8 +76,9 @@ def test_files_and_policies_reach_the_use_case(commit, tmp_path):
 
 
 def test_another_plan_than_the_reviewed_one_is_refused(commit):
-    result = commit(plan_digest="0" * 64)
-    assert result["failed"] and not hasattr(commit, "asked")
+    for wanted, said in (("0" * 64, "is not the one that was reviewed"), ("0" * 63, "64 hexadecimal digits")):
+        result = commit(plan_digest=wanted)
+        assert result["failed"] and said in result["msg"] and not hasattr(commit, "asked")
 
 
 def test_a_report_about_another_plan_is_refused(commit, tmp_path):

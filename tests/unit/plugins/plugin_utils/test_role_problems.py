@@ -68,6 +68,22 @@ KEEPING = [role for role in ROLES if role != "migration_assessment"]
             (role, {"keep_history": -1}, [{"keep_history": 0}], "keep_history is -1. Give 0 or more.")
             for role in KEEPING
         ),
+        *(
+            (
+                role,
+                {"plan_digest": wrong, "phase": "apply"},
+                [{"plan_digest": "0F" * 32}, {"phase": "plan"}, {"phase": "rollback"}],
+                f"plan_digest is {wrong}. Give the SHA-256 digest that the phase plan has printed, 64 hex",
+            )
+            for role in (MIGRATION, CLONE, "group_reset")
+            for wrong in ("0" * 63, "g" * 64)
+        ),
+        (
+            MIGRATION,
+            {"plan_digest": "0" * 64},
+            [{"phase": "apply"}, {"phase": "plan"}],
+            "plan_digest is the digest of a reviewed plan, and the phase migrate makes a new plan. Set group_migration_phase",
+        ),
         (MIGRATION, {"idle_wait": "-0.5"}, [{"idle_wait": "0.5"}], "idle_wait is -0.5. Give 0 or more."),
         *(
             (MIGRATION, {name: -1}, [{name: None}], f"{name} is -1. Give 0 ")
