@@ -45,7 +45,7 @@ def test_a_group_whose_commits_are_gone_is_not_set_to_the_old_offsets_again_in_s
     for how in ({"check": True}, {}):
         message = migration.commit(via=refuses, **how)
         assert re.search(r"was migrated to 7 'five' on 20..-..-..T..:..:..Z, and has no committed offset now", message)
-        assert "which repeats what it has consumed at the destination, up to 15 records" in message
+        assert "(committing 7 'five' repeats what it has consumed at the destination, up to 15 records)" in message
     assert (clients.committed(destination, orders), migration.receipt_file.read_bytes()) == ({}, receipt)
     assert "has no committed offset now: left without one" in migration.commit(on_rewind="keep")["left_out"][0]
     assert migration.commit(on_rewind="rewind")["written"] == 2

@@ -13,6 +13,7 @@ from .._control.topics import list_topics
 from .._model.connection import Connection
 from .._model.errors import InvalidInput, MigrationError, NotFound
 from .._model.failure_kinds import FailureKind
+from .._model.faults import raise_any
 from .._model.group_state import GroupReading, partitions_of
 from .._model.known_names import STREAMS_TOPICS, known
 from .._model.notes import Note, excluded
@@ -99,8 +100,24 @@ def read_selected(
     nothing_else = len(without_offsets) == len(names)
     skips = on_blocked != OnBlocked.FAIL and not nothing_else
     named = [readings[name] for name in names if name in selection.groups and not (skips and name in without_offsets)]
-    _check_named(named, connection, selection.of_receipt)
+    try:
+        _check_named(named, connection, selection.of_receipt)
+    except (NotFound, InvalidInput) as exc:
+        raise_any([exc, *_unknown_topics(selection, connection)])
     return {name: reading for name, reading in readings.items() if name not in without_offsets}, without_offsets
+
+
+def _unknown_topics(selection: Selection, connection: Connection) -> list[MigrationError]:
+    """An error for the topics that are named and that the cluster does not show, where groups are refused first."""
+    existing: list[str] = []
+    with contextlib.suppress(MigrationError):  # the failure itself is about something else
+        existing = list_topics(connection)
+    missing = sorted(set(selection.topics) - set(existing)) if existing else []
+    if not missing:
+        return []
+    hint = name_hint("topics", missing, existing)
+    what = f"no such topic, or TOPIC DESCRIBE on it is not allowed: {', '.join(missing)}"
+    return [NotFound(what, cluster=str(connection), remedy=f"correct {option_name('topics')}{hint}, or grant the ACL")]
 
 
 def select_topics_of(
@@ -230,6 +247,6 @@ def _unmatched(
         f"no {what} is matched by {option_name(patterns)} {quoted_list(given)}",
         cluster=str(connection),
         why=left_out or "a pattern has to match the whole name, such as billing.* for all that begins so",
-        remedy=f"correct the patterns{comma_hint(given)}, or name the {names} in {option_name(names)}",
+        remedy=f"correct the patterns, or name the {names} in {option_name(names)}{comma_hint(given)}",
         kind=FailureKind.NOTHING_SELECTED,
     )

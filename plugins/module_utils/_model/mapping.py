@@ -9,6 +9,7 @@ import re
 import typing as t
 
 from .errors import InvalidInput
+from .faults import all_of
 from .option_names import option_name
 from .selection import compiled, matches
 from .visible_text import quoted
@@ -159,27 +160,28 @@ class Mapping:
 
 
 def rules_from(option: str, rows: t.Iterable[dict[str, t.Any]]) -> tuple[Rule, ...]:
-    """Build the rules of topic_map or group_map, or raise InvalidInput that names the row."""
-    rules = []
-    for number, row in enumerate(rows, 1):
-        where = f"{option_name(option)}, entry {number}"
-        name, pattern = row.get("name"), row.get("pattern")
-        if (name is None) == (pattern is None):
-            raise InvalidInput(f"{where} has {'both' if name else 'neither'} of name and pattern", remedy="give one")
-        names = _names(row.get("to"), where)
-        topics = tuple(row.get("topics") or ())
-        for each in topics:
-            compiled(each, f"{where}, topics")
-        if pattern is not None:
-            for to in names:
-                _check_references(compiled(pattern, where), to, where)
-        rules.append(Rule(to=names[0], name=name, pattern=pattern, topics=topics, more=names[1:]))
-    return tuple(rules)
+    """Build the rules of topic_map or group_map, or raise InvalidInput that names the rows."""
+    return tuple(all_of(lambda entry: _rule(f"{option_name(option)}, entry {entry[0]}", entry[1]), enumerate(rows, 1)))
 
 
-def repartitioned_from(patterns: t.Iterable[str]) -> tuple[str, ...]:
-    """The patterns of repartitioned, or InvalidInput for one that is no regular expression."""
-    return tuple(pattern for pattern in patterns if compiled(pattern, option_name("repartitioned")))
+def _rule(where: str, row: dict[str, t.Any]) -> Rule:
+    name, pattern = row.get("name"), row.get("pattern")
+    if (name is None) == (pattern is None):
+        raise InvalidInput(f"{where} has {'both' if name else 'neither'} of name and pattern", remedy="give one")
+    names = _names(row.get("to"), where)
+    topics = tuple(row.get("topics") or ())
+    for each in topics:
+        compiled(each, f"{where}, topics")
+    if pattern is not None:
+        for to in names:
+            _check_references(compiled(pattern, where), to, where)
+    return Rule(to=names[0], name=name, pattern=pattern, topics=topics, more=names[1:])
+
+
+def repartitioned_from(patterns: t.Collection[str]) -> tuple[str, ...]:
+    """The patterns of repartitioned, or InvalidInput for those that are no regular expressions."""
+    all_of(lambda pattern: compiled(pattern, "repartitioned"), patterns)
+    return tuple(patterns)
 
 
 def prefixes_from(policy: dict[str, t.Any] | None) -> Prefixes:

@@ -11,6 +11,7 @@ from . import known_names
 from .acls import check_principal
 from .errors import InvalidInput
 from .failure_kinds import FailureKind
+from .faults import all_of
 from .mapping import Rule
 from .option_names import option_name
 from .policies import Acls, OnFewerPartitions, OnLockout, OnMissing, OnUnknownSetting, Settings
@@ -69,13 +70,11 @@ class PromotionOptions:
 
     def check(self) -> None:
         """Raise InvalidInput for options that contradict each other, or a pattern that is no regular expression."""
-        patterns = ("keep_settings", "exclude_settings", "acl_groups", "acl_transactional_ids")
-        for option in patterns:
-            for pattern in getattr(self, option):
-                compiled(pattern, option)
+        options = ("keep_settings", "exclude_settings", "acl_groups", "acl_transactional_ids")
+        patterns = [(pattern, option) for option in options for pattern in getattr(self, option)]
         for number, override in enumerate(self.overrides, 1):
-            for pattern in override.topics:
-                compiled(pattern, f"{option_name('overrides')}, entry {number}")
+            patterns += [(pattern, f"{option_name('overrides')}, entry {number}") for pattern in override.topics]
+        all_of(lambda each: compiled(*each), patterns)
         if self.settings is Settings.NONE and self.overrides:
             raise InvalidInput(
                 f"{option_name('overrides')} give settings, and {option_name('settings')} is none",
@@ -141,17 +140,19 @@ def replication_factor_from(text: str) -> int | None:
 
 
 def overrides_from(rows: t.Iterable[dict[str, t.Any]]) -> tuple[Override, ...]:
-    """The values of the option overrides, or InvalidInput that names the entry."""
-    made = []
-    for number, row in enumerate(rows, 1):
-        where = f"{option_name('overrides')}, entry {number}"
-        topics, settings = tuple(row.get("topics") or ()), row.get("settings")
-        if not topics:
-            raise InvalidInput(f"{where} names no topics", remedy="set topics; the pattern .* means all")
-        if not settings:
-            raise InvalidInput(f"{where} gives no settings", remedy="set settings, or remove the entry")
-        made.append(Override(topics, {str(name): _text(where, name, value) for name, value in settings.items()}))
-    return tuple(made)
+    """The values of the option overrides, or InvalidInput that names the entries."""
+    return tuple(
+        all_of(lambda entry: _override(f"{option_name('overrides')}, entry {entry[0]}", entry[1]), enumerate(rows, 1))
+    )
+
+
+def _override(where: str, row: dict[str, t.Any]) -> Override:
+    topics, settings = tuple(row.get("topics") or ()), row.get("settings")
+    if not topics:
+        raise InvalidInput(f"{where} names no topics", remedy="set topics; the pattern .* means all")
+    if not settings:
+        raise InvalidInput(f"{where} gives no settings", remedy="set settings, or remove the entry")
+    return Override(topics, {str(name): _text(where, name, value) for name, value in settings.items()})
 
 
 def _text(where: str, name: t.Any, value: t.Any) -> str | None:

@@ -11,6 +11,7 @@ import re
 import typing as t
 
 from .errors import InvalidInput
+from .faults import all_of
 from .option_names import option_name
 from .records import TopicPartition
 from .selection import compiled, matches
@@ -77,12 +78,14 @@ class ResetRule:
 
 
 def reset_rules_from(rows: t.Sequence[t.Mapping[str, t.Any]], now: int) -> tuple[ResetRule, ...]:
-    """Build the rules of `resets`, or raise InvalidInput that names the entry. now: milliseconds since the epoch."""
+    """Build the rules of `resets`, or raise InvalidInput that names the entries. now: milliseconds since the epoch."""
     if not rows:
         raise InvalidInput(
             "there are no resets", remedy=f"set {option_name('resets')}, for example to [{{to: earliest}}]"
         )
-    return tuple(_rule(f"{option_name('resets')}, entry {number}", row, now) for number, row in enumerate(rows, 1))
+    return tuple(
+        all_of(lambda entry: _rule(f"{option_name('resets')}, entry {entry[0]}", entry[1], now), enumerate(rows, 1))
+    )
 
 
 def first_fit(rules: t.Iterable[ResetRule], partition: TopicPartition) -> ResetRule | None:

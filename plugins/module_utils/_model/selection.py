@@ -14,6 +14,7 @@ import typing as t
 from . import known_names
 from .errors import InvalidInput
 from .failure_kinds import FailureKind
+from .faults import raise_any
 from .notes import Note, NoteKind
 from .option_names import option_name
 from .progress import first_of
@@ -57,13 +58,7 @@ class Selection:
 
     def check_words(self) -> None:
         """Raise InvalidInput that says all of it: empty names, names that are there twice, patterns that cannot be compiled."""
-        faults = [*self._faults_of_names(), *self._faults_of_patterns()]
-        if not faults:
-            return
-        if len(faults) == 1:
-            raise faults[0]
-        told = "; ".join(f"{fault.what}{f' ({fault.why})' if fault.why else ''}" for fault in faults)
-        raise InvalidInput(told, remedy="correct each of them")
+        raise_any([*self._faults_of_names(), *self._faults_of_patterns()])
 
     def _faults_of_names(self) -> t.Iterator[InvalidInput]:
         for option in ("groups", "topics"):
@@ -167,7 +162,7 @@ def looks_like_pattern(name: str) -> bool:
 def comma_hint(patterns: t.Iterable[str]) -> str:
     """Whether these are parts of a text that had a comma in brackets, such as e{2 of e{2,3}, to follow them; else empty."""
     if any(each.count(left) != each.count(right) for each in patterns for left, right in ("{}", "()", "[]")):
-        return " (Ansible splits a text at commas: where a pattern has one, give a list)"
+        return "; Ansible splits a text at commas, so give a pattern with a comma in a list"
     return ""
 
 

@@ -11,6 +11,7 @@ import typing as t
 from .._model.connection import Connection, connection_from
 from .._model.errors import InvalidInput
 from .._model.failure_kinds import FailureKind
+from .._model.faults import all_of, raise_any
 from .._model.mapping import NO_PREFIXES, Mapping, prefixes_from, repartitioned_from, rules_from
 from .._model.match_on import MatchOn
 from .._model.option_names import is_in_one_cluster, option_name
@@ -192,10 +193,12 @@ def both_clusters(params: Spec) -> tuple[Connection, Connection]:
 
 
 def check_not_negative(params: Spec, *names: str) -> None:
-    """Raise InvalidInput that names the first of these options with a negative value."""
-    for name in names:
-        if params[name] < 0:
-            raise InvalidInput(f"{option_name(name)} is {params[name]}", remedy="give 0 or more")
+    """Raise InvalidInput that names those of these options that have a negative value."""
+    raise_any(
+        InvalidInput(f"{option_name(name)} is {params[name]}", remedy="give 0 or more")
+        for name in names
+        if params[name] < 0
+    )
 
 
 def check_unused(params: Spec, why: str, *names: str) -> None:
@@ -221,10 +224,12 @@ def match_on(params: Spec) -> MatchOn:
 
 
 def check_positive(params: Spec, *names: str) -> None:
-    """Raise InvalidInput that names the first of these options that is given, and is not above 0."""
-    for name in names:
-        if params[name] is not None and params[name] <= 0:
-            raise InvalidInput(f"{option_name(name)} is {params[name]}", remedy="give more than 0, or leave it out")
+    """Raise InvalidInput that names those of these options that are given, and not above 0."""
+    raise_any(
+        InvalidInput(f"{option_name(name)} is {params[name]}", remedy="give more than 0, or leave it out")
+        for name in names
+        if params[name] is not None and params[name] <= 0
+    )
 
 
 def selection(params: Spec) -> Selection:
@@ -340,12 +345,13 @@ def mapping(params: Spec) -> Mapping:
 
     A topic_map alone names the copied topics; a replication_policy beside it says what MirrorMaker 2's own are called.
     """
-    return Mapping(
-        rules_from("topic_map", params["topic_map"]),
-        rules_from("group_map", params["group_map"]),
-        NO_PREFIXES if params["topic_map"] else prefixes_from(params.get("replication_policy")),
-        repartitioned_from(params.get("repartitioned") or ()),
-    )
+    parts: list[t.Callable[[], t.Any]] = [
+        lambda: rules_from("topic_map", params["topic_map"]),
+        lambda: rules_from("group_map", params["group_map"]),
+        lambda: NO_PREFIXES if params["topic_map"] else prefixes_from(params.get("replication_policy")),
+        lambda: repartitioned_from(params.get("repartitioned") or ()),
+    ]
+    return Mapping(*all_of(lambda part: part(), parts))
 
 
 def replication_policy(params: Spec, *aliases: str) -> ReplicationPolicy:

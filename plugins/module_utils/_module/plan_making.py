@@ -15,6 +15,7 @@ from .._migration._planning import translate as use_case
 from .._migration._planning.strategy import TranslateOptions
 from .._model import offset_formats, plan, receipt, topic_plan
 from .._model.errors import InvalidInput
+from .._model.faults import all_done
 from .._model.notes import Note, NoteKind
 from .._model.offset_formats import OffsetFormat
 from .._model.option_names import option_name
@@ -142,6 +143,7 @@ def _snapshot(params: dict[str, t.Any]) -> tuple[Snapshot, t.Callable[[], _Lines
 
 
 def _from_checkpoints(params: dict[str, t.Any], previous: plan.Plan | None) -> use_case.Translation:
+    all_done(options.selection(params).check, lambda: options.mapping(params))
     made, count, notes, not_taken = checkpoints.plan_from_checkpoints(
         options.connection(params, "destination"),
         options.replication_policy(params, "source_alias"),

@@ -29,7 +29,7 @@ NEVER_SHOWN = {
         _migration._promotion.access.acl_changes _migration._promotion.lockout._notes
         _migration._promotion.topic_decisions.decide_topics _migration.one_cluster.check_rules_fit
         _migration.take_snapshot._in_use _model.mapping.Mapping.idle_group_rules _model.mapping.Mapping.source_topics
-        _model.mapping._first _model.mapping.prefixes_from _model.mapping.repartitioned_from
+        _model.mapping._first _model.mapping.prefixes_from
         _model.offset_formats.from_text _model.offset_formats.read_snapshot _model.promotion.PromotionOptions.check
         _model.promotion.overrides_from _model.promotion.replication_factor_from _model.reset_rules.reset_rules_from
         _model.stock_csv._numbered _module.digests.check_digest _module.options.check_named_once _module.options.match_on
@@ -46,6 +46,7 @@ NEVER_SHOWN = {
         _migration._promotion.fence.FenceOptions.check _migration._promotion.fence.told""",
     "it makes no support bundle and assesses no cluster, or does nothing else": """
         _migration._committing.returning._topics _migration.selected_groups.select_topics_of
+        _migration.selected_groups._unknown_topics
         _module.run_end._kept _module.run_end.end_run _module.support_bundle.write_bundle""",
     "it looks at no waves, nor at several directories": """
         _model.waves._refuse _model.waves.waves_from _module.status_results._check_existing

@@ -14,6 +14,7 @@ from ..._control.permissions import not_offered
 from ..._model.cluster_identity import LogRange
 from ..._model.connection import Connection
 from ..._model.errors import Refused
+from ..._model.faults import raise_any
 from ..._model.group_state import GroupReading, commits_of
 from ..._model.idle import idle_problem
 from ..._model.notes import Note, NoteKind
@@ -200,16 +201,17 @@ def _check_bounds(
     left = sorted(partitions - known.keys())
     bounds = positions.partition_bounds(destination, left) if left else {}
     known |= {partition: LogRange(its.log_start, its.high_watermark) for partition, its in bounds.items()}
-    for (group, partition), target in sorted(targets.items()):
-        its = known[partition]
-        if target is not None and not its.start <= target.offset <= its.end:
-            raise Refused(
-                f"offset {target.offset} is not between the log's start {its.start} and its end {its.end}",
-                cluster=str(destination),
-                group=group,
-                **partition._asdict(),
-                why="the log has lost records since the plan was made"
-                if target.offset < its.start
-                else "the plan was edited, or the topic was truncated or created again since it was made",
-                remedy="plan again",
-            )
+    raise_any(
+        Refused(
+            f"offset {target.offset} is not between the log's start {its.start} and its end {its.end}",
+            cluster=str(destination),
+            group=group,
+            **partition._asdict(),
+            why="the log has lost records since the plan was made"
+            if target.offset < its.start
+            else "the plan was edited, or the topic was truncated or created again since it was made",
+            remedy="plan again",
+        )
+        for (group, partition), target in sorted(targets.items())
+        if target is not None and not (its := known[partition]).start <= target.offset <= its.end
+    )

@@ -8,6 +8,7 @@ import typing as t
 
 from ..._model.errors import Refused
 from ..._model.failure_kinds import FailureKind
+from ..._model.faults import raise_any
 from ..._model.moves import moves, moves_text
 from ..._model.option_names import because_of, option_name, ways
 from ..._model.plan import Plan
@@ -122,12 +123,14 @@ def check_selected(plan: Plan, selection: Selection) -> list[str]:
     others = sorted(
         {at.topic for group, its in partitions.items() for at in its if at.topic not in topics[group].names}
     )
-    for what, names in (("group", strange), ("topic", others)):
-        if names:
-            raise Refused(
-                f"the plan has {counted(len(names), what)} that {are(len(names))} not selected: {first_of(names, _NAMED)}",
-                remedy="select what the plan was made for, or plan again",
-            )
+    raise_any(
+        Refused(
+            f"the plan has {counted(len(names), what)} that {are(len(names))} not selected: {first_of(names, _NAMED)}",
+            remedy="select what the plan was made for, or plan again",
+        )
+        for what, names in (("group", strange), ("topic", others))
+        if names
+    )
     return [f"{name}: not in the plan" for name in selection.groups if name not in partitions]
 
 

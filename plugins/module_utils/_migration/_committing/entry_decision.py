@@ -13,6 +13,7 @@ import typing as t
 from ..._model.documents import utc_text
 from ..._model.errors import Refused
 from ..._model.failure_kinds import FailureKind
+from ..._model.faults import all_of
 from ..._model.group_state import CommittedOffset, commit_text, same_commit
 from ..._model.option_names import at_destination, option_name, ways
 from ..._model.plan import PlanEntry
@@ -50,8 +51,9 @@ def commit_writes(entries: t.Iterable[PlanEntry], ground: Ground) -> Writes:
     receipts = ground.receipt.by_key
     entries = list(entries)
     ground = dataclasses.replace(ground, goes_back=_all_go_back(entries, ground.current))
-    for entry in entries:
-        match decide_entry(entry, receipts.get(entry.key), ground):
+    decided = all_of(lambda entry: decide_entry(entry, receipts.get(entry.key), ground), entries)
+    for entry, decision in zip(entries, decided, strict=True):
+        match decision:
             case CommittedOffset() as target:
                 writes.set[entry.key] = target
             case LeftAlone() as kept:
@@ -171,10 +173,9 @@ def _unexplained(
         ground,
         f"{line} ({option_name('on_rewind')}: keep)",
         f"the group was migrated to {commit_text(target)} {_when(earlier)}, and has committed {commit_text(found)} now, "
-        "although no consumer has ever joined it",
-        "a tool that syncs groups, such as MirrorMaker 2, or a consumer that uses assign(), has committed this; where it was a "
-        f"tool, {_skips(found.offset - target.offset)}",
-        f"stop what commits there; then set {option_name('on_rewind')} to rewind to commit {commit_text(target)} again, or, if "
+        f"although no consumer has ever joined it: where a tool has committed this, {_skips(found.offset - target.offset)}",
+        "a tool that syncs groups, such as MirrorMaker 2, or a consumer that uses assign(), has committed",
+        f"stop what commits there; then set {option_name('on_rewind')} to rewind to commit what the plan says again, or, if "
         "a consumer has consumed, to keep to leave such group-partitions alone",
     )
 
@@ -185,18 +186,18 @@ def _again(
     """What becomes of a group that was migrated, and has no committed offset any more."""
     what = f"the group was migrated to {commit_text(earlier.written)} {_when(earlier)}, and has no committed offset now"
     most = _rest(entry, target, ground)
+    repeats = f"committing {commit_text(target)} repeats what it has consumed{at_destination()}{most and f', {most}'}"
     return _rewound(
         entry,
         target,
         ground,
         f"{entry_name(entry)}: {what.removeprefix('the group ')}: left without one ({option_name('on_rewind')}: keep)",
-        what,
+        f"{what} ({repeats})",
         "its committed offsets have expired, somebody has removed or renamed the group, or a rollback was killed; how far it "
         "had consumed is not known any more",
         f"if the group has another name now, take it out of the selection. Otherwise set {option_name('on_rewind')} to rewind "
-        f"to commit {commit_text(target)}, which repeats what it has consumed{at_destination()}{most and f', {most}'}; or to "
-        "keep to leave such group-partitions alone: their consumers start by auto.offset.reset, where latest skips what they "
-        "have not consumed, and earliest repeats everything",
+        "to commit what the plan says, or to keep to leave such group-partitions alone: their consumers start by "
+        "auto.offset.reset, where latest skips what they have not consumed, and earliest repeats everything",
     )
 
 

@@ -11,6 +11,7 @@ from ..._control import clusters, positions
 from ..._model.connection import Connection
 from ..._model.errors import MigrationError, Refused
 from ..._model.failure_kinds import FailureKind
+from ..._model.faults import all_of
 from ..._model.group_state import GroupReading, commit_text, commits_of, same_commit
 from ..._model.notes import Note
 from ..._model.option_names import option_name
@@ -186,10 +187,10 @@ def restore_old_groups(
     }
     wanted = {key: target for key, target in was.items() if not same_commit(current.get(key), target)}
     policies = options.on_rewind, options.on_advance
-    lines = {
-        key: conflicts.kept_by_policy(key, current.get(key), target, *policies, name, "groups")
-        for key, target in wanted.items()
-    }
+    told = all_of(
+        lambda key: conflicts.kept_by_policy(key, current.get(key), wanted[key], *policies, name, "groups"), wanted
+    )
+    lines = dict(zip(wanted, told, strict=True))
     kept = [line for line in lines.values() if line is not None]
     staying = {key[0] for key, line in lines.items() if line is not None}
     wanted = {key: target for key, target in wanted.items() if key[0] not in staying}

@@ -10,6 +10,7 @@ import typing as t
 from ..._control.positions import Bounds
 from ..._model.errors import InvalidInput, NotFound, Refused
 from ..._model.failure_kinds import FailureKind
+from ..._model.faults import all_of, raise_any
 from ..._model.group_state import GroupReading, commit_text, commits_of, same_commit
 from ..._model.notes import Note, NoteKind, excluded
 from ..._model.option_names import at_destination, is_in_one_cluster, option_name, path_option
@@ -94,13 +95,10 @@ def without_kept(
     """
     entries = list(entries)
     why = _repeats(entries, current, returned)
+    moved = [entry for entry in entries if is_to_move(entry, current)]
+    told = all_of(lambda entry: _kept(entry, current.get(entry.key), on_rewind, on_advance, cluster, why), moved)
     kept: dict[str, list[str]] = {}
-    for entry in entries:
-        line = (
-            _kept(entry, current.get(entry.key), on_rewind, on_advance, cluster, why)
-            if is_to_move(entry, current)
-            else None
-        )
+    for entry, line in zip(moved, told, strict=True):
         if line is not None:
             kept.setdefault(entry.group, []).append(line)
     lines = []
@@ -126,17 +124,19 @@ def check_recreated(wanted: t.Iterable[Key], recreated: t.Mapping[str, str], clu
 
     recreated: topics that were deleted and created again since the commit, and how that shows.
     """
-    for group, partition in sorted(wanted):
-        if partition.topic in recreated:
-            raise Refused(
-                f"the topic was deleted and created again since the commit: {recreated[partition.topic]}",
-                cluster=cluster,
-                group=group,
-                **partition._asdict(),
-                why="what was committed before is an offset of the old topic",
-                remedy=f"leave the topic out by {option_name('exclude_topic_patterns')}",
-                kind=FailureKind.TOPIC_RECREATED,
-            )
+    raise_any(
+        Refused(
+            f"the topic was deleted and created again since the commit: {recreated[partition.topic]}",
+            cluster=cluster,
+            group=group,
+            **partition._asdict(),
+            why="what was committed before is an offset of the old topic",
+            remedy=f"leave the topic out by {option_name('exclude_topic_patterns')}",
+            kind=FailureKind.TOPIC_RECREATED,
+        )
+        for group, partition in sorted(wanted)
+        if partition.topic in recreated
+    )
 
 
 def unmoved_lines(entries: t.Iterable[ReceiptEntry], current: Commits, moved: t.Container[str]) -> list[str]:
@@ -198,13 +198,13 @@ def check_bounds(wanted: t.Mapping[Key, Target], bounds: t.Mapping[TopicPartitio
 
     Raises Refused for an offset after the end of its log, where no group can have stood.
     """
-    notes = []
+    notes, faults = [], []
     for (group, partition), target in sorted(wanted.items()):
         if target is None:
             continue
         log = bounds[partition]
         if target.offset > log.high_watermark:
-            raise Refused(
+            fault = Refused(
                 f"offset {target.offset}, which the receipt says was committed before, is after the log's end "
                 f"{log.high_watermark}",
                 cluster=cluster,
@@ -215,12 +215,14 @@ def check_bounds(wanted: t.Mapping[Key, Target], bounds: t.Mapping[TopicPartitio
                 f"or leave the topic out by {option_name('exclude_topic_patterns')}",
                 kind=FailureKind.TOPIC_RECREATED,
             )
+            faults.append(fault)
         if target.offset < log.log_start:
             text = (
                 f"{visible_name(group)} {partition}: offset {target.offset} is before the log's start {log.log_start} now; "
                 "it is restored anyway, and the consumers start according to their auto.offset.reset."
             )
             notes.append(Note(NoteKind.BEFORE_LOG_START, text))
+    raise_any(faults)
     return notes
 
 
@@ -287,7 +289,7 @@ def _kept(
             what,
             cluster,
             why="its commit has expired, somebody else has set the group, or the receipt was changed",
-            remedy=f"set {option_name('on_rewind')} to rewind to set it to {commit_text(entry.before)} all the same, "
+            remedy=f"set {option_name('on_rewind')} to rewind to restore what was committed before all the same, "
             "or to keep to leave such groups alone",
             kind=FailureKind.DESTINATION_CHANGED,
         )

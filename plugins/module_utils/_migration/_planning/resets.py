@@ -14,6 +14,7 @@ from ..._matching.reset_offsets import ResetLog, reset_decision
 from ..._model.connection import Connection
 from ..._model.errors import InvalidInput, MigrationError, NotFound
 from ..._model.failure_kinds import FailureKind
+from ..._model.faults import all_of
 from ..._model.group_state import CommittedOffset, GroupReading, commits_of, partitions_of
 from ..._model.notes import Note, NoteKind, excluded
 from ..._model.option_names import option_name
@@ -117,8 +118,8 @@ def _read_groups(
         raise InvalidInput(
             f"no group is matched by {option_name('group_patterns')} {quoted_list(selection.group_patterns)}",
             cluster=str(cluster),
-            remedy=f"correct the patterns{comma_hint(selection.group_patterns)}, or name the groups in "
-            f"{option_name('groups')}",
+            remedy=f"correct the patterns, or name the groups in {option_name('groups')}"
+            + comma_hint(selection.group_patterns),
             kind=FailureKind.NOTHING_SELECTED,
         )
     found = groups.read_groups(cluster, selected.names)
@@ -185,7 +186,9 @@ def _wanted(
 def _check_rules(rules: t.Sequence[ResetRule], ruled: t.Mapping[Key, ResetRule], wanted: t.Collection[Key]) -> None:
     """Raise InvalidInput for a rule, or a topic or a partition that it names, that nothing is done for: it is misspelt."""
     known = {partition.topic for _group, partition in wanted}
-    for number, rule in enumerate(rules, 1):
+
+    def check(entry: tuple[int, ResetRule]) -> None:
+        number, rule = entry
         unknown = [pattern for pattern in rule.topics if not any(matches(name, (pattern,)) for name in known)]
         if unknown:
             hint = "" if any(map(looks_like_pattern, unknown)) else name_hint("topics", unknown, sorted(known))
@@ -209,6 +212,8 @@ def _check_rules(rules: t.Sequence[ResetRule], ruled: t.Mapping[Key, ResetRule],
                 "about has it",
                 remedy="correct its partitions",
             )
+
+    all_of(check, enumerate(rules, 1))
 
 
 def _logs(cluster: Connection, reset: t.Mapping[Key, ResetRule]) -> dict[Key, ResetLog]:

@@ -17,6 +17,7 @@ from ..._model.acls import DENY, EVERY, LITERAL, TOPIC, Acl, acls_text, check_pr
 from ..._model.connection import Connection
 from ..._model.errors import InvalidInput, NotFound, Refused
 from ..._model.failure_kinds import FailureKind
+from ..._model.faults import all_done
 from ..._model.mapping import Mapping
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import option_name
@@ -75,8 +76,7 @@ def plan_fence(
     Raises NotFound for topics that do not exist, and Refused for a cluster without an authorizer, and for ACLs that lock out
     clients whom they do not name.
     """
-    check_selection(selection)
-    options.check(cluster)
+    all_done(lambda: check_selection(selection), lambda: options.check(cluster))
     selected = naming.pairs(selection, Mapping(), topics.list_topics(cluster), str(cluster))
     names = sorted(selected.names)
     existing = list_acls(cluster)

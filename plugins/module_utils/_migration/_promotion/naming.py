@@ -9,8 +9,9 @@ import dataclasses
 import re
 import typing as t
 
-from ..._model.errors import InvalidInput, NotFound
+from ..._model.errors import InvalidInput, MigrationError, NotFound
 from ..._model.failure_kinds import FailureKind
+from ..._model.faults import all_of, raise_any
 from ..._model.mapping import Mapping
 from ..._model.notes import Note, NoteKind, excluded
 from ..._model.option_names import option_name
@@ -44,18 +45,9 @@ def pairs(selection: Selection | CommittedTopics, mapping: Mapping, existing: t.
     selection = dataclasses.replace(
         selection, exclude_topic_patterns=all_excluded(selection.exclude_topic_patterns, EXCLUDED_TOPICS)
     )
-    for topic in selection.topics:
-        if topic in _INTERNAL:
-            remedy = f"remove it from {option_name('topics')}"
-            raise InvalidInput("the topic is internal", cluster=source, topic=topic, remedy=remedy)
-        if topic not in existing:
-            hint = name_hint("topics", [topic], existing)
-            raise NotFound(
-                "the topic does not exist",
-                cluster=source,
-                topic=topic,
-                remedy=f"correct {option_name('topics')}{hint}, or grant ACL TOPIC DESCRIBE on it",
-            )
+    raise_any(
+        _unfit(topic, existing, source) for topic in selection.topics if topic in _INTERNAL or topic not in existing
+    )
     selected = selection.select_topics(set(existing) - _INTERNAL)
     notes = (*excluded(topics=selected.left_out), *unused)
     if not selected.names:
@@ -67,6 +59,19 @@ def pairs(selection: Selection | CommittedTopics, mapping: Mapping, existing: t.
             kind=FailureKind.NOTHING_SELECTED,
         )
     return _pairs(selected.names, notes, mapping, source)
+
+
+def _unfit(topic: str, existing: t.Collection[str], source: str) -> MigrationError:
+    """Why a topic that is named cannot be promoted."""
+    if topic in _INTERNAL:
+        remedy = f"remove it from {option_name('topics')}"
+        return InvalidInput("the topic is internal", cluster=source, topic=topic, remedy=remedy)
+    return NotFound(
+        "the topic does not exist",
+        cluster=source,
+        topic=topic,
+        remedy=f"correct {option_name('topics')}{name_hint('topics', [topic], existing)}, or grant ACL TOPIC DESCRIBE on it",
+    )
 
 
 def _pairs(names: t.Sequence[str], notes: tuple[Note, ...], mapping: Mapping, source: str) -> Pairs:
@@ -85,7 +90,9 @@ def check_topic_names(
 
     names: of Pairs. existing: every topic of the destination. one_cluster: whether source and destination are the same.
     """
-    for source, name in names.items():
+
+    def check(pair: tuple[str, str]) -> None:
+        source, name = pair
         if one_cluster and source == name:
             raise InvalidInput(
                 "source and destination are one cluster, and the topic would keep its name",
@@ -109,15 +116,19 @@ def check_topic_names(
                 f"{source} would be called {name}, which is no legal name of a topic",
                 remedy=f"use letters, digits, dots, dashes and underscores in {option_name('topic_map')}",
             )
+
+    all_of(check, names.items())
     origins = collections.defaultdict(list)
     for source, name in names.items():
         origins[name].append(source)
-    for name, sources in origins.items():
-        if len(sources) > 1:
-            raise InvalidInput(
-                f"{' and '.join(sources)} would both become {name}",
-                remedy=f"correct {option_name('topic_map')}, or leave all but one of them out",
-            )
+    raise_any(
+        InvalidInput(
+            f"{' and '.join(sources)} would both become {name}",
+            remedy=f"correct {option_name('topic_map')}, or leave all but one of them out",
+        )
+        for name, sources in origins.items()
+        if len(sources) > 1
+    )
     _check_collisions(set(names.values()), existing, destination)
 
 

@@ -16,6 +16,7 @@ from ..._model.cluster_identity import ClusterIdentity
 from ..._model.connection import Connection
 from ..._model.errors import Refused
 from ..._model.failure_kinds import FailureKind
+from ..._model.faults import all_done
 from ..._model.mapping import Mapping
 from ..._model.new_topics import is_as_made, is_same_value
 from ..._model.policies import OnFewerPartitions
@@ -41,8 +42,7 @@ def plan_promotion(
     options: PromotionOptions,
 ) -> topic_decisions.Planned:
     """Decide what is changed, and let the destination's brokers check it. Nothing is written."""
-    check_selection(selection)
-    options.check()
+    all_done(lambda: check_selection(selection), options.check)
     found = survey.take_survey(source, destination, selection, mapping, options.acls)
     planned = topic_decisions.decide_topics(
         found, mapping, options, _use(destination, found, options), str(destination)

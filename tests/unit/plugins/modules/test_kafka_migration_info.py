@@ -79,6 +79,20 @@ def test_problems_are_returned_and_no_failure(look, check):
     ]
 
 
+def test_what_is_wrong_with_the_mapping_hides_nothing_that_is_wrong_with_the_selection(look):
+    said = look(repartitioned=["("], topic_map=[{"name": "a", "to": ""}], group_patterns=["["], topics=["x", "x"])[
+        "msg"
+    ]
+    for each in (
+        "repartitioned holds '('",
+        "topic_map, entry 1 has no",
+        "group_patterns holds '['",
+        "topics names x twice",
+    ):
+        assert each in said
+    assert not hasattr(look, "asked")
+
+
 def test_problems_fail_the_module_as_asked(look):
     result = look([NO_ACL, NO_JAVA], on_problem="fail")
     assert result["failed"] and result["msg"] == f"{NO_ACL}\n{NO_JAVA}"

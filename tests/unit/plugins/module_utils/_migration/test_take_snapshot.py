@@ -101,6 +101,18 @@ def test_a_misspelt_group_is_told_with_those_that_may_be_meant(monkeypatch, name
     assert str(found.value).endswith(remedy)
 
 
+def test_a_misspelt_group_hides_no_misspelt_topic(monkeypatch):
+    cluster = Cluster(monkeypatch, ["billing"])
+    cluster.topics = ["orders"]
+    missing = GroupReading("biling", False, "", "", "", {})
+    monkeypatch.setattr(groups, "read_groups", lambda _connection, _names: {"biling": missing})
+    selection = Selection(groups=("biling",), topics=("ordres", "orders"))
+    with pytest.raises(
+        NotFound, match=r"group biling: the group does .* \(did you mean billing\?\).*: ordres \(.*mean orders\?"
+    ):
+        take_snapshot.take(Connection("cluster", ("127.0.0.1:1",)), selection, OnActiveGroup.FAIL)
+
+
 def test_a_list_that_fails_hides_no_misspelt_group(monkeypatch):
     def refuse(*_given, **_options):
         raise BrokerError("too busy")
@@ -289,7 +301,7 @@ def test_patterns_that_match_nothing_are_told_while_others_match(monkeypatch):
     cluster = Cluster(monkeypatch, *[["billing", "fraud"]] * 2)
     (told,) = unused(cluster.take(Selection(group_patterns=("e{2", "3}", "billing"), topic_patterns=("ord.*",))))
     assert (
-        "is matched by e{2, 3} (Ansible splits a text at commas: where a pattern has one, give a list). Correct group_patterns,"
+        "is matched by e{2, 3}; Ansible splits a text at commas, so give a pattern with a comma in a list. Correct group_"
         in told
     )
     cluster = Cluster(monkeypatch, *[["billing", "fraud"]] * 2)

@@ -3,7 +3,12 @@
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, prefixes_from, rules_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import (
+    Mapping,
+    prefixes_from,
+    repartitioned_from,
+    rules_from,
+)
 
 
 def mapping(topic_map=(), group_map=(), policy=None):
@@ -112,6 +117,13 @@ def test_mirror_makers_default_policy_needs_an_alias():
 def test_a_rule_that_cannot_be_meant_is_refused(row, told):
     with pytest.raises(InvalidInput, match=told):
         rules_from("topic_map", [{"name": "fine", "to": "x"}, row])
+
+
+def test_every_wrong_rule_is_told():
+    with pytest.raises(InvalidInput, match="topic_map, entry 1 has neither .*; topic_map, entry 3 has no new name"):
+        rules_from("topic_map", [{"to": "x"}, {"name": "a", "to": "b"}, {"name": "c", "to": ""}])
+    with pytest.raises(InvalidInput, match=r"repartitioned holds '\('.*; repartitioned holds '\['"):
+        repartitioned_from(["(", "fine", "["])
 
 
 def test_a_rule_that_leaves_nothing_of_a_name_is_refused():

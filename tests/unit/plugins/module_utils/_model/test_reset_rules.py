@@ -103,6 +103,12 @@ def test_a_rule_about_what_cannot_be_is_refused(row, why):
     assert why in str(refused.value)
 
 
+def test_every_wrong_rule_is_told():
+    wrong = [{"to": "offset", "value": "x"}, {"to": "latest"}, {"to": "datetime", "value": "today"}]
+    with pytest.raises(InvalidInput, match=r"entry 1: 'x' is no offset \(.*\); resets, entry 3: 'today' is no date"):
+        reset_rules_from(wrong, NOW)
+
+
 def test_a_reset_to_nowhere_is_refused():
     with pytest.raises(InvalidInput, match="there are no resets"):
         reset_rules_from([], NOW)

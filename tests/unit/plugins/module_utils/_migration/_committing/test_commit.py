@@ -415,7 +415,8 @@ def test_a_group_whose_commits_are_gone_is_not_migrated_again_in_silence(cluster
 def test_a_plan_that_moves_every_group_back_asks_whether_the_clusters_are_swapped(cluster):
     back = only(entry("billing", P0, 50, CommittedOffset(90)), entry("billing", P1, 3, CommittedOffset(10, "old")))
     told = (
-        "the group has the committed offset 90; this would move it back to 50: at the destination, every group has gone "
+        "the group has the committed offset 90, and this would move it back to 50; partition 1: .* back to 3: at the "
+        r"destination, every group has gone "
         r"further than the plan: source and destination may be swapped\. Set on_rewind to rewind to allow it"
     )
     with pytest.raises(Refused, match=told):
@@ -448,7 +449,7 @@ def test_a_rollback_names_members_first_and_then_what_it_repeats(cluster):
         roll_back(cluster.saved, None, CLOUD, NOW, cluster.save)
     only = Selection(groups=("shipping",))
     with pytest.raises(
-        Refused, match="committed offset 45; this would remove it: shipping has consumed up to 5 records"
+        Refused, match="committed offset 45, and this would remove it: shipping has consumed up to 5 records"
     ):
         roll_back(cluster.saved, only, CLOUD, NOW, cluster.save)
     assert cluster.done == []

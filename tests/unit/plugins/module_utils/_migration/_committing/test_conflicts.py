@@ -193,11 +193,11 @@ def test_what_has_become_of_a_commit_that_is_gone_is_said_with_what_each_way_rep
     assert refused.value.kind is FailureKind.DESTINATION_CHANGED
     assert str(refused.value) == (
         "cloud, group billing, topic orders, partition 0: the group was migrated to 50 on 2025-11-25T16:00:00Z, and has "
-        "no committed offset now: its committed offsets have expired, somebody has removed or renamed the group, or a "
-        "rollback was killed; how far it had consumed is not known any more. If the group has another name now, take it "
-        "out of the selection. Otherwise set on_rewind to rewind to commit 50, which repeats what it has consumed at "
-        "the destination, up to 43 records; or to keep to leave such group-partitions alone: their consumers start by "
-        "auto.offset.reset, where latest skips what they have not consumed, and earliest repeats everything."
+        "no committed offset now (committing 50 repeats what it has consumed at the destination, up to 43 records): its "
+        "committed offsets have expired, somebody has removed or renamed the group, or a rollback was killed; how far it had "
+        "consumed is not known any more. If the group has another name now, take it out of the selection. Otherwise set "
+        "on_rewind to rewind to commit what the plan says, or to keep to leave such group-partitions alone: their consumers "
+        "start by auto.offset.reset, where latest skips what they have not consumed, and earliest repeats everything."
     )
 
 
@@ -224,7 +224,7 @@ def test_what_is_left_alone_is_said_with_the_reason():
 
 def test_a_refusal_names_the_option_that_allows_it():
     told = (
-        "the group has the committed offset 10; this would move it forward to 50. Set on_advance to advance to allow it, "
+        "the group has the committed offset 10, and this would move it forward to 50. Set on_advance to advance to allow it, "
         "or to keep"
     )
     ground = Ground("cloud", {KEY: at(10)}, NOTHING_KNOWN, OnRewind.FAIL, OnAdvance.FAIL)

@@ -191,6 +191,11 @@ def test_a_time_before_the_first_record_is_told_from_its_own_time(state):
             "resets, entry 2 (shift 1) is about no",
         ),
         ([{"to": "latest", "partitions": [0, 9]}], {"groups": ["billing"]}, "names partition 9, and no selected topic"),
+        (
+            [{"to": "latest", "partitions": [7]}, {"to": "latest", "partitions": [8]}],
+            {"groups": ["billing"]},
+            "resets, entry 1 (latest) is about no partition of the selected groups and topics; resets, entry 2 (latest)",
+        ),
     ],
 )
 def test_what_is_about_nothing_is_refused(state, rules, selection, message):
