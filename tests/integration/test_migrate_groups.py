@@ -321,14 +321,18 @@ def test_patterns_and_maps(source, destination, topic, controller):
         prepare(source, destination, f"{topic}-{name}", f"eu.{topic}-{name}")
     played = done(
         controller.migrate_groups(
-            group_patterns=[f"{topic}-.*"],
+            group_patterns=[f"{topic}-.*", "misspelt-.*"],
             exclude_group_patterns=[".*-retry"],
+            write_report=True,
             topic_map=[{"pattern": "(.*)", "to": "eu.\\1"}],
             group_map=[{"name": f"{topic}-billing", "to": f"new-{topic}-billing"}],
             directory="elsewhere",
         )
     )
     assert f"{topic}-retry" in played.output  # what was left out is said
+    told = "is matched by misspelt-.*. Correct group_migration_group_patterns"
+    assert played.output.count("is matched by misspelt-") == 1
+    assert told in (controller.directory / "elsewhere/report.md").read_text().replace("\\", "")
     names = [name for name in list_groups(destination) if topic in name]
     assert names == [f"new-{topic}-billing", f"{topic}-shipping"]
     for group, name in ((names[0], "billing"), (names[1], "shipping")):

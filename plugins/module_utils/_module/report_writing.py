@@ -89,6 +89,7 @@ def _occasion(params: dict[str, t.Any], folder: str, outcome: RunOutcome, run: r
         ran_by=params["ran_by"] or "",
         written=run.written,
         left_out=[] if is_rollback else outcome.in_use,
+        unused_rules=outcome.unused_rules,
         steps=[] if is_rollback else run.steps,
         files=[name for name in NAMES if name in params["files"]],
     )

@@ -8,6 +8,7 @@ import dataclasses
 import typing as t
 
 from .._model.history import ROUND_PHASES
+from .._model.notes import NoteKind
 from .._model.run_record import Failure, RunRecord, Step
 from .._model.visible_text import names_text
 
@@ -102,6 +103,17 @@ class RunOutcome:
         for result in self.results.values():
             lines.extend(result.get("left_out", ()))
         return list(dict.fromkeys(lines))
+
+    @property
+    def unused_rules(self) -> list[str]:
+        """What the modules say of rules and patterns that match nothing, each once: no file tells it."""
+        told = [
+            text
+            for result in self.results.values()
+            for kind, text in zip(result.get("note_kinds", ()), result.get("notes", ()), strict=False)
+            if kind == NoteKind.RULE_UNUSED
+        ]
+        return list(dict.fromkeys(told))
 
     @property
     def _left_at_source_line(self) -> list[str]:

@@ -47,6 +47,7 @@ class Occasion:
     by name. failure: the message that ended the run. files: the names of those that the report is about. ran_by: the person,
     or what else has started the run. steps: as long as they have taken, in their order. written: how many committed offsets
     the run has changed, None where not known. left_out: a line for each group that was left out because it was in use.
+    unused_rules: what was said of rules and patterns that match nothing.
     """
 
     directory: str
@@ -64,6 +65,7 @@ class Occasion:
     files: t.Sequence[str] = NAMES
     written: int | None = None
     left_out: t.Sequence[str] = ()
+    unused_rules: t.Sequence[str] = ()
 
     @property
     def is_rollback(self) -> bool:

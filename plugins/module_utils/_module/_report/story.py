@@ -253,6 +253,7 @@ def _problems(files: MigrationFiles) -> t.Iterator[Problems]:
 
 
 def _notes(files: MigrationFiles, occasion: Occasion, total: Totals) -> t.Iterator[Note]:
+    yield from (Note(NoteKind.RULE_UNUSED, text) for text in occasion.unused_rules)
     yield from (Note(NoteKind.FILE_LEFT_OUT, why) for why in files.left_out)
     missing = [
         name

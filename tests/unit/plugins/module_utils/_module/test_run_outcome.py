@@ -70,6 +70,11 @@ def test_a_run_is_recorded_in_numbers_alone():
     assert "billing" not in str(run) and "broker1" not in str(run) and "orders" not in str(run)
 
 
+def test_patterns_that_match_nothing_are_told_once():
+    told = {"note_kinds": ["excluded", "rule_unused"], "notes": ["audit", "No group is matched by x"]}
+    assert RunOutcome({"snapshot": told, "plan": {}, "commit": told}).unused_rules == ["No group is matched by x"]
+
+
 def test_what_is_left_out_is_told_once():
     results = {
         "snapshot": {"skipped_groups": ["billing"], "left_out": ["orders: excluded"]},
