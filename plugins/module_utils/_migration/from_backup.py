@@ -68,7 +68,7 @@ def from_backup(backup: Snapshot, path: str, connection: Connection, selection: 
     check_snapshot_cluster(taken, connection, "use another backup, or leave the topic out")
     left_out = sorted({topic for each in topics.values() for topic in each.left_out})
     unused = [
-        *selection.unused("groups", names, f"in {path}", excludes=False),
-        *selection.unused("topics", {entry.partition.topic for entry in backup.entries}, f"in {path}", excludes=False),
+        *selection.unused("groups", names, f"in {path}"),
+        *selection.unused("topics", {entry.partition.topic for entry in backup.entries}, f"in {path}"),
     ]
     return TakenSnapshot(taken, groups.left_out, tuple(left_out), (), {}, {}, (), unused=unused)

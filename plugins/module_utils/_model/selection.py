@@ -98,26 +98,22 @@ class Selection:
         """The selected ones of the topics that each group, by its name, has committed on."""
         return {name: self.select_topics({where.topic for where in its}, name) for name, its in committed.items()}
 
-    def unused(self, option: str, existing: t.Collection[str], where: str, excludes: bool = True) -> list[Note]:
-        """A note for each list of the user's own patterns of which some match none of these names: they may be misspelt.
+    def unused(self, option: str, existing: t.Collection[str], where: str) -> list[Note]:
+        """A note if some of the patterns match none of these names: they may be misspelt.
 
-        option: groups or topics. where: what has these names, such as "in the receipt". excludes: whether lists that leave
-        out count, too: not where their names were left out before.
+        option: groups or topics. where: what has these names, such as "in the receipt". Exclude patterns do not count: people
+        set them for what may come.
         """
-        of_pattern = f"{option[:-1]}_patterns"
-        # Without a pattern, only named groups are selected, which no pattern leaves out.
-        has_excludes = excludes and (option == "topics" or self.group_patterns)
-        notes = []
-        for kind in (of_pattern, *((f"exclude_{of_pattern}",) if has_excludes else ())):
-            its = getattr(self, kind) or ()
-            unused = [pattern for pattern in its if not any(matches(name, (pattern,)) for name in existing)]
-            if existing and unused:
-                text = (
-                    f"No {option[:-1]} {where} is matched by {first_of(unused, _NAMED)}{comma_hint(unused)}. "
-                    f"Correct {option_name(kind)}, or remove from it what is not needed."
-                )
-                notes.append(Note(NoteKind.RULE_UNUSED, text))
-        return notes
+        what = option[:-1]
+        patterns = getattr(self, f"{what}_patterns") or ()
+        unused = [pattern for pattern in patterns if not any(matches(name, (pattern,)) for name in existing)]
+        if not existing or not unused:
+            return []
+        text = (
+            f"No {what} {where} is matched by {first_of(unused, _NAMED)}{comma_hint(unused)}. "
+            f"Correct {option_name(f'{what}_patterns')}, or remove from it what is not needed."
+        )
+        return [Note(NoteKind.RULE_UNUSED, text)]
 
 
 class Selected(t.NamedTuple):

@@ -71,8 +71,8 @@ def choose(receipt: Receipt, selection: Selection | None, cluster: str) -> Chose
             raise _partly_selected(entry, others[0], cluster)
     where = f"in the {receipt.name}"
     unused = [
-        *selection.unused("groups", known_groups, where, excludes=False),
-        *selection.unused("topics", {origin.partition.topic for origin in origins}, where, excludes=False),
+        *selection.unused("groups", known_groups, where),
+        *selection.unused("topics", {origin.partition.topic for origin in origins}, where),
     ]
     return Chosen(tuple(entries), (*excluded(groups.left_out, every_topic.left_out), *unused))
 

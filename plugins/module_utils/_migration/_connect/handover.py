@@ -172,7 +172,7 @@ def take_back(store: Store, receipt: ConnectReceipt, selection: Selection, save:
         _write(cleared, changes, store, (), save)
     notes = [
         *excluded(topics=chosen.left_out),
-        *selection.unused("topics", topics_known, "in the receipt", excludes=False),
+        *selection.unused("topics", topics_known, "in the receipt"),
     ]
     return HandoverOutcome(before, after, len(changes), notes=tuple(notes))
 

@@ -156,7 +156,7 @@ def not_lifted(
         ("These ACLs stay, because this fence has not made them", _made_by_others(cluster, selection.topics, receipt)),
     ]
     notes = [Note(NoteKind.ACL_CHANGED, f"{what}: {acls_text(acls)}.") for what, acls in told if acls]
-    return stays, [*notes, *selection.unused("topics", fenced, "in the receipt", excludes=False)]
+    return stays, [*notes, *selection.unused("topics", fenced, "in the receipt")]
 
 
 def _made_by_others(cluster: Connection, names: t.Collection[str], receipt: PromotionReceipt) -> list[Acl]:

@@ -80,9 +80,9 @@ KEEPING = [role for role in ROLES if role != "migration_assessment"]
         ),
         (
             MIGRATION,
-            {"plan_digest": "0" * 64},
-            [{"phase": "apply"}, {"phase": "plan"}],
-            "plan_digest is the digest of a reviewed plan, and the phase migrate makes a new plan. Set group_migration_phase",
+            {"plan_digest": "0" * 64, "phase": "sync"},
+            [{"phase": "apply"}, {"phase": "plan"}, {"phase": "migrate"}],
+            "plan_digest is the digest of a reviewed plan, and the phase sync makes a new plan. Set group_migration_phase",
         ),
         (MIGRATION, {"idle_wait": "-0.5"}, [{"idle_wait": "0.5"}], "idle_wait is -0.5. Give 0 or more."),
         *(

@@ -305,15 +305,13 @@ def test_patterns_that_match_nothing_are_told_while_others_match(monkeypatch):
         in told
     )
     cluster = Cluster(monkeypatch, *[["billing", "fraud"]] * 2)
-    (told,) = unused(cluster.take(Selection(group_patterns=(".*",), exclude_group_patterns=("frod", "fraud"))))
-    assert "is matched by frod. Correct exclude_group_patterns," in told
+    assert unused(cluster.take(Selection(group_patterns=(".*",), exclude_group_patterns=("later-.*",)))) == []
 
 
-@pytest.mark.parametrize("kind", ["topic_patterns", "exclude_topic_patterns"])
-def test_a_pattern_for_topics_that_no_selected_group_reads_is_told_only_where_there_is_no_such_topic(monkeypatch, kind):
-    selection = Selection(groups=("billing",), topics=("orders",), **{kind: ("audit",)})
+def test_a_pattern_for_topics_that_no_selected_group_reads_is_told_only_where_there_is_no_such_topic(monkeypatch):
+    selection = Selection(groups=("billing",), topics=("orders",), topic_patterns=("audit",))
     cluster = Cluster(monkeypatch)
     (told,) = unused(cluster.take(selection))
-    assert f"is matched by audit. Correct {kind}," in told
+    assert "is matched by audit. Correct topic_patterns," in told
     cluster.topics = ["audit"]
     assert unused(cluster.take(selection)) == []

@@ -51,10 +51,8 @@ def test_a_pattern_leaves_out_what_tools_keep_for_themselves_and_says_so():
 
 def test_a_pattern_that_matches_nothing_is_told_while_others_match():
     selection = Selection(topic_patterns=("orders", "ordres"), exclude_topic_patterns=("none-.*",))
-    notes = pairs(selection, Mapping(), EXISTING, "source").notes
-    assert [note.kind for note in notes] == [NoteKind.RULE_UNUSED] * 2
-    assert "ordres. Correct topic_patterns" in notes[0].text
-    assert "none-.*. Correct exclude_topic_patterns" in notes[1].text
+    (note,) = pairs(selection, Mapping(), EXISTING, "source").notes  # people exclude what may come
+    assert note.kind is NoteKind.RULE_UNUSED and "ordres. Correct topic_patterns" in note.text
 
 
 def test_an_internal_topic_is_never_selected():
