@@ -8,7 +8,7 @@ from __future__ import annotations
 import collections
 import typing as t
 
-from .tallies import Count, Doubted, Mixed, Tally, Time, surplus_wanted
+from .tallies import Count, Doubted, Mixed, Numbers, Tally, Time, TimedCopies, surplus_wanted
 
 
 class Content(t.NamedTuple):
@@ -18,9 +18,9 @@ class Content(t.NamedTuple):
     """
 
     source: t.Sequence[tuple[int, int]]
-    copies: t.Sequence[tuple[int, Time]]
+    copies: TimedCopies
 
-    def has_arrived(self, consumed: t.Mapping[int, int], last: int) -> bool:
+    def has_arrived(self, consumed: Numbers, last: int) -> bool:
         """Are there as many copies as consumed records? consumed: how many have which time; last: that of the last one."""
         times = collections.Counter(time for _place, time in self.copies)
         known = {time for _place, time in self.source}
@@ -59,12 +59,7 @@ class Content(t.NamedTuple):
         )
 
 
-def tallies(
-    consumed: t.Mapping[int, int],
-    unconsumed: t.Mapping[int, int],
-    copies: t.Sequence[tuple[int, Time]],
-    hidden: int = 0,
-) -> list[Count]:
+def tallies(consumed: Numbers, unconsumed: Numbers, copies: TimedCopies, hidden: int = 0) -> list[Count]:
     """The tallies of one content, from how many consumed and unconsumed source records have which time, and from its copies.
 
     copies: (offset, time) by offset; a time is None where the broker has stamped it. hidden: see Tally.
@@ -88,12 +83,7 @@ def tallies(
     return [Tally(places, unconsumed.get(time, 0), consumed.get(time, 0), hidden, True) for time, places in own.items()]
 
 
-def separate(
-    consumed: t.Mapping[int, int],
-    unconsumed: t.Mapping[int, int],
-    copies: t.Sequence[tuple[int, Time]],
-    hidden: int = 0,
-) -> list[Count]:
+def separate(consumed: Numbers, unconsumed: Numbers, copies: TimedCopies, hidden: int = 0) -> list[Count]:
     """The same where copies are in several partitions: own times one by one, and the rest for what has no copy so."""
     own: dict[int, list[int]] = {time: [] for time in (*consumed, *unconsumed)}
     rest: list[int] = []

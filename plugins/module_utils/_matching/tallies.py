@@ -10,6 +10,8 @@ import typing as t
 
 Name = t.Hashable
 Time: t.TypeAlias = "int | None"
+Numbers = t.Mapping[int, int]  # of records, by their times
+TimedCopies = t.Sequence[tuple[int, Time]]
 
 
 class Tally(t.NamedTuple):
@@ -96,13 +98,7 @@ class Mixed:
     does a stamped one, but where the content is on one side of the committed offset only: there it stands for any of them.
     """
 
-    def __init__(
-        self,
-        consumed: t.Mapping[int, int],
-        unconsumed: t.Mapping[int, int],
-        copies: t.Sequence[tuple[int, Time]],
-        hidden: int = 0,
-    ) -> None:
+    def __init__(self, consumed: Numbers, unconsumed: Numbers, copies: TimedCopies, hidden: int = 0) -> None:
         self._hidden = hidden
         self._consumed, self._unconsumed = consumed, unconsumed
         self._own: dict[int, list[int]] = {time: [] for time in (*consumed, *unconsumed)}
@@ -129,7 +125,7 @@ class Mixed:
             for offset in self._own[time][: len(self._own[time]) - last[time]]
         )
 
-    def _without_copy(self, records: t.Mapping[int, int]) -> int:
+    def _without_copy(self, records: Numbers) -> int:
         """How many of these have no copy with their own time."""
         return sum(max(0, number - len(self._own[time])) for time, number in records.items())
 
@@ -255,13 +251,7 @@ class Doubted(Mixed):
     may be repeated.
     """
 
-    def __init__(
-        self,
-        consumed: t.Mapping[int, int],
-        unconsumed: t.Mapping[int, int],
-        copies: t.Sequence[tuple[int, Time]],
-        hidden: int = 0,
-    ) -> None:
+    def __init__(self, consumed: Numbers, unconsumed: Numbers, copies: TimedCopies, hidden: int = 0) -> None:
         super().__init__(consumed, unconsumed, copies, hidden)
         self._timeless = Tally(self._offsets, self.wanted, self.consumed, hidden)
         surplus = surplus_wanted(consumed, unconsumed, {time: len(its) for time, its in self._own.items()})
@@ -308,9 +298,7 @@ class Doubted(Mixed):
 Count: t.TypeAlias = "Tally | Mixed"  # both answer the same questions
 
 
-def surplus_wanted(
-    consumed: t.Mapping[int, int], unconsumed: t.Mapping[int, int], copies: t.Mapping[int, int]
-) -> dict[int, int]:
+def surplus_wanted(consumed: Numbers, unconsumed: Numbers, copies: Numbers) -> dict[int, int]:
     """How many copies are wanted of each time that has more of them than records.
 
     For the surplus ones may be of those unconsumed records that have no copy with their own time. All are numbers by time.
