@@ -202,10 +202,9 @@ def _said(case: Case, found: group_count.Answer) -> Answer:
         return Answer("exact", case.destination_edges.start, 0)
     if not found.arrived:
         return Answer("blocked", None, None, "destination_lags", found.offset, decision=found)
-    if found.repeats or found.to_come or lost:
-        return Answer(
-            "safe", found.offset, found.repeats + found.to_come, "source_lost_records" if lost else None, decision=found
-        )
+    repeats = found.repeats + found.to_come + found.if_lost
+    if repeats or lost:
+        return Answer("safe", found.offset, repeats, "source_lost_records" if lost else None, decision=found)
     return Answer("exact", found.offset, 0, decision=found)
 
 

@@ -68,19 +68,19 @@ def _ends_with_consumed(reader: Reader, context: Context, known: Known, cut: Cut
     if found.are_many:
         return EndsWithConsumed(found, unexplained)
     copies = reader.destination.records(last.offset + 1 - found.records, last.offset + 1)
-    doubt_copies_of_later_ones(reader, known, copies)
+    doubt_copies_of_later_ones(reader, copies)
     return EndsWithConsumed(found, unexplained)
 
 
-def doubt_copies_of_later_ones(reader: Reader, known: Known, copies: t.Sequence[Record]) -> None:
-    """Raise Doubt where one of so few records equals an unconsumed one, whose copy it may be, or where that takes too long.
+def doubt_copies_of_later_ones(reader: Reader, copies: t.Sequence[Record]) -> None:
+    """Raise Doubt where one of so few records has the content of an unconsumed one, or where that takes too long.
 
-    Raises NotRead, BudgetSpent.
+    It may be its copy, also with another time, if the tool rounds times. Raises NotRead, BudgetSpent.
     """
     if reader.source.end - reader.committed > LONGEST:
         raise Doubt
-    unconsumed = {known.key(record) for record in reader.source.records(reader.committed, reader.source.end)}
-    if any(known.key(record) in unconsumed for record in copies):
+    unconsumed = {record.bare for record in reader.source.records(reader.committed, reader.source.end)}
+    if any(record.bare in unconsumed for record in copies):
         raise Doubt
 
 
@@ -184,6 +184,8 @@ def _from_the_end(reader: Reader, context: Context, known: Known, cut: Cut, offs
         before = same_before(reader, context, known, context.before[-1].offset + 1, offset)
     arrived = has_arrived(before, distinct) or (follows and not context.before)
     missing = wanted - copies
+    if missing and distinct < DISTINCT and not (before and before.are_many):
+        doubt_copies_of_later_ones(reader, [record for record in cut.records if record.offset < offset])
     are_not_before = not missing or (follows and _are_not_before(reader, known, offset, unconsumed, missing))
     if repeated or not arrived or not are_not_before:
         raise Doubt

@@ -77,12 +77,13 @@ class Reach(t.NamedTuple):
 
 
 class Placed(t.NamedTuple):
-    """What is before and after an offset, for one commit; for each destination partition but for `both` and `absent`.
+    """What is before and after an offset, for one commit; for each destination partition but for the last four.
 
     last: the last consumed copy before the offset. repeats: how many consumed records follow, at most; equal: how many of them
     have a content that is unconsumed as well; again: has one of them another copy before the offset? loose: do the repeats
-    change between that last copy and the offset? both: how many of the repeats count as lacking a copy, too (Reach.lacking).
-    absent, first_absent: see Answer.absent.
+    change between that last copy and the offset? if_lost: how many more consumed records may follow if copies before the offset
+    are those of lost records. both: how many of all of these count as lacking a copy, too (Reach.lacking). The last two: see
+    Answer.absent.
     """
 
     last: list[CopyAndRecord | None]
@@ -91,13 +92,14 @@ class Placed(t.NamedTuple):
     again: list[bool]
     loose: list[bool]
     both: list[int]
+    if_lost: list[int]
     absent: list[int]
     first_absent: list[int | None]
 
     @classmethod
     def of_all(cls, parts: t.Iterable[_Values]) -> Placed:
         """The same of all contents."""
-        return cls(*_folded(parts, (highest, sum, sum, max, max, sum, sum, lowest)))
+        return cls(*_folded(parts, (highest, sum, sum, max, max, sum, sum, sum, lowest)))
 
 
 def _folded(parts: t.Iterable[_Values], how: t.Sequence[t.Callable[[_Values], t.Any]]) -> _Values:

@@ -304,7 +304,7 @@ class CountedContents:
                 lasts[0] = highest((lasts[0], (copy, original)))
         repeats = [sum(both) for both in zip(*(its.repeated(commits, offsets) for its in self._singles), strict=True)]
         equal, again, loose = [0] * len(repeats), [False] * len(repeats), [False] * len(repeats)
-        both = 0
+        both = if_lost = 0
         if self._recurs:
             both = sum(
                 max(0, its.repeated(commits, offsets)[0] - its.timed_before(commits[0])) for its in self._singles
@@ -317,13 +317,15 @@ class CountedContents:
                 lasts[at] = last, max(its for its in unit.sources if self._is_consumed(its, commits))
             number = count.repeated(offsets[at])
             repeats[at] += number
-            if self._recurs and isinstance(count, Tally):
-                both += count.alternatives(number)
+            if self._recurs:
+                most = count.repeated_if_lost(offsets[at], number)
+                if_lost += most - number
+                both += count.alternatives(most)
             equal[at] += number if wanted else 0
             earliest = count.earliest
             again[at] |= number > 0 and not wanted and earliest is not None and earliest < offsets[at]
             loose[at] |= isinstance(count, Mixed) and unit.copies[0] < offsets[at]
-        return Placed(lasts, repeats, equal, again, loose, [both], *self._absent(commits, arrived, stable))
+        return Placed(lasts, repeats, equal, again, loose, [both], [if_lost], *self._absent(commits, arrived, stable))
 
     def _absent(self, commits: Commits, arrived: int, stable: Commits | None) -> tuple[list[int], list[int | None]]:
         """Unconsumed records without a copy before one that has arrived; told where there is one partition on each side."""

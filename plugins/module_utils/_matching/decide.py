@@ -114,7 +114,7 @@ def _between(reader: Reader, question: Question, context: Context, known: Known,
     if not cut.explained and first is None and last is None:
         return None
     if first is None:
-        doubt_copies_of_later_ones(reader, known, cut.records)
+        doubt_copies_of_later_ones(reader, cut.records)
     return Decision(
         Verdict.SAFE,
         placed.offset,

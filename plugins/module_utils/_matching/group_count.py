@@ -26,8 +26,8 @@ class Answer(t.NamedTuple):
     next_at_source: the source offsets of the last consumed and of the first unconsumed record; None where the source
     has none, or where several source partitions are counted together. to_come: how many consumed records without a copy may
     still come and be repeated, too, because all that says `arrived` are copies that may be those of equal records, also of
-    those that the source has lost. absent: unconsumed records without a copy, though a later one has surely arrived; None where
-    there is none.
+    those that the source has lost. if_lost: how many more may be repeated, if copies before the offset are those of lost
+    records. absent: unconsumed records without a copy, though a later one has surely arrived; None where there is none.
     """
 
     offset: int
@@ -41,6 +41,7 @@ class Answer(t.NamedTuple):
     last_at_source: int | None
     next_at_source: int | None
     to_come: int = 0
+    if_lost: int = 0
     absent: Absent | None = None
 
 
@@ -261,6 +262,7 @@ class _Group:
             self._source_offset(reach.lasts[0] and reach.lasts[0][0]) if alone else None,
             self._source_offset(reach.nexts[0]) if alone else None,
             self._to_come(missing),
+            self.placed.if_lost[0] if self.pair.timestamps else 0,
             self._absent(),
         )
 

@@ -120,7 +120,7 @@ def _lossless(reader: Reader, context: Context, known: Known, cut: Cut, reached:
         if not all_of_them:
             return None
         try:
-            doubt_copies_of_later_ones(reader, known, reader.destination.records(offset - found.records, offset))
+            doubt_copies_of_later_ones(reader, reader.destination.records(offset - found.records, offset))
         except Doubt:
             return None
     return ConsumedBefore(offset, found, all_of_them, unconsumed)

@@ -67,14 +67,21 @@ class Tally(t.NamedTuple):
         following = from_on(self.copies, offset)
         return min(following, max(0, following + missing - self.wanted) + self.hidden)
 
+    def repeated_if_lost(self, offset: int, repeated: int) -> int:
+        """The same, where copies may also be those of equal records that the source has lost. repeated: where they are not."""
+        if self.by_time or not self.consumed:
+            return repeated
+        following = from_on(self.copies, offset)
+        return max(repeated, min(following, _if_lost(self.copies, offset, self.consumed, self.wanted) + self.hidden))
+
     def alternatives(self, repeated: int) -> int:
         """How many of these repeats would be still to come if their copies were those of records that the source has lost.
 
-        A record is not both. Where copies outnumber records, some are second ones, and nothing is said.
+        A record is not both. Where copies outnumber records, some may be second ones.
         """
-        if self.by_time or len(self.copies) > self.consumed + self.wanted:
+        if self.by_time:
             return 0
-        return min(repeated, self.consumed)
+        return min(max(0, repeated - _surplus(self.copies, self.consumed, self.wanted)), self.consumed)
 
     def surely_repeated(self, offset: int) -> int:
         """How many consumed records it reads again, whichever copies are missing."""
@@ -189,26 +196,40 @@ class Mixed:
         most = max(self._surely(offset, from_on(self._other, offset)) + missing, following - self.wanted)
         return min(following, most + self._unclaimed(offset) + self._hidden)
 
+    def repeated_if_lost(self, offset: int, repeated: int) -> int:
+        """As Tally.repeated_if_lost."""
+        if not self.consumed:
+            return repeated
+        others = _if_lost(self._other, offset, self._consumed_missing, self._wanted_missing)
+        surely = self._surely(offset, 0) + self._missing_on_either_side
+        return max(repeated, min(from_on(self._offsets, offset), surely + others + self._hidden))
+
+    def alternatives(self, repeated: int) -> int:
+        """As Tally.alternatives."""
+        surplus = _surplus(self._other, self._consumed_missing, self._wanted_missing)
+        return min(max(0, repeated - surplus), self._consumed_missing)
+
     @property
     def _missing(self) -> int:
-        """How many copies are missing of which nobody knows whether they are those of consumed records.
+        """How many copies are missing of which nobody knows whether they are those of consumed records."""
+        lacking = self._consumed_missing + self._wanted_missing - len(self._stamped) - len(self._other)
+        return self._missing_on_either_side + (max(0, lacking) if self._consumed_missing else 0)
 
-        Surplus copies of one time are none of records with another one.
-        """
-        either_side = sum(
+    @property
+    def _missing_on_either_side(self) -> int:
+        """The same of the times that consumed and unconsumed records have: surplus copies of one are none of another one."""
+        return sum(
             max(0, number + self._unconsumed[time] - len(self._own[time]))
             for time, number in self._consumed.items()
             if number and self._unconsumed.get(time)
         )
-        lacking = self._consumed_missing + self._wanted_missing - len(self._stamped) - len(self._other)
-        return either_side + (max(0, lacking) if self._consumed_missing else 0)
 
     def _unclaimed(self, offset: int) -> int:
         """How many copies from the offset on were taken for unconsumed records that the tool may still have to copy.
 
         If there are more copies with other times than records without a copy, some are nobody's, and nobody knows which.
         """
-        surplus = max(0, len(self._other) - self._wanted_missing - self._consumed_missing)
+        surplus = _surplus(self._other, self._consumed_missing, self._wanted_missing)
         return min(surplus, self._wanted_missing, from_on(self._other, offset))
 
     def surely_repeated(self, offset: int) -> int:
@@ -310,6 +331,19 @@ def surplus_wanted(consumed: Numbers, unconsumed: Numbers, copies: Numbers) -> d
         if surplus > 0:
             wanted[time] = unconsumed.get(time, 0) + surplus
     return wanted
+
+
+def _surplus(copies: t.Sequence[int], consumed: int, wanted: int) -> int:
+    """How many more copies there are than records of both kinds that they may stand for."""
+    return max(0, len(copies) - consumed - wanted)
+
+
+def _if_lost(copies: t.Sequence[int], offset: int, consumed: int, wanted: int) -> int:
+    """How many of these copies from the offset on may be those of consumed records, if those before it are of lost ones.
+
+    One for each of these records, and the surplus ones, which may be second copies.
+    """
+    return min(from_on(copies, offset), consumed + _surplus(copies, consumed, wanted)) if consumed else 0
 
 
 def from_on(offsets: t.Sequence[int], offset: float) -> int:

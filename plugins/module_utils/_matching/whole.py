@@ -168,9 +168,10 @@ def _from_count(reader: Reader, question: Question, its: GroupCount) -> Decision
         lossless = CountedBefore(answer.offset, answer.first_wanted)
         return rows.lags(answer.last_at_source, lossless, reached, destination_only, rows.emptied(destination))
     last, first_wanted = _located(reader, before), _located(reader, after)
-    if answer.to_come and reader.source.facts.is_lossy and _last_has_come(reader, question, answer.offset):
-        answer = answer._replace(to_come=0)
-    repeats = answer.repeats + answer.to_come
+    unsure = answer.to_come + answer.if_lost
+    if unsure and reader.source.facts.is_lossy and _last_has_come(reader, question, answer.offset):
+        answer = answer._replace(to_come=0, if_lost=0)
+    repeats = answer.repeats + answer.to_come + answer.if_lost
     placed = place(reader, matching, last, first_wanted, _between(reader, matching, last, first_wanted))
     evidence: dict[str, t.Any] = {
         "before": _anchor(last, matching),
@@ -197,6 +198,12 @@ def _why(answer: Answer) -> tuple[Reason, str]:
             "tool has passed them are copies that may be those of equal records"
         )
         return Reason.DESTINATION_LAGS, detail
+    if answer.if_lost:
+        detail = (
+            f"{counted(answer.if_lost, 'consumed record')} may follow the offset, because copies before it may be those of "
+            "equal records that the source has lost"
+        )
+        return Reason.SOURCE_LOST_RECORDS, detail
     if answer.repeats == answer.equal:
         return (
             Reason.EQUAL_RECORDS,

@@ -7,10 +7,11 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from tests.attack import rule
-from tests.attack.case import parse
+from tests.attack.case import NO_TIME, NOON, parse
 from tests.attack.classes import CLASSES
 from tests.attack.examples import complaints
-from tests.attack.exhaustive import WAYS, all_worlds
+from tests.attack.exhaustive import WAYS, all_worlds, judge
+from tests.attack.exhaustive import World as SmallWorld
 from tests.attack.judge import FAULTS
 from tests.attack.live import attack_moving
 from tests.attack.manners import MANNERS
@@ -25,6 +26,12 @@ from tests.support.listed_clusters import SOURCE
 WORLDS = 4  # of each class
 MOST_RECORDS = 150
 SHORT = [name for name in CLASSES if not name.startswith("long")]  # no world of the others is so short
+
+
+def _things(*times: int) -> tuple[Thing, ...]:
+    """Records or copies of one content."""
+    return tuple(Thing("a", time if time == NO_TIME else NOON + time) for time in times)
+
 
 returned = functools.cache(attack_returns)
 attacked = functools.cache(functools.partial(attack, seeds=range(WORLDS), most_records=MOST_RECORDS))
@@ -53,6 +60,33 @@ def _all_small_worlds() -> Tally:
 @pytest.mark.parametrize("way", WAYS)
 def test_no_small_world_breaks_what_the_naive_definition_promises(way: str) -> None:
     assert not complaints(_all_small_worlds(), way)
+
+
+@pytest.mark.parametrize(
+    ("world", "consumed"),
+    [
+        pytest.param(
+            SmallWorld(1, _things(0, 10, 20), _things(10, -5, -5)),
+            2,
+            id="copies of a lost record and of a consumed one, which a younger record with its own time has followed",
+        ),
+        pytest.param(
+            SmallWorld(1, _things(*[NO_TIME] * 3), _things(*[NO_TIME] * 4)),
+            1,
+            id="without times, a lost record and the consumed one may both have been copied twice",
+        ),
+        pytest.param(
+            SmallWorld(1, _things(*[NO_TIME] * 3), _things(*[0] * 4), stamped=True),
+            1,
+            id="the same with stamped copies",
+        ),
+    ],
+)
+@pytest.mark.parametrize("way", WAYS)
+def test_no_way_breaks_what_the_naive_definition_promises_where_one_once_did(way: str, world, consumed: int) -> None:
+    with rule.thresholds(1):
+        (answer,) = WAYS[way]([world.case(consumed)])
+    assert not [found for found in judge(world.logs(consumed), answer) if found[0] in FAULTS]
 
 
 LIVE = [
@@ -151,6 +185,14 @@ def test_the_naive_definition(source: str, copies: str, consumed: int, lost: boo
         pytest.param(
             "S 0:b@0(gone) 1:b@0(gone) 2:a@0 3:b@0 T 0:b@0<0 1:b@0<1 F a@0<2 b@0<3 C=3",
             id="expired records that equal the unconsumed one, while the tool lags",
+        ),
+        pytest.param(
+            "S 0:a@0 1:b@10 2:b@20 3:a@30 T 0:a@0<0 1:a@0<3 F b@10<1 b@20<2 C=1 scaled=1",
+            id="a later record came first, with the time of an equal one far before it",
+        ),
+        pytest.param(
+            "S 0:a@0 1:b@10 2:b@20 3:a@30 T 0:a@0<0 1:a@0<3 2:b@10<1 F b@20<2 C=1 scaled=1",
+            id="the same while the tool lags less",
         ),
     ],
 )
