@@ -34,6 +34,7 @@ def of_role(
     yield from endless(given)
     yield from missing_files(given, metrics, plan, looked)
     yield from idle_digest(given)
+    yield from everything_and_a_part(given)
     if given.name in _OF:
         yield from _OF[given.name](given)
 
@@ -101,6 +102,16 @@ def idle_digest(given: Given) -> Lines:
         yield (
             f"{name} is the digest of a reviewed plan, and the phase {phase} makes a new plan. Set {given.name}_phase to "
             "apply, or leave the digest out."
+        )
+
+
+def everything_and_a_part(given: Given) -> Lines:
+    """A rollback of all that the receipt holds, beside a selection of a part of it."""
+    parts = [f"{given.name}_{option}" for option in ("groups", "group_patterns") if given.get(option)]
+    if given.get("phase") == "rollback" and given.flag("rollback_all") and parts:
+        yield (
+            f"{given.name}_rollback_all rolls back everything in the receipt, and {' and '.join(parts)} selects a part of it. "
+            "Leave one of them out."
         )
 
 

@@ -47,7 +47,7 @@ class ChangeObjections:
                 else refusal.why
             )
             if refusal.error != DENIED:
-                self.problems.append(f"{topic}: {what}: {why}")
+                self.problems.append(f"topic {topic}: {what}: {why}")
 
     def check(self, destination: Connection, remedy: str) -> None:
         """Raise NotAuthorized that names every missing ACL, or Refused that names what the brokers would not take."""
@@ -55,7 +55,7 @@ class ChangeObjections:
             raise NotAuthorized(f"needs ACL {'; '.join(self.missing)}", cluster=str(destination))
         if self.problems:
             raise Refused(
-                f"the brokers would not take {first_of(self.problems, _NAMED)}",
+                f"the brokers would not take {first_of(self.problems, _NAMED, between='; ')}",
                 cluster=str(destination),
                 remedy=f"{remedy}; nothing was written",
                 kind=FailureKind.BROKER_REFUSED,

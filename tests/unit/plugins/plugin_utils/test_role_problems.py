@@ -84,6 +84,17 @@ KEEPING = [role for role in ROLES if role != "migration_assessment"]
             [{"phase": "apply"}, {"phase": "plan"}, {"phase": "migrate"}],
             "plan_digest is the digest of a reviewed plan, and the phase sync makes a new plan. Set group_migration_phase",
         ),
+        *(
+            (
+                role,
+                {"phase": "rollback", "rollback_all": all_of_it, part: ["billing"]},
+                [{"rollback_all": False}, {"phase": "apply"}, {part: []}],
+                f"rollback_all rolls back everything in the receipt, and {role}_{part} selects a part of it. Leave one",
+            )
+            for role in (MIGRATION, CLONE, "group_reset")
+            for part in ("groups", "group_patterns")
+            for all_of_it in (True, "yes")
+        ),
         (MIGRATION, {"idle_wait": "-0.5"}, [{"idle_wait": "0.5"}], "idle_wait is -0.5. Give 0 or more."),
         *(
             (MIGRATION, {name: -1}, [{name: None}], f"{name} is -1. Give 0 ")
