@@ -320,7 +320,7 @@ class CountedContents:
             if self._recurs:
                 most = count.repeated_if_lost(offsets[at], number)
                 if_lost += most - number
-                both += count.alternatives(most)
+                both += count.alternatives(offsets[at], most)
             equal[at] += number if wanted else 0
             earliest = count.earliest
             again[at] |= number > 0 and not wanted and earliest is not None and earliest < offsets[at]

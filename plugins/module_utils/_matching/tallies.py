@@ -74,10 +74,10 @@ class Tally(t.NamedTuple):
         following = from_on(self.copies, offset)
         return max(repeated, min(following, _if_lost(self.copies, offset, self.consumed, self.wanted) + self.hidden))
 
-    def alternatives(self, repeated: int) -> int:
+    def alternatives(self, _offset: int, repeated: int) -> int:
         """How many of these repeats would be still to come if their copies were those of records that the source has lost.
 
-        A record is not both. Where copies outnumber records, some may be second ones.
+        _offset: from where on they follow. A record is not both. Where copies outnumber records, some may be second ones.
         """
         if self.by_time:
             return 0
@@ -204,10 +204,11 @@ class Mixed:
         surely = self._surely(offset, 0) + self._missing_on_either_side
         return max(repeated, min(from_on(self._offsets, offset), surely + others + self._hidden))
 
-    def alternatives(self, repeated: int) -> int:
-        """As Tally.alternatives."""
+    def alternatives(self, offset: int, repeated: int) -> int:
+        """As Tally.alternatives. A copy with its own time is none of a lost record."""
+        others = repeated - self._surely(offset, 0) - self._missing_on_either_side
         surplus = _surplus(self._other, self._consumed_missing, self._wanted_missing)
-        return min(max(0, repeated - surplus), self._consumed_missing)
+        return min(max(0, others - surplus), self._consumed_missing)
 
     @property
     def _missing(self) -> int:
