@@ -8,6 +8,7 @@ import typing as t
 
 from ..._model.errors import InvalidInput, Refused
 from ..._model.failure_kinds import FailureKind
+from ..._model.faults import raise_any
 from ..._model.new_topics import IN_SYNC, following_settings, is_same_value, takes_no_records
 from ..._model.option_names import option_name, ways
 from ..._model.policies import OnUnknownSetting, Settings
@@ -91,12 +92,15 @@ def setting_changes(
 
 def check_overrides(overrides: t.Sequence[Override], topics: t.Collection[str]) -> None:
     """Raise InvalidInput for an override that is about none of these source topics."""
-    for number, override in enumerate(overrides, 1):
-        if not any(matches(topic, override.topics) for topic in topics):
-            raise InvalidInput(
-                f"overrides, entry {number} ({', '.join(override.topics)}) is about no selected topic of the source",
-                remedy="correct its topics, which are patterns of source topics, or remove it",
-            )
+    raise_any(
+        InvalidInput(
+            f"{option_name('overrides')}, entry {number} ({', '.join(override.topics)}) is about no selected topic of the "
+            "source",
+            remedy="correct its topics, which are patterns of source topics, or remove it",
+        )
+        for number, override in enumerate(overrides, 1)
+        if not any(matches(topic, override.topics) for topic in topics)
+    )
 
 
 def replicas_problem(topic: str, in_sync: str | None, replicas: int, is_new: bool, destination: str) -> Refused | None:

@@ -157,8 +157,9 @@ def test_an_override_may_give_a_setting_back_to_the_brokers():
 
 
 def test_an_override_for_no_topic_is_refused():
-    with pytest.raises(InvalidInput, match=r"overrides, entry 1 \(order\) is about no selected topic"):
-        planned(topic(), overrides=(Override(("order",), {"retention.ms": "1"}),))
+    misspelt = [Override((name,), {"retention.ms": "1"}) for name in ("order", "ordes")]
+    with pytest.raises(InvalidInput, match=r"entry 1 \(order\) is about no selected topic .*entry 2 \(ordes\) is"):
+        planned(topic(), overrides=tuple(misspelt))
 
 
 def test_a_setting_that_the_brokers_do_not_know_is_refused_or_left_out():
