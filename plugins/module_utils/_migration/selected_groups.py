@@ -130,8 +130,8 @@ def select_topics_of(
     missing = sorted(set(selection.topics) - topics)
     if missing:
         raise NotFound(
-            f"none of the selected groups has committed anything for topic {', '.join(missing)}, "
-            "or TOPIC DESCRIBE on it is not allowed",
+            f"none of the selected groups has committed anything for {', '.join(missing)}, or "
+            "TOPIC DESCRIBE is not allowed",
             cluster=str(connection),
             remedy=f"correct {option_name('topics')}{name_hint('topics', missing, topics)}, "
             "select a group that consumes it, or grant the ACL",

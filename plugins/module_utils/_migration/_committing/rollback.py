@@ -15,7 +15,7 @@ from ..._model.group_state import GroupReading, commit_text, commits_of, same_co
 from ..._model.notes import Note, NoteKind, excluded
 from ..._model.option_names import at_destination, is_in_one_cluster, option_name, path_option
 from ..._model.policies import OnAdvance, OnRewind
-from ..._model.progress import counted, first_names, first_of
+from ..._model.progress import are, counted, first_names, first_of
 from ..._model.receipt import Key, Origin, Receipt, ReceiptEntry
 from ..._model.records import TopicPartition
 from ..._model.selection import Selected, Selection, name_hint
@@ -316,7 +316,7 @@ def _check_names(
             else "the names are those at the source, or at the destination where the receipt has no others"
         )
         raise NotFound(
-            f"{kind} {names_text(missing)}{whose} is not in the {receipt}",
+            f"{kind}{'s' if missing[1:] else ''} {names_text(missing)}{whose} {are(len(missing))} not in the {receipt}",
             cluster=cluster,
             why=holds,
             remedy=f"correct {option_name(f'{kind}s')}{name_hint(f'{kind}s', missing, known)}; {which}; or correct "

@@ -143,7 +143,7 @@ def _check_have_topics(without: t.Sequence[GroupReading], cluster: Connection) -
         several if names[1:] else "the group has committed nothing, so nothing says which topics it reads",
         cluster=str(cluster),
         group=None if names[1:] else names[0],
-        why=f"not there, or hidden because ACL GROUP DESCRIBE is missing: {names_text(missing)}" if missing else None,
+        why=f"these do not exist, or ACL GROUP DESCRIBE is missing: {names_text(missing)}" if missing else None,
         remedy=f"name the topics in {option_name('topics')}, or correct {option_name('groups')}"
         + (group_hint(missing, cluster) if missing else ""),
     )
@@ -193,8 +193,8 @@ def _check_rules(rules: t.Sequence[ResetRule], ruled: t.Mapping[Key, ResetRule],
         if unknown:
             hint = "" if any(map(looks_like_pattern, unknown)) else name_hint("topics", unknown, sorted(known))
             raise InvalidInput(
-                f"{option_name('resets')}, entry {number} ({rule}) names the topic {', '.join(unknown)}, and no selected topic "
-                f"is called so{hint}",
+                f"{option_name('resets')}, entry {number} ({rule}) names {', '.join(unknown)}, and no selected topic is "
+                f"called so{hint}",
                 why="only topics count on which the selected groups have committed, or that are named",
                 remedy=f"correct its topics, or name the topic in {option_name('topics')}",
             )

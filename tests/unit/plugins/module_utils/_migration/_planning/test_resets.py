@@ -171,19 +171,19 @@ def test_a_time_before_the_first_record_is_told_from_its_own_time(state):
         (
             [{"to": "latest"}],
             {"groups": ["idle", "nobody"]},
-            "the groups idle, nobody have committed nothing, so nothing says which topics they read: not there, or",
+            "the groups idle, nobody have committed nothing, so nothing says which topics they read: these do not",
         ),
         ([{"to": "latest"}], {"groups": ["biling"]}, "or correct groups (did you mean billing?)."),
         ([{"to": "latest"}], {"groups": ["shared"], "topics": ["orders"]}, "the group is a share group"),
         (
             [{"to": "latest", "topics": ["odrers"]}],
             {"groups": ["billing"]},
-            "resets, entry 1 (latest) names the topic odrers, and no selected topic is called so (did you mean orders?): only",
+            "resets, entry 1 (latest) names odrers, and no selected topic is called so (did you mean orders?): only",
         ),
         (
             [{"to": "latest", "topics": ["orders", "odr.*"]}],
             {"groups": ["billing"]},
-            "resets, entry 1 (latest) names the topic odr.*, and no selected topic is called so: only",
+            "resets, entry 1 (latest) names odr.*, and no selected topic is called so: only",
         ),
         (
             [{"to": "latest"}, {"to": "shift", "value": 1}],
