@@ -96,6 +96,8 @@ class Sufferer:
             new = self._strike(attempt, step, min(step.faults, faults - len(happened)))
             self._words[attempt.word] = new
             result = attempt.outcome()
+            if not new:  # it had ended before: the next fault comes earlier
+                self._seconds[step.name] = time.monotonic() - attempt.began
             self.bed.heal()
             happened += new
             if self._judge(step, result, new) and step.faults > 1:
