@@ -27,6 +27,7 @@ NEVER_SHOWN = {
         _migration._planning.mirror_index._read _migration._planning.mirror_index._without_syncs
         _migration._promotion.access._for_principal _migration._promotion.access._prefix
         _migration._promotion.access.acl_changes _migration._promotion.lockout._notes
+        _migration._promotion.settings.check_overrides
         _migration._promotion.topic_decisions.decide_topics _migration.one_cluster.check_rules_fit
         _migration.take_snapshot._in_use _model.mapping.Mapping.idle_group_rules _model.mapping.Mapping.source_topics
         _model.mapping._first _model.mapping.prefixes_from
