@@ -107,8 +107,10 @@ def idle_digest(given: Given) -> Lines:
 
 def everything_and_a_part(given: Given) -> Lines:
     """A rollback of all that the receipt holds, beside a selection of a part of it."""
+    if given.get("phase") != "rollback" or not given.flag("rollback_all"):
+        return
     parts = [f"{given.name}_{option}" for option in ("groups", "group_patterns") if given.get(option)]
-    if given.get("phase") == "rollback" and given.flag("rollback_all") and parts:
+    if parts:
         yield (
             f"{given.name}_rollback_all rolls back everything in the receipt, and {' and '.join(parts)} selects a part of it. "
             "Leave one of them out."
