@@ -202,9 +202,8 @@ def _said(case: Case, found: group_count.Answer) -> Answer:
         return Answer("exact", case.destination_edges.start, 0)
     if not found.arrived:
         return Answer("blocked", None, None, "destination_lags", found.offset, decision=found)
-    repeats = found.repeats + found.to_come + found.if_lost
-    if repeats or lost:
-        return Answer("safe", found.offset, repeats, "source_lost_records" if lost else None, decision=found)
+    if found.at_most or lost:
+        return Answer("safe", found.offset, found.at_most, "source_lost_records" if lost else None, decision=found)
     return Answer("exact", found.offset, 0, decision=found)
 
 

@@ -9,6 +9,7 @@ import collections
 import typing as t
 
 from .._model.match_on import Matching
+from .._model.progress import counted
 from .._model.verdicts import Absent
 from .count_parts import Facts, Placed, Reach
 from .counted_contents import CountedContents, Sides
@@ -43,6 +44,19 @@ class Answer(t.NamedTuple):
     to_come: int = 0
     if_lost: int = 0
     absent: Absent | None = None
+
+    @property
+    def at_most(self) -> int:
+        """How many consumed records come again at most, with those of which nobody is sure."""
+        return self.repeats + self.to_come + self.if_lost
+
+    @property
+    def lost_detail(self) -> str:
+        """Why if_lost counts."""
+        return (
+            f"{counted(self.if_lost, 'consumed record')} may follow the offset, because copies before it may be those of equal "
+            "records that the source has lost"
+        )
 
 
 class GroupPosition(t.NamedTuple):

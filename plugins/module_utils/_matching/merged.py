@@ -201,7 +201,7 @@ def _placed(sources: Sources, found: PartitionCount, destination: LogFacts, poli
 
 
 def _counted(offset: int, answer: Answer) -> Decision:
-    repeats = answer.repeats + answer.to_come
+    repeats = answer.at_most
     if not repeats:
         again = Reason.RECOPIED if answer.recopied else None
         detail = "records were recopied; the group starts after the last consumed copy" if again else ""
@@ -211,6 +211,8 @@ def _counted(offset: int, answer: Answer) -> Decision:
     if answer.to_come:
         reason = Reason.REPARTITIONED
         detail = f"{counted(answer.to_come, 'consumed record')} may still come to the destination"
+    elif answer.if_lost:
+        reason, detail = Reason.SOURCE_LOST_RECORDS, answer.lost_detail
     elif answer.repeats == answer.equal:
         reason = Reason.EQUAL_RECORDS
         detail = "equal records are before and after the committed offsets; their copies cannot be distinguished"
@@ -227,7 +229,7 @@ def _lost(offset: int, answer: Answer, unread: bool = False) -> Decision:
     detail = "the source has lost records, whose copies may be among those before the first unconsumed one"
     if unread:
         detail += ", which were not read, because they are more than search_limit allows"
-    return Decision(Verdict.SAFE, offset, Reason.SOURCE_LOST_RECORDS, answer.repeats + answer.to_come, detail)
+    return Decision(Verdict.SAFE, offset, Reason.SOURCE_LOST_RECORDS, answer.at_most, detail)
 
 
 def _expired(sources: Sources, found: PartitionCount, destination: LogFacts, policy: Policy) -> Decision:

@@ -61,7 +61,7 @@ def _nothing_consumed(reader: Reader) -> Decision:
         detail += f"; {chosen.expired_text(expired, each_a_record)}"
         detail += ", and the destination may have some of them" if lost is None else ""
     if reader.source.length:
-        detail += emptied(reader.destination)
+        detail += _emptied(reader.destination)
     decision = Decision.exact(NothingConsumed(0), reader.destination.start, detail=detail)
     return with_lost(decision, lost, lost_bound(lost, expired, each_a_record))
 
@@ -97,7 +97,7 @@ def by_the_cut(reader: Reader, question: Question, context: Context, known: Know
             raise Doubt  # nothing there is known, not even that timestamps are kept
         reached = reader.source.start - 1 if last is None else known.consumed_at(last)
         lossless = _lossless(reader, context, known, cut, reached)
-        return lags(context.before[-1].offset, lossless, reached, deleted=emptied(reader.destination))
+        return lags(reader.destination, context.before[-1].offset, lossless, reached)
     return None
 
 
@@ -136,12 +136,12 @@ def _doubt_unknown_records(reader: Reader, context: Context) -> None:
 
 
 def lags(
-    anchor: int, lossless: Lossless | None, reached: int, destination_only: int = 0, deleted: str = ""
+    destination: LogReader, anchor: int, lossless: Lossless | None, reached: int, destination_only: int = 0
 ) -> Decision:
     """The last consumed record has not come to the destination, nor any after it. lossless: None where it is not known.
 
     reached: the source offset of the last consumed record that has come. destination_only: how many records the destination
-    has, where none of them is a copy of one of the source's. deleted: see emptied().
+    has, where none of them is a copy of one of the source's.
     """
     doubt = (
         f". None of the destination's {destination_only} records is at the source: is it the right topic?"
@@ -151,13 +151,14 @@ def lags(
     return blocked(
         Reason.DESTINATION_LAGS,
         f"the last consumed record, source offset {anchor}, is not at the destination, and none after it; wait "
-        f"for the replication tool, or see the documentation of this reason if it leaves out such records{deleted}{doubt}",
+        f"for the replication tool, or see the documentation of this reason if it leaves out such records"
+        f"{_emptied(destination)}{doubt}",
         lossless=lossless,
         to_come=anchor - reached,
     )
 
 
-def emptied(destination: LogReader) -> str:
+def _emptied(destination: LogReader) -> str:
     """That the destination has deleted all that it had, a clause; nothing where it has records, or never had any."""
     if destination.length or not destination.start:
         return ""

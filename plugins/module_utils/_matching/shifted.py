@@ -96,7 +96,7 @@ def _by_shift(logs: _Shifted, committed: int) -> Decision | None:
             return None
         unconsumed = logs.unconsumed_among_last(committed)
         lossless = None if unconsumed else EndsBefore(destination.end, at_start, at_end, True, unconsumed)
-        return rows.lags(committed - 1, lossless, logs.high - 1)
+        return rows.lags(destination, committed - 1, lossless, logs.high - 1)
     offset = committed - logs.shift
     return Decision.exact(
         SameDifference(at_start, at_offset, at_end, nowhere_else=True),

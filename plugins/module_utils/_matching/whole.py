@@ -166,12 +166,12 @@ def _from_count(reader: Reader, question: Question, its: GroupCount) -> Decision
         destination = reader.destination
         destination_only = 0 if before or after else len(destination.records(destination.start, destination.end))
         lossless = CountedBefore(answer.offset, answer.first_wanted)
-        return rows.lags(answer.last_at_source, lossless, reached, destination_only, rows.emptied(destination))
+        return rows.lags(destination, answer.last_at_source, lossless, reached, destination_only)
     last, first_wanted = _located(reader, before), _located(reader, after)
-    unsure = answer.to_come + answer.if_lost
-    if unsure and reader.source.facts.is_lossy and _last_has_come(reader, question, answer.offset):
+    is_unsure = answer.at_most > answer.repeats
+    if is_unsure and reader.source.facts.is_lossy and _last_has_come(reader, question, answer.offset):
         answer = answer._replace(to_come=0, if_lost=0)
-    repeats = answer.repeats + answer.to_come + answer.if_lost
+    repeats = answer.at_most
     placed = place(reader, matching, last, first_wanted, _between(reader, matching, last, first_wanted))
     evidence: dict[str, t.Any] = {
         "before": _anchor(last, matching),
@@ -199,11 +199,7 @@ def _why(answer: Answer) -> tuple[Reason, str]:
         )
         return Reason.DESTINATION_LAGS, detail
     if answer.if_lost:
-        detail = (
-            f"{counted(answer.if_lost, 'consumed record')} may follow the offset, because copies before it may be those of "
-            "equal records that the source has lost"
-        )
-        return Reason.SOURCE_LOST_RECORDS, detail
+        return Reason.SOURCE_LOST_RECORDS, answer.lost_detail
     if answer.repeats == answer.equal:
         return (
             Reason.EQUAL_RECORDS,

@@ -43,10 +43,11 @@ def found(
     surplus: int | None = None,
     unknown: int | None = None,
     young: int | None = None,
+    if_lost: int = 0,
 ) -> PartitionCount:
     """What counting and reading say: the first unconsumed copy, the last consumed one before it, and the rest."""
     offset = 0 if last is None else last + 1
-    answer = Answer(offset, repeats, equal, False, True, last, first, recopied, None, None)
+    answer = Answer(offset, repeats, equal, False, True, last, first, recopied, None, None, if_lost=if_lost)
     return PartitionCount(answer, between, unknown, surplus, young)
 
 
@@ -65,6 +66,12 @@ def told(decision: Decision) -> tuple[Verdict, int | None, Reason | None, int | 
         pytest.param(found(8, 7, repeats=3), (), (8, Reason.REPARTITIONED, 3), id="mixed"),
         pytest.param(found(8, 7, repeats=5, equal=2), (), (8, Reason.REPARTITIONED, 5), id="both"),
         pytest.param(found(8, 7, repeats=2, equal=2), (), (8, Reason.EQUAL_RECORDS, 2), id="equal records"),
+        pytest.param(
+            found(8, 7, repeats=1, if_lost=2),
+            (),
+            (8, Reason.SOURCE_LOST_RECORDS, 3),
+            id="copies before the offset may be those of lost records",
+        ),
         pytest.param(found(None, 7), (), (8, None, 0), id="nothing unconsumed"),
         pytest.param(found(), (), (0, None, 0), id="empty"),
         pytest.param(found(8, 3, unknown=5), (), (4, None, 0), id="a foreign record is not skipped"),
