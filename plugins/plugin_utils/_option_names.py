@@ -59,9 +59,8 @@ class OptionNamesActionModule(ActionBase):
         if result.get("failed") and self._is_of_the_collection():
             said = result.get("msg", "")
             result["msg"] = self._explained(said, task_vars or {})
-            if (
-                result["msg"] != said
-            ):  # Ansible shows what it has captured of the module, and makes that anew if it is not there
+            if result["msg"] != said:
+                # Ansible shows what it has captured of the module, and makes that anew if it is not there.
                 result.pop("exception", None)
         if not self._task.async_val:
             result["seconds"] = round(time.monotonic() - begin, 1)

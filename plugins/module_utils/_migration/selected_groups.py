@@ -153,8 +153,9 @@ def unused_topic_patterns(
     return selection.unused("topics", {*topics, *list_topics(connection)}, seen_on(connection))
 
 
-def seen_on(connection: Connection) -> str:
-    return f"that this user may describe on {connection}"
+def seen_on(cluster: Connection | str) -> str:
+    """For Selection.unused(): what a cluster shows."""
+    return f"that this user may describe on {cluster}"
 
 
 def check_keep_offsets(named: t.Iterable[GroupReading], connection: Connection) -> None:

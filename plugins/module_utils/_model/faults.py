@@ -40,9 +40,7 @@ def raise_any(faults: t.Iterable[MigrationError]) -> None:
     first = found[0]
     if len(found) == 1:
         raise first
-    shared = {
-        name: its for name in _SHARED if all(getattr(each, name) == (its := getattr(first, name)) for each in found)
-    }
+    shared = {name: getattr(first, name) for name in _SHARED if len({getattr(each, name) for each in found}) == 1}
     clauses = [_clause(each, shared) for each in found[:_NAMED]]
     if found[_NAMED:]:
         clauses.append(f"and {len(found) - _NAMED:,} more")

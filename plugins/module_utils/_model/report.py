@@ -13,7 +13,7 @@ from .file_rows import At, Form, partition_from, read_row, write_row
 from .match_on import PART
 from .notes import Note, NoteKind
 from .records import TopicPartition
-from .visible_text import visible_name
+from .visible_text import group_partition, visible_name
 
 KIND = "report"
 
@@ -114,7 +114,7 @@ def finding_name(group: str, destination: t.Sequence[PartitionOffset]) -> str:
     """A group with the partition that a finding is about, or with the topics of several."""
     partitions = [partition for partition, _offset in destination]
     if len(partitions) == 1:
-        return f"{visible_name(group)} {partitions[0]}"
+        return group_partition(group, partitions[0])
     return f"{visible_name(group)} {', '.join(sorted({partition.topic for partition in partitions}))}"
 
 

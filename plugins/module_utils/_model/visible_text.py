@@ -26,6 +26,11 @@ def visible_name(name: str) -> str:
     return quoted(name) if _APART.search(visible(name)) else visible(name)
 
 
+def group_partition(group: str, partition: object) -> str:
+    """What a line of a diff or a list is about, such as: billing orders-0."""
+    return f"{visible_name(group)} {partition}"
+
+
 def quoted(text: str) -> str:
     r"""The same in quotes, for what a user has written: its backslashes stay as they are, such as `\1`."""
     shown = visible(text)

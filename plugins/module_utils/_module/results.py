@@ -18,7 +18,7 @@ from .._model.policies import ReturnEntries
 from .._model.progress import counted
 from .._model.snapshot import Snapshot
 from .._model.verdicts import Reason, Verdict
-from .._model.visible_text import visible, visible_name
+from .._model.visible_text import group_partition, visible, visible_name
 
 Diff = dict[str, str]
 _Commits = t.Mapping[tuple[str, t.Any], t.Optional[CommittedOffset]]  # noqa: UP045 - the pylint of the sanity tests
@@ -93,7 +93,7 @@ def text_lines(text: str) -> list[str]:
 def commit_lines(commits: _Commits) -> list[str]:
     """`group topic-partition: offset`, with metadata where there is some, and none where nothing is committed."""
     return [
-        f"{visible_name(group)} {partition}: {commit_text(committed)}"
+        f"{group_partition(group, partition)}: {commit_text(committed)}"
         for (group, partition), committed in sorted(commits.items())
     ]
 
@@ -121,10 +121,10 @@ def entry_line(entry: PlanEntry) -> str:
     else:
         source = ", ".join("none" if at.offset is None else str(at.offset) for at in entry.source)
     offset = "not set" if entry.offset is None else str(entry.offset)
-    name = f"{visible_name(entry.group)} {entry.partition}"
+    name = group_partition(*entry.key)
     if others or (first.group, first.partition) == entry.key:
         return f"{name}: {source} -> {offset}, {_verdict(entry)}"
-    return f"{visible_name(first.group)} {first.partition}: {source} -> {name}: {offset}, {_verdict(entry)}"
+    return f"{group_partition(first.group, first.partition)}: {source} -> {name}: {offset}, {_verdict(entry)}"
 
 
 def blocked_line(entries: t.Sequence[PlanEntry]) -> str:

@@ -112,7 +112,7 @@ def decide_commit(
     writes = writes.without(moving)
     allowed, in_use, source_notes = watch.before(writes)
     skipped = moving.keys() | ({group for group, _partition in writes.set.keys() - allowed.set.keys()})
-    written = [entry for entry in entries if entry.key in allowed.set] if allowed.set else []
+    written = [entry for entry in entries if entry.key in allowed.set]
     # A renewed group is made again with all that it had committed; one whose renewal was killed gets what it still lacks.
     remade = {key: target for key, target in {**lacking, **again}.items() if key[0] not in skipped}
     warned = [name for name in expiring if name not in renewed]

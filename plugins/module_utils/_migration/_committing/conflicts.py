@@ -16,7 +16,7 @@ from ..._model.policies import OnAdvance, OnBlocked, OnRewind
 from ..._model.progress import are, part_of
 from ..._model.receipt import Key, Origin, Receipt, ReceiptEntry
 from ..._model.verdicts import Reason, Verdict
-from ..._model.visible_text import visible_name
+from ..._model.visible_text import group_partition
 
 Target: t.TypeAlias = "CommittedOffset | None"
 Commits = t.Mapping[Key, CommittedOffset]
@@ -169,8 +169,9 @@ def kept_by_policy(
         case OnRewind.REWIND | OnAdvance.ADVANCE:
             return None
         case OnRewind.KEEP | OnAdvance.KEEP:
-            name = f"{visible_name(key[0])} {key[1]}"
-            return f"{name}: kept at {commit_text(found)} instead of {to} ({option_name(option)}: keep)"
+            return (
+                f"{group_partition(*key)}: kept at {commit_text(found)} instead of {to} ({option_name(option)}: keep)"
+            )
         case OnRewind.FAIL | OnAdvance.FAIL:
             raise entry_refusal(
                 key,
@@ -208,4 +209,4 @@ def _reason(entry: PlanEntry) -> str:
 
 def entry_name(entry: PlanEntry) -> str:
     """An entry of a plan in a message."""
-    return f"{visible_name(entry.group)} {entry.partition}"
+    return group_partition(*entry.key)

@@ -19,7 +19,7 @@ from ..._model.progress import are, counted, first_names, first_of
 from ..._model.receipt import Key, Origin, Receipt, ReceiptEntry
 from ..._model.records import TopicPartition
 from ..._model.selection import Selected, Selection, name_hint
-from ..._model.visible_text import names_text, quoted_list, visible_name
+from ..._model.visible_text import group_partition, names_text, quoted_list
 from . import conflicts
 from .conflicts import Commits, Target
 
@@ -186,7 +186,7 @@ def staying(receipt: Receipt, wanted: t.Iterable[Key], current: Commits) -> list
     topics = {(group, partition.topic) for group, partition in wanted}
     known = receipt.by_key
     stays = [key for key in sorted(current) if (key[0], key[1].topic) in topics and key not in known]
-    named = [f"{visible_name(group)} {partition} ({current[group, partition].offset})" for group, partition in stays]
+    named = [f"{group_partition(group, partition)} ({current[group, partition].offset})" for group, partition in stays]
     text = (
         f"These committed offsets are not in the receipt, and stay{at_destination()}: {first_of(named, _NAMES_SHOWN)}."
     )
@@ -218,7 +218,7 @@ def check_bounds(wanted: t.Mapping[Key, Target], bounds: t.Mapping[TopicPartitio
             faults.append(fault)
         if target.offset < log.log_start:
             text = (
-                f"{visible_name(group)} {partition}: offset {target.offset} is before the log's start {log.log_start} now; "
+                f"{group_partition(group, partition)}: offset {target.offset} is before the log's start {log.log_start} now; "
                 "it is restored anyway, and the consumers start according to their auto.offset.reset."
             )
             notes.append(Note(NoteKind.BEFORE_LOG_START, text))
@@ -283,7 +283,7 @@ def _kept(
             f"{'nothing' if found is None else commit_text(found)} now"
         )
         if on_rewind == OnRewind.KEEP:
-            return f"{visible_name(entry.group)} {entry.partition}: {what} ({option_name('on_rewind')}: keep)"
+            return f"{group_partition(*entry.key)}: {what} ({option_name('on_rewind')}: keep)"
         raise conflicts.entry_refusal(
             entry.key,
             what,

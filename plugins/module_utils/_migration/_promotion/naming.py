@@ -17,6 +17,7 @@ from ..._model.notes import Note, NoteKind, excluded
 from ..._model.option_names import option_name
 from ..._model.promotion import EXCLUDED_TOPICS, CommittedTopics
 from ..._model.selection import Selection, all_excluded, matches, name_hint
+from ..selected_groups import seen_on
 
 LONGEST_NAME = 249  # characters: org.apache.kafka.common.internals.Topic, as all rules for names here
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
@@ -41,7 +42,7 @@ def pairs(selection: Selection | CommittedTopics, mapping: Mapping, existing: t.
         left = selection.topics & set(existing) - _INTERNAL
         names = sorted(topic for topic in left if not matches(topic, selection.exclude_topic_patterns))
         return _pairs(names, (), mapping, source)
-    unused = selection.unused("topics", existing, f"that this user may describe on {source}")
+    unused = selection.unused("topics", existing, seen_on(source))
     selection = dataclasses.replace(
         selection, exclude_topic_patterns=all_excluded(selection.exclude_topic_patterns, EXCLUDED_TOPICS)
     )
