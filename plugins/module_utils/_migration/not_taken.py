@@ -36,7 +36,7 @@ def topic_lines(
     for name, partitions in sorted(committed.items()):
         for topic in topics[name].left_out:
             where = partitions_text(each for each in partitions if each.topic == topic)
-            way = "the topic" if name in selection.groups else "the group or the topic"
+            way = "the topic" if name in selection.named_groups else "the group or the topic"
             its = known(topic, TOPICS)
             like = f" (called like {its.whose})" if its else ""
             lines.append(f"{name} {where}{like}: excluded by exclude_topic_patterns; name {way} to take it")
@@ -45,7 +45,7 @@ def topic_lines(
             continue
         if not partitions:
             lines.append(f"{name}: it has no committed offsets")
-        elif name in selection.groups:
+        elif name in selection.named_groups:
             lines.append(f"{name}: none of its topics is selected")
         else:
             elsewhere.append(name)

@@ -99,7 +99,9 @@ def read_selected(
     without_offsets = {name: why for name in names if (why := readings[name].without_offsets) is not None}
     nothing_else = len(without_offsets) == len(names)
     skips = on_blocked != OnBlocked.FAIL and not nothing_else
-    named = [readings[name] for name in names if name in selection.groups and not (skips and name in without_offsets)]
+    named = [
+        readings[name] for name in names if name in selection.named_groups and not (skips and name in without_offsets)
+    ]
     try:
         _check_named(named, connection, selection.of_receipt)
     except (NotFound, InvalidInput) as exc:

@@ -55,7 +55,17 @@ def one_of(*values: str) -> Form:
 
 def partition_from(row: t.Any) -> TopicPartition:
     """The partition that a row is about; raises as Form.read()."""
-    return TopicPartition(documents.name_of(row["topic"]), documents.partition_of(row["partition"]))
+    topic, number = row["topic"], row["partition"]
+    try:
+        return _partition(topic, number)
+    except TypeError:  # a list or an object, which nothing is kept for
+        return TopicPartition(documents.name_of(topic), documents.partition_of(number))
+
+
+@functools.lru_cache(1 << 16, typed=True)  # true and 1.0 are no partitions
+def _partition(topic: t.Any, number: t.Any) -> TopicPartition:
+    """The same object for the same partition: thousands of entries share it."""
+    return TopicPartition(documents.name_of(topic), documents.partition_of(number))
 
 
 Name = t.Annotated[str, Form(documents.name_of)]  # of a group or a topic

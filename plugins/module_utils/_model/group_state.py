@@ -83,7 +83,8 @@ class GroupReading:
             return GroupKind.CONNECT
         if self.type not in ("", "classic", "consumer", "unknown") or self.protocol_type not in ("", "consumer"):
             return GroupKind.OTHER
-        is_streams = any(is_repartition_topic(where.topic, self.group) for where in self.offsets)
+        topics = {where.topic for where in self.offsets}
+        is_streams = any(is_repartition_topic(topic, self.group) for topic in topics)
         return GroupKind.STREAMS if is_streams else GroupKind.CONSUMER
 
     def is_streams(self, topics: t.Iterable[str]) -> bool:

@@ -9,6 +9,7 @@ InternalTopologyBuilder.
 
 from __future__ import annotations
 
+import functools
 import re
 import typing as t
 
@@ -117,12 +118,17 @@ def patterns(names: t.Iterable[KnownName], by_default: bool = True) -> tuple[str
     return tuple(each.pattern for each in names if each.by_default or not by_default)
 
 
-def known(name: str, names: t.Iterable[KnownName]) -> KnownName | None:
+def known(name: str, names: tuple[KnownName, ...]) -> KnownName | None:
     """What is known of a group (GROUPS) or a topic (TOPICS) by its name alone; None for one of the user's."""
-    return next((each for each in names if re.fullmatch(each.pattern, name, re.DOTALL)), None)
+    return next((each for each, fits in _matchers(names) if fits(name)), None)
 
 
-def with_owner(name: str, names: t.Iterable[KnownName]) -> str:
+@functools.cache  # thousands of names are looked for in each table
+def _matchers(names: tuple[KnownName, ...]) -> list[tuple[KnownName, t.Callable[[str], re.Match[str] | None]]]:
+    return [(each, re.compile(each.pattern, re.DOTALL).fullmatch) for each in names]
+
+
+def with_owner(name: str, names: tuple[KnownName, ...]) -> str:
     """The name, and in brackets what it is called like, where that is known: the user's own may be called so, too."""
     its = known(name, names)
     shown = visible_name(name)

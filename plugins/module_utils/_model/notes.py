@@ -125,7 +125,7 @@ def excluded(groups: t.Sequence[str] = (), topics: t.Sequence[str] = ()) -> list
     return notes
 
 
-def excluded_text(option: str, names: t.Sequence[str], table: t.Iterable[KnownName]) -> str:
+def excluded_text(option: str, names: t.Sequence[str], table: tuple[KnownName, ...]) -> str:
     """Which names an exclude pattern has left out, what they are called like, and how to take them all the same.
 
     option: groups or topics, with the table of what is known of such names.

@@ -10,6 +10,7 @@ import typing as t
 
 from . import cluster_identity, documents
 from .cluster_identity import NO_TRAITS, ClusterIdentity, Traits
+from .file_rows import partition_from
 from .group_state import CommittedOffset
 from .match_on import PART, MatchOn
 from .option_names import with_option_names
@@ -276,8 +277,12 @@ def plan_entry_row(entry: PlanEntry) -> documents.Json:
     }
 
 
+# Enum members by value, without the enum's own look-up, which takes several times as long; a plan has thousands of each.
+_verdict, _reason, _bound = functools.cache(Verdict), functools.cache(Reason), functools.cache(Bound)
+
+
 def _entry(row: t.Any) -> PlanEntry:
-    verdict = Verdict(row["verdict"])
+    verdict = _verdict(row["verdict"])
     offset = _optional(row["offset"])
     if (offset is None) != (verdict in (Verdict.BLOCKED, Verdict.UNCOMMITTED)):
         raise ValueError(f"verdict {verdict.value} {'needs an' if offset is None else 'has no'} offset")
@@ -289,20 +294,20 @@ def _entry(row: t.Any) -> PlanEntry:
         raise ValueError("there is no source position")
     return PlanEntry(
         group=documents.name_of(row["group"]),
-        partition=TopicPartition(documents.name_of(row["topic"]), documents.partition_of(row["partition"])),
+        partition=partition_from(row),
         offset=offset,
         verdict=verdict,
         source=tuple(
             SourcePosition(
                 documents.name_of(at["group"]),
-                TopicPartition(documents.name_of(at["topic"]), documents.partition_of(at["partition"])),
+                partition_from(at),
                 _optional(at["offset"]),
             )
             for at in row["source"]
         ),
         metadata=documents.metadata_of(row["metadata"]),
         leader_epoch=documents.epoch_of(row.get("leader_epoch")),
-        reason=None if row["reason"] is None else Reason(row["reason"]),
+        reason=None if row["reason"] is None else _reason(row["reason"]),
         repeats=_optional(row["repeats"]),
         detail=documents.text_of(row.get("detail", "")),
         lossless=_optional(row.get("lossless")),
@@ -317,7 +322,7 @@ def _entry(row: t.Any) -> PlanEntry:
         verified=_verification(row.get("verified")),
         predicted="predicted" in row,
         lost=_optional(row.get("lost", 0)),
-        lost_bound=Bound(row.get("lost_bound", "")),
+        lost_bound=_bound(row.get("lost_bound", "")),
         absent=_absent(row["absent"]) if "absent" in row else None,
     )
 
@@ -360,7 +365,7 @@ def _copied(row: t.Any) -> Copied | None:
         return None
     partition = None
     if "topic" in row or "partition" in row:
-        partition = TopicPartition(documents.name_of(row["topic"]), documents.partition_of(row["partition"]))
+        partition = partition_from(row)
     return Copied(
         documents.offset_of(row["source"]),
         documents.offset_of(row["destination"]),

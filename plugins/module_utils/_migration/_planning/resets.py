@@ -175,7 +175,7 @@ def _wanted(
     found: dict[Key, bool] = {}
     for name, reading in sorted(readings.items()):
         consumed = {where.topic for where in reading.offsets} & set(chosen[name].names)
-        named = {topic for topic in selection.topics if name in selection.groups or topic in consumed}
+        named = {topic for topic in selection.topics if name in selection.named_groups or topic in consumed}
         partitions = {where for where in reading.offsets if where.topic in consumed}
         for topic in consumed | named:
             partitions |= {TopicPartition(topic, number) for number in range(counts.get(topic, 0))}
