@@ -113,6 +113,7 @@ class Mixed:
         self._other: list[int] = []
         for offset, time in copies:
             (self._stamped if time is None else self._own.get(time, self._other)).append(offset)
+        self._copies = copies
         self._offsets = [offset for offset, _time in copies]
         self.consumed, self.wanted = sum(consumed.values()), sum(unconsumed.values())
         self._timed = self._other
@@ -200,9 +201,17 @@ class Mixed:
         """As Tally.repeated_if_lost."""
         if not self.consumed:
             return repeated
+        if any(time < 0 and its for time, its in self._own.items()):
+            repeated = max(repeated, self._untold().repeated_if_lost(offset, repeated))
         others = _if_lost(self._other, offset, self._consumed_missing, self._wanted_missing)
         surely = self._surely(offset, 0) + self._missing_on_either_side
         return max(repeated, min(from_on(self._offsets, offset), surely + others + self._hidden))
+
+    def _untold(self) -> Mixed:
+        """The same with copies of records without timestamps as those with other times: nothing tells whose they are."""
+        other = min(self._own) - 1
+        copies = [(offset, other if time in self._own and time < 0 else time) for offset, time in self._copies]
+        return Mixed(self._consumed, self._unconsumed, copies, self._hidden)
 
     def alternatives(self, offset: int, repeated: int) -> int:
         """As Tally.alternatives. A copy with its own time is none of a lost record."""

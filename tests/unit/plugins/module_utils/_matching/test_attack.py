@@ -80,6 +80,11 @@ def test_no_small_world_breaks_what_the_naive_definition_promises(way: str) -> N
             1,
             id="the same with stamped copies",
         ),
+        pytest.param(
+            SmallWorld(1, _things(*[NO_TIME] * 3), _things(*[NO_TIME] * 4, 5)),
+            1,
+            id="without times, but for one copy: those without may be of the lost record all the same",
+        ),
     ],
 )
 @pytest.mark.parametrize("way", WAYS)
