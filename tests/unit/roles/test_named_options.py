@@ -53,7 +53,7 @@ NEVER_SHOWN = {
         _model.waves._refuse _model.waves.waves_from _module.status_results._check_existing
         _module.status_results._read""",
     "it removes no old groups": """
-        _control.permissions.removal_obstacles _migration._committing.group_removal._check_new_groups_go
+        _control.permissions.removal_obstacles _migration._committing.group_removal._allowing
         _migration._committing.removable.check_covered _migration._committing.removable.kept_groups""",
     "the message leaves out what the role lacks": """
         _module.files.named_after""",

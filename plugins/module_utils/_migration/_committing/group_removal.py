@@ -12,21 +12,23 @@ from ..._model.connection import Connection
 from ..._model.errors import MigrationError, Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.faults import all_of
-from ..._model.group_state import GroupReading, commit_text, commits_of, same_commit
+from ..._model.group_state import CommittedOffset, GroupReading, commit_text, commits_of, same_commit
 from ..._model.notes import Note
 from ..._model.option_names import option_name
 from ..._model.plan import Plan
 from ..._model.policies import OnActiveGroup, OnAdvance, OnBlocked, OnRewind
 from ..._model.progress import first_of
-from ..._model.receipt import Key, Receipt
+from ..._model.receipt import Key, Receipt, ReceiptEntry
 from ..._model.removed import Removed
 from ..._model.selection import Selection
+from ..._model.visible_text import group_partition, visible_name
 from ..file_clusters import check_cluster, correct_file, keeps_rollback, plan_again
 from . import conflicts, limits, removable, rollback, writing
 from .commit import roll_back
-from .conflicts import Target
+from .conflicts import Commits, Target
 from .outcome import CommitOptions
 
+_NAMED = 5  # group-partitions, or groups, that a message names
 Save = t.Callable[[Removed], None]
 
 
@@ -130,30 +132,52 @@ def _check_new_groups_go(
     current = {key: now for key, now in outcome.before.items() if now is not None}
     alone = current.keys() - outcome.set.keys()
     kept = [entry for entry in receipt.entries if entry.key in alone and rollback.is_to_move(entry, current)]
+    if kept:
+        raise _beside_new_groups(kept, current, policies, cluster)
+
+
+def _beside_new_groups(
+    kept: list[ReceiptEntry], current: Commits, policies: CommitOptions, cluster: Connection
+) -> Refused:
+    """The refusal to make groups again beside new ones of which these entries stay: they have moved, or are in use."""
+    moved = [entry for entry in kept if not same_commit(current[entry.key], entry.written)]
+    unmoved = {entry.group for entry in kept} - {entry.group for entry in moved}
     stays = [
-        f"{group} {at} has committed {commit_text(current[group, at])}" for group, at in sorted(e.key for e in kept)
+        *(_move_text(entry, current[entry.key]) for entry in moved),
+        *(f"{visible_name(group)} is in use" for group in sorted(unmoved)),
     ]
-    rewinds = [entry.before is None or entry.before.offset < current[entry.key].offset for entry in kept]
-    if not stays:
-        return
-    ways = [f"{option_name('on_rewind')} to rewind"] if policies.on_rewind is OnRewind.KEEP and any(rewinds) else []
-    ways += (
-        [f"{option_name('on_advance')} to advance"]
-        if policies.on_advance is OnAdvance.KEEP and not all(rewinds)
-        else []
-    )
-    allow = (
-        f", and set {' and '.join(ways)}: the old groups then read again what the new ones have consumed"
-        if ways
-        else ""
-    )
-    raise Refused(
-        f"the removed groups would be made again beside new groups that stay: {first_of(stays, 20)}",
+    refused = f", so {option_name('on_rewind')}: keep is refused, too" if moved else ""
+    why = (f"both would consume the same records{refused}", rollback.repeats(moved, current, one_cluster=True))
+    allowing = " and ".join(_allowing(moved, current, policies))
+    accept = f", and set {allowing} to accept that" if allowing else ""
+    return Refused(
+        f"the removed groups would be made again beside new groups that stay: {first_of(stays, _NAMED)}",
         cluster=str(cluster),
-        why="both would consume the same records",
-        remedy=f"stop the consumers of the new groups{allow}; or select other groups",
+        why="; ".join(filter(None, why)),
+        remedy=f"stop the consumers of the new groups{accept}; or leave these groups out, and they go on by their new names",
         kind=FailureKind.WOULD_MOVE_BACK,
     )
+
+
+def _move_text(entry: ReceiptEntry, now: CommittedOffset) -> str:
+    return f"{group_partition(*entry.key)} was set to {commit_text(entry.written)} and has {commit_text(now)} now"
+
+
+def _allowing(moved: t.Iterable[ReceiptEntry], current: Commits, policies: CommitOptions) -> list[str]:
+    """The options that let these group-partitions go back, each with its value, as without_kept() asks them."""
+    back, forward = False, False
+    for entry in moved:
+        now = current[entry.key].offset
+        forward |= entry.before is not None and entry.before.offset >= now
+        back |= (
+            entry.before is None
+            or entry.before.offset < now
+            or (entry.written is not None and now < entry.written.offset)
+        )
+    return [
+        *([f"{option_name('on_rewind')} to rewind"] if back and policies.on_rewind is OnRewind.KEEP else []),
+        *([f"{option_name('on_advance')} to advance"] if forward and policies.on_advance is OnAdvance.KEEP else []),
+    ]
 
 
 def restore_old_groups(
@@ -187,8 +211,11 @@ def restore_old_groups(
     }
     wanted = {key: target for key, target in was.items() if not same_commit(current.get(key), target)}
     policies = options.on_rewind, options.on_advance
+    why = rollback.repeats(
+        (ReceiptEntry(*key, target, target, None) for key, target in wanted.items()), current, one_cluster=True
+    )
     told = all_of(
-        lambda key: conflicts.kept_by_policy(key, current.get(key), wanted[key], *policies, name, "groups"), wanted
+        lambda key: conflicts.kept_by_policy(key, current.get(key), wanted[key], *policies, name, "groups", why), wanted
     )
     lines = dict(zip(wanted, told, strict=True))
     kept = [line for line in lines.values() if line is not None]

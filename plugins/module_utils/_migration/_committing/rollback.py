@@ -94,7 +94,7 @@ def without_kept(
     returned: the groups that a return has set at the source since they were migrated, for the refusal.
     """
     entries = list(entries)
-    why = _repeats(entries, current, returned)
+    why = repeats(entries, current, returned, one_cluster=is_in_one_cluster())
     moved = [entry for entry in entries if is_to_move(entry, current)]
     told = all_of(lambda entry: _kept(entry, current.get(entry.key), on_rewind, on_advance, cluster, why), moved)
     kept: dict[str, list[str]] = {}
@@ -231,17 +231,13 @@ def is_to_move(entry: ReceiptEntry, current: Commits) -> bool:
     return entry.written is not None and current.get(entry.key) != entry.before
 
 
-def _is_left_out(entry: ReceiptEntry, readings: t.Mapping[str, GroupReading]) -> bool:
-    reading = readings[entry.group]
-    return entry.written is not None and entry.before is None and reading.exists and not reading.offsets
-
-
-def _repeats(entries: t.Iterable[ReceiptEntry], current: Commits, returned: t.Collection[str]) -> str | None:
+def repeats(
+    entries: t.Iterable[ReceiptEntry], current: Commits, returned: t.Collection[str] = (), *, one_cluster: bool
+) -> str | None:
     """What a rollback of these entries means for groups that have consumed since, None where no group has.
 
     A group that was returned goes on at the source where the return has set it, whatever is rolled back.
     """
-    one_cluster = is_in_one_cluster()
     consumed: collections.Counter[str] = collections.Counter()
     for entry in entries:
         found = current.get(entry.key)
@@ -271,10 +267,15 @@ def _repeats(entries: t.Iterable[ReceiptEntry], current: Commits, returned: t.Co
     return "; ".join(texts) or None
 
 
+def _is_left_out(entry: ReceiptEntry, readings: t.Mapping[str, GroupReading]) -> bool:
+    reading = readings[entry.group]
+    return entry.written is not None and entry.before is None and reading.exists and not reading.offsets
+
+
 def _kept(
     entry: ReceiptEntry, found: Target, on_rewind: OnRewind, on_advance: OnAdvance, cluster: str, repeats: str | None
 ) -> str | None:
-    """Why the entry, and so its group, stays where it is, or None where it may go back. repeats: see _repeats()."""
+    """Why the entry, and so its group, stays where it is, or None where it may go back. repeats: see repeats()."""
     if entry.written is None or same_commit(found, entry.written):
         return None
     if (found is None or found.offset < entry.written.offset) and on_rewind != OnRewind.REWIND:

@@ -215,7 +215,7 @@ def test_what_the_brokers_would_not_take_any_more_is_refused_before_any_group_is
 def test_a_group_that_exists_again_is_moved_only_when_that_is_allowed(cluster):
     remove_old_groups(PLAN, None, None, HERE, NOW, cluster.save)
     cluster.groups["billing"] = {P0: CommittedOffset(50)}
-    with pytest.raises(Refused, match="group billing, topic orders, partition 0: .* on_rewind"):
+    with pytest.raises(Refused, match="billing, topic orders, partition 0: .* up to 45 records .* on_rewind"):
         restore_old_groups(cluster.saved, None, HERE, NOW, cluster.save)
     kept = restore_old_groups(cluster.saved, None, HERE, dataclasses.replace(NOW, on_rewind="keep"), cluster.save)
     assert kept.groups == ["shipping"] and cluster.groups["billing"] == {P0: CommittedOffset(50)}
@@ -224,22 +224,42 @@ def test_a_group_that_exists_again_is_moved_only_when_that_is_allowed(cluster):
     assert cluster.groups["billing"] == OLD["billing"]
 
 
+def became(group: str, partition: TopicPartition) -> ReceiptEntry:
+    written = OLD[group][partition]
+    return ReceiptEntry(f"new-{group}", partition, None, written, written, (Origin(group, partition),))
+
+
 def test_an_old_group_comes_back_only_if_its_new_one_goes(cluster):
     """Both would consume the same records."""
     remove_old_groups(PLAN, None, None, HERE, NOW, cluster.save)
-    written = CommittedOffset(9)
-    receipt = Receipt("id", (ReceiptEntry("new-shipping", P0, None, written, written, (Origin("shipping", P0),)),))
-    cluster.groups["new-shipping"][P0] = CommittedOffset(30)  # it has consumed since
+    receipt = Receipt("id", (became("billing", P0), became("billing", P1)))
+    cluster.groups["new-billing"][P1] = CommittedOffset(30)  # it has consumed since
     cluster.done.clear()
     for policy in ("fail", "keep"):
         options = dataclasses.replace(NOW, on_rewind=policy)
-        with pytest.raises(
-            Refused, match=r"beside new groups that stay: new-shipping orders-0 has committed 30\b.*on_rewind to rewind"
-        ):
+        with pytest.raises(Refused) as refused:
             restore_old_groups(cluster.saved, None, HERE, options, cluster.save, receipt)
-    assert cluster.done == [] and "shipping" not in cluster.groups
+        told = str(refused.value)
+        assert "beside new groups that stay: new-billing orders-1 was set to 7 and has 30 now" in told
+        assert "orders-0" not in told  # which has not moved
+        assert "new-billing has consumed up to 23 records since" in told
+        assert (
+            "so on_rewind: keep is refused, too" in told and "on_rewind to rewind" in told and "on_advance" not in told
+        )
+    assert cluster.done == [] and "billing" not in cluster.groups
     options = dataclasses.replace(NOW, on_rewind="rewind")
-    assert "shipping" in restore_old_groups(cluster.saved, None, HERE, options, cluster.save, receipt).groups
+    assert "billing" in restore_old_groups(cluster.saved, None, HERE, options, cluster.save, receipt).groups
+
+
+def test_an_old_group_does_not_come_back_while_its_new_one_is_in_use(cluster):
+    remove_old_groups(PLAN, None, None, HERE, NOW, cluster.save)
+    cluster.states["new-shipping"] = "Stable"
+    skip = dataclasses.replace(NOW, on_active_group="skip_group")
+    with pytest.raises(
+        Refused,
+        match=r"that stay: new-shipping is in use: both would consume the same records. Stop the consumers of the new groups; or",
+    ):
+        restore_old_groups(cluster.saved, None, HERE, skip, cluster.save, Receipt("id", (became("shipping", P0),)))
 
 
 def test_of_two_renames_in_a_row_the_later_one_is_rolled_back_first(cluster):
