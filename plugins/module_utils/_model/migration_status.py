@@ -10,6 +10,7 @@ import typing as t
 
 from .documents import utc_text
 from .group_state import GroupReading
+from .open_run import OpenRun
 from .plan import Plan
 from .progress import counted, first_names
 from .receipt import Key, Receipt, ReceiptEntry
@@ -54,12 +55,15 @@ NEXT = {
 _CAUSES = "plan.json, report.json and the report"
 _BLOCKED = f"remove what blocks partitions or fails verification, which {_CAUSES} name, and run {_MIGRATE} again"
 
+# Whoever starts consumers, or looks for somebody else's commits, would take what a run has half done for its end.
+_NEEDS_AN_END = {GroupState.MOVED, GroupState.GONE, GroupState.NOT_STARTED, GroupState.ROLLED_BACK, GroupState.RETURNED}
+
 
 class DirectoryFiles(t.NamedTuple):
     """The files in one directory. returned: the receipt of the return.
 
     synced: the destination's groups that the last round has synced. synced_until: when it ended, as Unix time. objected: what
-    has failed verification, of the plan.
+    has failed verification, of the plan. open_run: one that has not ended.
     """
 
     directory: str
@@ -69,6 +73,7 @@ class DirectoryFiles(t.NamedTuple):
     synced: frozenset[str] = frozenset()
     synced_until: float = 0.0
     objected: frozenset[Key] = frozenset()
+    open_run: OpenRun | None = None
 
 
 class GroupFiles(t.NamedTuple):
@@ -90,6 +95,7 @@ class GroupFiles(t.NamedTuple):
     partitions: frozenset[TopicPartition]
     consumed: frozenset[TopicPartition] = frozenset()
     blocked: frozenset[TopicPartition] = frozenset()
+    open_run: OpenRun | None = None
 
     @property
     def source_groups(self) -> list[str]:
@@ -140,6 +146,8 @@ class GroupStatus(t.NamedTuple):
     def next(self) -> str:
         """What somebody has to do, as a clause."""
         its = self.files
+        if its.open_run is not None and self.state in _NEEDS_AN_END:
+            return its.open_run.next
         return _BLOCKED if self.state is GroupState.PLANNED and its.blocked else NEXT[self.state]
 
     def row(self) -> dict[str, t.Any]:
@@ -203,6 +211,7 @@ def groups_of(files: DirectoryFiles) -> list[GroupFiles]:
             frozenset(partitions[group]),
             frozenset(consumed[group]),
             frozenset(blocked[group]),
+            files.open_run,
         )
         for group in sorted(source)
     ]
@@ -336,6 +345,11 @@ def incomplete_lines(groups: t.Iterable[GroupStatus]) -> list[str]:
         for group in groups
         if group.left_out
     ]
+
+
+def half_written(groups: t.Iterable[GroupStatus], directory: str) -> list[str]:
+    """The groups of a directory, by name, that have other committed offsets than the last run was to write."""
+    return sorted(group.files.group for group in groups if group.moved and group.files.directory == directory)
 
 
 def next_lines(groups: t.Iterable[GroupStatus], named: int = 5) -> list[str]:

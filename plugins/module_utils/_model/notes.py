@@ -86,6 +86,7 @@ class NoteKind(enum.StrEnum):
     TOPIC_STAYS = "topic_stays"
     # runs
     RUN_TAKEN_OVER = "run_taken_over"
+    RUN_OPEN = "run_open"
     LEASE_STAYS = "lease_stays"
     STATUS_UNUSABLE = "status_unusable"
     SEVERAL_DIRECTORIES = "several_directories"

@@ -10,6 +10,7 @@ import socket
 from .._migration.processes import has_ended, process_namespace
 from .._model import lease
 from .._model.errors import Locked
+from .._model.open_run import OpenRun
 from .holder import process_clause
 
 VARIABLE = "STREAMSHIFT_KAFKA_LEASE"  # the environment of a run's tasks says which run it is
@@ -22,16 +23,31 @@ def check_lease(text: str, path: str, run: str | None) -> None:
     process of this machine that is gone counts no more. Of a process of another machine, nobody here can tell.
     """
     held = lease.from_json(text, path)
-    if held.run == (run or os.environ.get(VARIABLE)):
-        return
-    is_local = (held.host, held.namespace) == (socket.gethostname(), process_namespace())
-    if is_local and has_ended(held.process, held.ticks):
+    if held.run == (run or os.environ.get(VARIABLE)) or is_stopped(held):
         return
     raise Locked(
         f"another run works in {os.path.dirname(path)} now",
         why=process_clause(held.process, held.host, held.started),
         remedy="wait until it has ended"
-        if is_local
+        if _is_local(held)
         else "wait until it has ended; if it was killed, or its machine or container is gone or was started again, "
         f"remove {path}",
     )
+
+
+def is_stopped(held: lease.Lease) -> bool:
+    """Is the process gone that holds a directory still? False where nobody here can tell."""
+    return _is_local(held) and has_ended(held.process, held.ticks)
+
+
+def open_run(text: str | None, path: str) -> OpenRun | None:
+    """The run that has not ended, None where each has, or where it is this one. text: of the lease file at path, if any."""
+    held = None if text is None else lease.from_json(text, path)
+    if held is None or held.run == os.environ.get(VARIABLE):
+        return None
+    stopped = is_stopped(held) if _is_local(held) else None
+    return OpenRun(os.path.dirname(path), process_clause(held.process, held.host, held.started), stopped)
+
+
+def _is_local(held: lease.Lease) -> bool:
+    return (held.host, held.namespace) == (socket.gethostname(), process_namespace())

@@ -12,14 +12,15 @@ import typing as t
 
 from .._control.groups import list_groups
 from .._migration._committing.look_at_status import look_at_status
-from .._model import documents, metrics, plan, receipt, report, status, waves
+from .._model import documents, lease, metrics, plan, receipt, report, status, waves
 from .._model.connection import Connection
 from .._model.documents import utc_text
 from .._model.errors import InvalidFile
 from .._model.failure_kinds import FailureKind
-from .._model.migration_status import DirectoryFiles, incomplete_lines, next_lines, status_table
+from .._model.migration_status import DirectoryFiles, half_written, incomplete_lines, next_lines, status_table
+from .._model.open_run import OpenRun
 from .._model.option_names import option_name
-from . import digests, files
+from . import digests, files, leases
 from .frame import Module
 from .status_files import write_metrics
 
@@ -50,13 +51,18 @@ def status_result(module: Module, source: Connection, destination: Connection) -
     }
     _write(module, result, [(each.topic, each.records) for each in found.still_written])
     lines = [f"still written at the source: {each}" for each in found.still_written]
+    open_runs = [
+        each.open_run.note(half_written(found.groups, each.directory))
+        for each in directories
+        if each.open_run is not None
+    ]
     told = waves.wave_lines(sorted_waves, states) if asked else []
     return {
         "changed": False,
         **result,
         "table": status_table(found.groups),
         "summary": [*lines, *told, *incomplete_lines(found.groups), *next_lines(found.groups)],
-        **module.warned(found.notes),
+        **module.warned([*open_runs, *found.notes]),
     }
 
 
@@ -102,7 +108,15 @@ def _read(directory: str) -> DirectoryFiles:
             kind=FailureKind.FILE_MISSING,
         )
     synced, until = _synced(files.parsed(os.path.join(directory, "status.json"), status.from_json))
-    return DirectoryFiles(directory, made, written, read_return(directory), synced, until, _objected(directory))
+    returned, objected = read_return(directory), _objected(directory)
+    return DirectoryFiles(directory, made, written, returned, synced, until, objected, _open_run(directory))
+
+
+def _open_run(directory: str) -> OpenRun | None:
+    """The run that has not ended there, or the return that has not. Raises InvalidFile."""
+    paths = [os.path.join(home, lease.FILE) for home in (directory, os.path.join(directory, "return"))]
+    runs = (leases.open_run(files.read(path), path) for path in paths)
+    return next((run for run in runs if run is not None), None)
 
 
 def _objected(directory: str) -> frozenset[receipt.Key]:

@@ -1,14 +1,21 @@
 """kafka_group_readiness returns how far groups are, and replaces the status and the metrics, of a failed round too."""
 
+import dataclasses
 import json
+import os
+import socket
 
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.look_at_status import (
     MigrationStatus,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.processes import (
+    process_namespace,
+    start_ticks,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import lease, report
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan as file
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import report
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupListing
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
     Evidence,
@@ -185,3 +192,24 @@ def test_the_directory_of_a_wave_that_has_not_begun_is_no_mistake(status, tmp_pa
         "wave second: 0 groups",
         "wave second names groups that do not exist: other",
     ]
+
+
+@pytest.mark.parametrize("home", ["", "return"])
+def test_a_run_that_was_killed_is_told(status, tmp_path, home):
+    (tmp_path / "plan.json").write_text(file.to_json(Plan("a", "b", "c", ())))
+    (tmp_path / home).mkdir(exist_ok=True)
+    held = tmp_path / home / lease.FILE
+    ours = lease.Lease(socket.gethostname(), process_namespace(), os.getpid(), start_ticks(os.getpid()), None)
+    held.write_text(lease.to_json(ours))
+    (note,) = status()["warnings"]
+    assert "A run works in" in note and "may change this status" in note
+    held.write_text(lease.to_json(dataclasses.replace(ours, host="elsewhere")))
+    (note,) = status()["warnings"]
+    assert "has not said that it has ended" in note and "if so, remove lease.json" in note
+    held.write_text(lease.to_json(dataclasses.replace(ours, ticks=1)))
+    result = status()
+    (note,) = result["warnings"]
+    assert f"The last run in {held.parent} was stopped before its end: process {os.getpid()} on" in note
+    assert "before any consumers start" in note and result["note_kinds"] == ["run_open"]
+    held.unlink()
+    assert not status().get("warnings")

@@ -13,11 +13,13 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.migration
     WayBack,
     assess,
     groups_of,
+    half_written,
     in_order,
     incomplete_lines,
     next_lines,
     status_table,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.open_run import OpenRun
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Origin, Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -56,6 +58,7 @@ def look(
     synced=(),
     silent=False,
     objected=(),
+    open_run=None,
 ) -> GroupStatus:
     """The status of the one group, whose committed offsets are these now. silent: the source does not answer."""
     files = DirectoryFiles(
@@ -66,6 +69,7 @@ def look(
         frozenset(synced),
         NOON,
         frozenset(objected),
+        open_run,
     )
     (its,) = groups_of(files)
     readings = (
@@ -190,3 +194,20 @@ def test_partitions_that_are_left_out_are_counted_and_told(lines, now, left):
         and ("nothing is written" in each) is not bool(lines)
         for each in said
     )
+
+
+@pytest.mark.parametrize("is_stopped", [True, False, None])
+def test_nobody_is_told_to_start_consumers_before_a_run_has_ended(is_stopped):
+    run = OpenRun("/here", "process 7 on box", is_stopped)
+    groups = [
+        look(line(), open_run=run),
+        look(line(), new=None, open_run=run),
+        look(line(), new=39, open_run=run),
+        look(line(None), new=None, open_run=run),
+        look(line(), returned=[back(55, NOON + 9)], old=57, open_run=run),
+    ]
+    assert {group.next for group in groups} == {run.next} and "before any consumers start" in run.next
+    assert half_written(groups, "/here") == ["billing-new", "billing-new"] and half_written(groups, "/there") == []
+    # What nobody would take for the end of the run stays as it is.
+    for goes_on in (look(open_run=run, new=None), look(line(), used_new=True, open_run=run)):
+        assert goes_on.next == NEXT[goes_on.state]

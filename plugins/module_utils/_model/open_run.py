@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""A run that has not ended in the directory of a migration: it works still, or was stopped before its end. Pure."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .notes import Note, NoteKind
+from .progress import first_names
+
+_NAMED = 5  # groups that a note names
+_AGAIN = "run it again or roll it back, before any consumers start"
+_ELSEWHERE = f"find out whether the last run was killed, or its machine was; if so, remove lease.json, and {_AGAIN}"
+
+
+class OpenRun(t.NamedTuple):
+    """process: a clause that names it. is_stopped: whether it is gone, None where nobody here can tell: of other machines."""
+
+    directory: str
+    process: str
+    is_stopped: bool | None
+
+    @property
+    def next(self) -> str:
+        """What somebody has to do about a group of this directory, as a clause."""
+        if self.is_stopped is False:
+            return "wait until the run in the directory has ended, before any consumers start"
+        return f"the last run was stopped before its end: {_AGAIN}" if self.is_stopped else _ELSEWHERE
+
+    def note(self, half_written: t.Sequence[str]) -> Note:
+        """half_written: groups of which it may have written a part, if it was stopped."""
+        if self.is_stopped is False:
+            text = f"A run works in {self.directory} now: {self.process}. What it writes may change this status."
+            return Note(NoteKind.RUN_OPEN, text)
+        ended = "was stopped before its end" if self.is_stopped else "has not said that it has ended"
+        parts = f" It may have written only a part of {first_names(half_written, _NAMED)}." if half_written else ""
+        todo = (_AGAIN if self.is_stopped else _ELSEWHERE).capitalize()
+        return Note(NoteKind.RUN_OPEN, f"The last run in {self.directory} {ended}: {self.process}.{parts} {todo}.")
