@@ -14,14 +14,15 @@ from ..._control.permissions import not_offered
 from ..._model.cluster_identity import LogRange
 from ..._model.connection import Connection
 from ..._model.errors import Refused
+from ..._model.failure_kinds import FailureKind
 from ..._model.faults import raise_any
 from ..._model.group_state import GroupReading, commits_of
 from ..._model.idle import idle_problem
 from ..._model.notes import Note, NoteKind
-from ..._model.option_names import at_destination
+from ..._model.option_names import at_destination, option_name, ways
 from ..._model.plan import PlanEntry
 from ..._model.policies import OnActiveGroup, OnExpiring
-from ..._model.progress import first_of
+from ..._model.progress import counted, first_of
 from ..._model.receipt import Key, Receipt, ReceiptEntry
 from ..._model.records import TopicPartition
 from .. import quiet, renewal
@@ -202,16 +203,21 @@ def _check_bounds(
     bounds = positions.partition_bounds(destination, left) if left else {}
     known |= {partition: LogRange(its.log_start, its.high_watermark) for partition, its in bounds.items()}
     raise_any(
-        Refused(
-            f"offset {target.offset} is not between the log's start {its.start} and its end {its.end}",
-            cluster=str(destination),
-            group=group,
-            **partition._asdict(),
-            why="the log has lost records since the plan was made"
-            if target.offset < its.start
-            else "the plan was edited, or the topic was truncated or created again since it was made",
-            remedy="plan again",
-        )
-        for (group, partition), target in sorted(targets.items())
-        if target is not None and not (its := known[partition]).start <= target.offset <= its.end
+        _outside(key, target.offset, its, str(destination))
+        for key, target in sorted(targets.items())
+        if target is not None and not (its := known[key[1]]).start <= target.offset <= its.end
     )
+
+
+def _outside(key: Key, offset: int, log: LogRange, cluster: str) -> Refused:
+    """The refusal of an offset outside its log."""
+    what = f"offset {offset} is not between the log's start {log.start} and its end {log.end}"
+    why = "the plan was edited, or the topic was truncated or created again since it was made"
+    remedy = "plan again"
+    if offset < log.start:
+        lost = counted(log.start - offset, "record")
+        why = f"up to {lost} from this offset on were deleted since the plan was made"
+        # Of records that the source has lost as well, on_expired decides, as it did for this plan.
+        absent = ": what the source still has of them is absent then, and"
+        remedy += ways(("on_absent", f"{absent} {option_name('on_absent')} decides about it"))
+    return conflicts.entry_refusal(key, what, cluster, remedy, FailureKind.PLAN_OUTDATED, why)

@@ -553,6 +553,24 @@ def test_a_dry_run_refuses_what_the_run_refuses_and_neither_saves_a_receipt(clus
     assert (cluster.done, cluster.saved, cluster.groups) == ([], None, before)
 
 
+def test_how_much_was_deleted_after_an_offset_since_the_plan_was_made_is_told_for_each_group_partition(cluster):
+    cluster.identities.traits["cloud-id"] = Traits(
+        ("a:1",), {"orders": "x"}, {"orders": (LogRange(45, 99), LogRange(0, 99))}
+    )
+    plan = only(entry("billing", P0, 42, CommittedOffset(90)), SHIPPING)
+    with pytest.raises(Refused) as refused:
+        commit(plan, None, CLOUD, REWIND, cluster.save)
+    told = str(refused.value)
+    assert (
+        "group billing, partition 0: offset 42 is not between the log's start 45" in told and "up to 3 records" in told
+    )
+    assert (
+        "group shipping, partition 0: offset 40" in told and "up to 5 records from this offset on were deleted" in told
+    )
+    assert "Plan again: what the source still has of them is absent then, and on_absent decides about it" in told
+    assert cluster.done == []
+
+
 def test_a_dry_run_asks_for_no_acl_on_a_topic_that_a_promotion_has_yet_to_make(cluster, monkeypatch):
     cluster.rights = {"DELETE"}
     plan = only(entry("shipping", P0, 40, None, predicted=True))
