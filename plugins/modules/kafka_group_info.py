@@ -148,6 +148,7 @@ groups:
         have expired do not count, other than with C(kafka-consumer-groups). Null if there are none.
       type: int
       sample: 1204
+    expired: {description: Offsets that have expired before the group consumed them., type: int, sample: 0}
     movable:
       description: Whether the group can be migrated now, as far as this cluster alone shows. A migration may still
         refuse it because of the destination or of the copied records.
@@ -167,9 +168,11 @@ groups:
         partition: {description: Number of the partition., type: int, sample: 0}
         offset: {description: The committed offset., type: int, sample: 4711}
         lag:
-          description: Offsets from the committed offset to the log end; null if the partition no longer exists.
+          description: Offsets from the committed offset to the log end, without those that have expired; null if the partition
+            no longer exists.
           type: int
           sample: 12
+        expired: {description: Offsets that have expired before the group consumed them., type: int, sample: 0}
 left_out_groups:
   description: Groups that an exclude pattern has left out.
   returned: success
@@ -184,8 +187,8 @@ summary:
   type: list
   elements: str
   sample:
-    - "group    type     what  state  members  topics  partitions   lag  movable  why_not"
-    - "billing  classic  -     Empty        0  orders          12  1204  yes      -"
+    - "group    type     what  state  members  topics  partitions    lag  movable  why_not"
+    - "billing  classic  -     Empty        0  orders          12  1,204  yes      -"
 waves:
   description: One entry for each of the O(waves), with its C(groups), and the groups that it names and that are not in the list
     (C(gone)).
@@ -214,8 +217,8 @@ csv:
   returned: success
   type: str
   sample: |
-    group,type,what,state,members,topics,partitions,lag,movable,why_not
-    billing,classic,,Empty,0,orders,12,1204,yes,
+    group,type,what,state,members,topics,partitions,lag,movable,why_not,expired
+    billing,classic,,Empty,0,orders,12,1204,yes,,0
 notes:
   description: Patterns that match no group, a line each. Each note is a warning, too.
   returned: success
@@ -273,8 +276,14 @@ def _row(group: GroupOverview, partitions: bool) -> dict[str, t.Any]:
     row = {**group.row(), "clients": [member._asdict() for member in group.members or ()]}
     if partitions:
         row["committed"] = [
-            {**partition._asdict(), "offset": committed.offset, "lag": group.partition_lag(partition)}
+            {
+                **partition._asdict(),
+                "offset": committed.offset,
+                "lag": lag and lag.offsets,
+                "expired": lag.expired if lag else 0,
+            }
             for partition, committed in sorted(group.reading.offsets.items())
+            for lag in [group.partition_lag(partition)]
         ]
     return row
 

@@ -118,9 +118,14 @@ readiness:
       sample: "2026-11-22T20:15:00Z"
     source_groups: {description: The groups at the source., type: list, elements: str, sample: [billing]}
     lag:
-      description: Number of offsets that the group has not consumed at the source; null without a committed offset.
+      description: Number of offsets that the group has not consumed at the source and that are still there; null without a
+        committed offset.
       type: int
       sample: 1204
+    expired:
+      description: Number of offsets that have expired at the source before the group consumed them.
+      type: int
+      sample: 0
     to_come:
       description: Number of consumed offsets that the replication tool has still to bring; null if it lags and the number
         is not known.
@@ -197,10 +202,16 @@ groups:
       sample: false
     in_use_at_destination: {description: Whether the group has members at the destination., type: bool, sample: true}
     source_lag:
-      description: Number of offsets that the group has not consumed at the source; null without a committed offset.
+      description: Number of offsets that the group has not consumed at the source and that are still there; null without a
+        committed offset.
       type: int
       sample: 1204
-    destination_lag: {description: The same at the destination., type: int, sample: 3}
+    source_expired:
+      description: Number of offsets that have expired at the source before the group consumed them.
+      type: int
+      sample: 0
+    destination_lag: {description: "As RV(groups[].source_lag), at the destination.", type: int, sample: 3}
+    destination_expired: {description: "As RV(groups[].source_expired), at the destination.", type: int, sample: 0}
     partitions: {description: Number of partitions that the plan and the receipt have for the group., type: int, sample: 12}
     committed:
       description: Number of partitions for which offsets were committed, and not rolled back.

@@ -28,8 +28,8 @@ def test_lag_and_committed_offsets(cluster, topic):
     row = rows[topic]
     assert (row["lag"], row["partitions"], row["members"], row["movable"]) == (6, 2, 0, True)
     assert row["committed"] == [
-        {"topic": topic, "partition": 0, "offset": 4, "lag": 6},
-        {"topic": topic, "partition": 1, "offset": 10, "lag": 0},
+        {"topic": topic, "partition": 0, "offset": 4, "lag": 6, "expired": 0},
+        {"topic": topic, "partition": 1, "offset": 10, "lag": 0, "expired": 0},
     ]
     assert found["summary"][1].split()[0] == topic
     delete_topic(cluster, topic)

@@ -89,7 +89,7 @@ def _logs(client: KafkaAdminClient, answer: t.Any, topics: t.Iterable[t.Any]) ->
     numbers = {topic.name: sorted(each.partition_index for each in topic.partitions) for topic in topics}
     wanted = {TopicPartition(name, number) for name, its in numbers.items() for number in its}
     bounds = served_bounds(client, answer, wanted)
-    ranges = {at: LogRange(its.log_start, its.high_watermark) for at, its in bounds.items()}
+    ranges = {at: its.log for at, its in bounds.items()}
     return {
         name: tuple(ranges.get(TopicPartition(name, number)) for number in its) for name, its in numbers.items() if its
     }

@@ -8,6 +8,7 @@ import typing as t
 import weakref
 from time import monotonic
 
+from .._model.cluster_identity import LogRange
 from .._model.connection import Connection
 from .._model.errors import NotFound
 from .._model.progress import first_of
@@ -43,6 +44,11 @@ class Bounds(t.NamedTuple):
     end: int
     high_watermark: int
 
+    @property
+    def log(self) -> LogRange:
+        """Where the log starts and ends, with records of open transactions."""
+        return LogRange(self.log_start, self.high_watermark)
+
 
 def partition_bounds(connection: Connection, partitions: t.Collection[TopicPartition]) -> dict[TopicPartition, Bounds]:
     """The bounds of every partition, all read at about the same moment.
@@ -59,6 +65,12 @@ def log_ends(connection: Connection, partitions: t.Collection[TopicPartition]) -
     """Where the logs end, with records of open transactions. Of no partition, nobody is asked. Raises as partition_bounds()."""
     bounds = partition_bounds(connection, partitions) if partitions else {}
     return {where: its.high_watermark for where, its in bounds.items()}
+
+
+def log_ranges(connection: Connection, partitions: t.Collection[TopicPartition]) -> dict[TopicPartition, LogRange]:
+    """Where the logs start and end, as log_ends() otherwise."""
+    bounds = partition_bounds(connection, partitions) if partitions else {}
+    return {where: its.log for where, its in bounds.items()}
 
 
 def bounds_as_far_as_known(

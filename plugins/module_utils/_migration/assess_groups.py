@@ -105,7 +105,8 @@ def _next_offsets(groups: t.Iterable[GroupOverview]) -> dict[TopicPartition, dic
     wanted: dict[TopicPartition, dict[int, int]] = {}
     for group in groups:
         for where, offset in group.next_offsets.items():
-            wanted.setdefault(where, {})[offset] = group.partition_lag(where) or 0
+            lag = group.partition_lag(where)
+            wanted.setdefault(where, {})[offset] = lag.offsets if lag else 0
     return wanted
 
 

@@ -92,7 +92,6 @@ def assessed_group(group: GroupOverview, view: ClusterView) -> Row:
         **group.row(),
         "use": view.use(group),
         "next_record": utc_text(min(stamps) / 1000) if stamps else None,
-        "expired": sum(group.expired.values()),
         "uncommitted": sum(len(lengths) for lengths in uncommitted.values()),
         "latest_skips": sum(sum(lengths) for lengths in uncommitted.values()),
     }

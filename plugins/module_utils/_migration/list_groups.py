@@ -7,8 +7,9 @@ from __future__ import annotations
 import typing as t
 
 from .._control import groups as control
-from .._control.positions import partition_bounds
+from .._control import positions
 from .._control.topics import describe_topics
+from .._model.cluster_identity import LogRange
 from .._model.connection import Connection
 from .._model.errors import NotAuthorized, NotFound
 from .._model.group_overview import GroupOverview
@@ -69,18 +70,15 @@ def group_overviews(connection: Connection, selection: Selection) -> GroupOvervi
         for name, reading in readings.items()
         if reading.exists  # else it was deleted a moment ago
     ]
-    found.sort(key=lambda group: (-(group.lag or 0), group.reading.group))
+    found.sort(key=lambda group: (-(group.lag.offsets if group.lag else 0), group.reading.group))
     denied = sorted(set(selected.names) - set(readings))
     unused = selection.unused("groups", listed, selected_groups.seen_on(connection))
     return GroupOverviews(found, selected.left_out, tuple(denied), unused)
 
 
-def _logs(connection: Connection, readings: dict[str, GroupReading]) -> dict[TopicPartition, tuple[int, int]]:
+def _logs(connection: Connection, readings: dict[str, GroupReading]) -> dict[TopicPartition, LogRange]:
     """Start and high watermark of each partition with a committed offset; deleted partitions are left out."""
     committed = {partition for reading in readings.values() for partition in reading.offsets}
     topics = describe_topics(connection, sorted({partition.topic for partition in committed}))
     existing = [each for each in committed if each.partition < topics[each.topic].partitions]
-    return {
-        each: (bounds.log_start, bounds.high_watermark)
-        for each, bounds in partition_bounds(connection, existing).items()
-    }
+    return positions.log_ranges(connection, existing)

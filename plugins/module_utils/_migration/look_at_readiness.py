@@ -33,8 +33,8 @@ def look_at_readiness(
         lambda: topics.partition_counts(source, {partition.topic for partition in wanted}),
     )
     known = [partition for partition in wanted if partition.partition < counts.get(partition.topic, 0)]
-    ends = positions.log_ends(source, known)
-    return readiness.assess_readiness(plan, at_source, at_destination, ends, since, now)
+    logs = positions.log_ranges(source, known)
+    return readiness.assess_readiness(plan, at_source, at_destination, logs, since, now)
 
 
 def look_until_started(

@@ -8,6 +8,8 @@ import csv
 import io
 import typing as t
 
+from .cluster_identity import LogRange
+from .group_lag import GroupLag, lag_sum
 from .group_state import GroupKind, GroupMember, GroupReading
 from .known_names import GROUPS, ICEBERG_CONTROL, known
 from .records import TopicPartition
@@ -15,6 +17,7 @@ from .selection import Selection
 from .visible_text import padded, shown_width, visible, visible_name
 
 _COLUMNS = ("group", "type", "what", "state", "members", "topics", "partitions", "lag", "movable", "why_not")
+_CSV_COLUMNS = (*_COLUMNS, "expired")  # at the end, where it moves no column of an earlier release
 _NUMBERS = ("members", "partitions", "lag")
 # A spreadsheet takes a cell that begins with one of these for a formula.
 _FORMULA_STARTS = ("=", "+", "-", "@")
@@ -29,7 +32,7 @@ class GroupOverview(t.NamedTuple):
 
     reading: GroupReading
     members: tuple[GroupMember, ...] | None
-    logs: dict[TopicPartition, tuple[int, int]]
+    logs: dict[TopicPartition, LogRange]
     is_streams: bool = False
 
     @property
@@ -38,18 +41,14 @@ class GroupOverview(t.NamedTuple):
         return sorted({partition.topic for partition in self.reading.offsets})
 
     @property
-    def lag(self) -> int | None:
-        """Offsets from the committed ones to the log ends, without those that have expired; None without committed offsets."""
-        lags = [self.partition_lag(partition) for partition in self.reading.offsets]
-        known = [lag for lag in lags if lag is not None]
-        return sum(known) if known else None
+    def lag(self) -> GroupLag | None:
+        """Its lag on all partitions that still exist; None without committed offsets there."""
+        return lag_sum(map(self.partition_lag, self.reading.offsets))
 
-    def partition_lag(self, partition: TopicPartition) -> int | None:
+    def partition_lag(self, partition: TopicPartition) -> GroupLag | None:
         """The same of one partition; None if the partition no longer exists."""
-        if partition not in self.logs:
-            return None
-        start, end = self.logs[partition]
-        return max(0, end - max(start, self.reading.offsets[partition].offset))
+        log = self.logs.get(partition)
+        return None if log is None else GroupLag.of(self.reading.offsets[partition].offset, log)
 
     @property
     def what(self) -> str | None:
@@ -89,8 +88,8 @@ class GroupOverview(t.NamedTuple):
     @property
     def expired(self) -> dict[TopicPartition, int]:
         """How many offsets expired before the group consumed them, of each partition where some did."""
-        lost = {where: start - self.reading.offsets[where].offset for where, (start, _end) in self.logs.items()}
-        return {where: count for where, count in lost.items() if count > 0}
+        lags = {where: GroupLag.of(self.reading.offsets[where].offset, log) for where, log in self.logs.items()}
+        return {where: lag.expired for where, lag in lags.items() if lag.expired}
 
     @property
     def why_not(self) -> str | None:
@@ -116,6 +115,7 @@ class GroupOverview(t.NamedTuple):
 
     def row(self) -> dict[str, t.Any]:
         """The group as a module returns it, without its partitions."""
+        lag = self.lag
         return {
             "group": self.reading.group,
             "type": self.reading.type,
@@ -124,7 +124,8 @@ class GroupOverview(t.NamedTuple):
             "members": None if self.members is None else len(self.members),
             "topics": self.topics,
             "partitions": len(self.reading.offsets),
-            "lag": self.lag,
+            "lag": lag and lag.offsets,
+            "expired": lag.expired if lag else 0,
             "movable": self.why_not is None,
             "why_not": self.why_not,
         }
@@ -146,7 +147,7 @@ def overview_table(groups: t.Sequence[GroupOverview]) -> list[str]:
 
 def overview_csv(groups: t.Sequence[GroupOverview]) -> str:
     """The same as CSV: see spreadsheet()."""
-    return spreadsheet(_COLUMNS, [group.row() for group in groups])
+    return spreadsheet(_CSV_COLUMNS, [group.row() for group in groups])
 
 
 def spreadsheet(columns: t.Sequence[str], rows: t.Iterable[t.Mapping[str, t.Any]]) -> str:
@@ -161,7 +162,7 @@ def spreadsheet(columns: t.Sequence[str], rows: t.Iterable[t.Mapping[str, t.Any]
 
 
 def _cells(group: GroupOverview, unknown: str) -> dict[str, str]:
-    row = group.row()
+    row = {**group.row(), "lag": group.lag and str(group.lag)}
     return {name: _cell(row[name], unknown) for name in _COLUMNS}
 
 

@@ -44,6 +44,11 @@ def exposition(status: Status, migration: str) -> str:
             per_group("ready"),
         ),
         ("group_lag", "Records that the group has not consumed at the source, in offsets.", per_group("lag")),
+        (
+            "group_expired",
+            "Records that expired at the source before it consumed them, in offsets.",
+            per_group("expired"),
+        ),
         ("group_to_come", "Consumed records that have still to come to the destination.", per_group("to_come")),
         (
             "group_absent",
@@ -65,18 +70,30 @@ def status_exposition(
     its: _Labels = (("migration", migration),)
     rows = list(groups)
     states = [((*its, ("group", row["group"]), ("state", row["state"])), 1) for row in rows]
-    lags = [
-        ((*its, ("group", row["group"]), ("cluster", side)), row[f"{side}_lag"])
-        for row in rows
-        for side in ("source", "destination")
-        if row[f"{side}_lag"] is not None
-    ]
+
+    def per_side(name: str) -> _Samples:
+        return [
+            ((*its, ("group", row["group"]), ("cluster", side)), row[f"{side}_{name}"])
+            for row in rows
+            for side in ("source", "destination")
+            if row[f"{side}_{name}"] is not None
+        ]
+
     written = [((*its, ("topic", topic)), records) for topic, records in still_written]
     return _text(
         [
             ("status_timestamp_seconds", "When the status was read, as Unix time.", [(its, ended)]),
             ("status_group_state", "1 for the state that the group is in.", states),
-            ("status_group_lag", "Records that the group has not consumed on this cluster, in offsets.", lags),
+            (
+                "status_group_lag",
+                "Records that the group has not consumed on this cluster, in offsets.",
+                per_side("lag"),
+            ),
+            (
+                "status_group_expired",
+                "Records that expired before the group consumed them, in offsets.",
+                per_side("expired"),
+            ),
             ("status_topic_still_written", "Records that have come to the topic at the source meanwhile.", written),
         ]
     )

@@ -8,7 +8,9 @@ import collections
 import enum
 import typing as t
 
+from .cluster_identity import LogRange
 from .documents import utc_text
+from .group_lag import GroupLag, lag_sum
 from .group_state import GroupReading
 from .open_run import OpenRun
 from .plan import Plan
@@ -125,7 +127,7 @@ class WayBack(t.NamedTuple):
 
 
 class GroupStatus(t.NamedTuple):
-    """One group of the destination. moved: partitions whose committed offset the receipt does not explain. lags in offsets.
+    """One group of the destination. moved: partitions whose committed offset the receipt does not explain.
 
     left_out: partitions that the group consumes at the source, and that its migration has not set.
 
@@ -136,8 +138,8 @@ class GroupStatus(t.NamedTuple):
     state: GroupState
     in_use_at_source: bool | None
     in_use_at_destination: bool
-    source_lag: int | None
-    destination_lag: int | None
+    source_lag: GroupLag | None
+    destination_lag: GroupLag | None
     moved: int
     way_back: WayBack
     left_out: int = 0
@@ -160,8 +162,10 @@ class GroupStatus(t.NamedTuple):
             "source_groups": its.source_groups,
             "in_use_at_source": self.in_use_at_source,
             "in_use_at_destination": self.in_use_at_destination,
-            "source_lag": self.source_lag,
-            "destination_lag": self.destination_lag,
+            "source_lag": self.source_lag and self.source_lag.offsets,
+            "source_expired": self.source_lag.expired if self.source_lag else 0,
+            "destination_lag": self.destination_lag and self.destination_lag.offsets,
+            "destination_expired": self.destination_lag.expired if self.destination_lag else 0,
             "partitions": len(its.partitions),
             "committed": len(its.written),
             "moved": self.moved,
@@ -220,10 +224,10 @@ def groups_of(files: DirectoryFiles) -> list[GroupFiles]:
 def assess(
     files: GroupFiles,
     readings: tuple[Readings | None, Readings],
-    ends: tuple[t.Mapping[TopicPartition, int], t.Mapping[TopicPartition, int]],
+    logs: tuple[t.Mapping[TopicPartition, LogRange], t.Mapping[TopicPartition, LogRange]],
     way_back: WayBack,
 ) -> GroupStatus:
-    """What has become of a group. readings, ends: the groups now, and the ends of the logs, of source and destination.
+    """What has become of a group. readings, logs: the groups now, and the logs, of source and destination.
 
     Of a source that does not answer, the readings are None: then nothing that can be seen only there is told.
     """
@@ -248,8 +252,8 @@ def assess(
         _state(files, used_at_source, reading.has_members or consumed, unexplained, went_on),
         used_at_source,
         reading.has_members,
-        _lag(((at_source[group], partition) for group, partition in files.source), ends[0]),
-        _lag(((reading, partition) for partition in files.partitions), ends[1]),
+        _lag(((at_source[group], partition) for group, partition in files.source), logs[0]),
+        _lag(((reading, partition) for partition in files.partitions), logs[1]),
         moved,
         WayBack() if files.is_returned or not files.written else way_back._replace(**_in_use(used_at_source)),
         _left_out(files, is_set),
@@ -290,13 +294,14 @@ def _has_consumed(line: ReceiptEntry, reading: GroupReading) -> bool:
     return now is not None and line.written is not None and line.explains(now) and now.offset > line.written.offset
 
 
-def _lag(where: t.Iterable[tuple[GroupReading, TopicPartition]], ends: t.Mapping[TopicPartition, int]) -> int | None:
-    lags = [
-        max(0, ends[partition] - now.offset)
+def _lag(
+    where: t.Iterable[tuple[GroupReading, TopicPartition]], logs: t.Mapping[TopicPartition, LogRange]
+) -> GroupLag | None:
+    return lag_sum(
+        GroupLag.of(now.offset, logs[partition])
         for reading, partition in where
-        if partition in ends and (now := reading.offsets.get(partition)) is not None
-    ]
-    return sum(lags) if lags else None
+        if partition in logs and (now := reading.offsets.get(partition)) is not None
+    )
 
 
 def _last(lines: t.Iterable[ReceiptEntry]) -> int | None:
@@ -328,7 +333,7 @@ def status_table(groups: t.Sequence[GroupStatus]) -> list[str]:
             (
                 group.files.group,
                 group.state.value,
-                *(("-" if lag is None else f"{lag:,}") + "*" * bool(used) for lag, used in lags),
+                *(("-" if lag is None else str(lag)) + "*" * bool(used) for lag, used in lags),
                 *ways,
             )
         )

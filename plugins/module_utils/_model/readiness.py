@@ -8,6 +8,8 @@ import collections
 import dataclasses
 import typing as t
 
+from .cluster_identity import LogRange
+from .group_lag import GroupLag, lag_sum
 from .group_state import GroupReading
 from .plan import Plan, PlanEntry
 from .progress import counted, first_of
@@ -40,7 +42,7 @@ class NotExact(t.NamedTuple):
 class Readiness:
     """One group of the destination.
 
-    lag: records that it has not consumed at the source, in offsets; None without a commit there. to_come: consumed offsets
+    lag: at the source; None without a commit there. to_come: consumed offsets
     that the replication tool has still to bring; None where it lags and that is not known. verdicts: how many partitions
     have each. not_committed: partitions of which the group has not committed the plan's offset at the destination.
     in_use_at_source and in_use_at_destination: has it members there? ready_since: UTC, in ISO 8601; None for a group that is
@@ -49,7 +51,7 @@ class Readiness:
 
     group: str
     source_groups: tuple[str, ...]
-    lag: int | None
+    lag: GroupLag | None
     to_come: int | None
     verdicts: dict[Verdict, int]
     not_exact: tuple[NotExact, ...]
@@ -82,7 +84,7 @@ class Readiness:
         if self.in_use_at_destination:
             parts.append("in use at the destination")
         if self.lag is not None:
-            parts.append(f"lag {self.lag:,} at the source" + (", in use" if self.in_use_at_source else ""))
+            parts.append(f"lag {self.lag} at the source" + (", in use" if self.in_use_at_source else ""))
         return f"{self.group}: " + "; ".join(parts)
 
 
@@ -90,13 +92,13 @@ def assess_readiness(
     plan: Plan,
     source: t.Mapping[str, GroupReading],
     destination: t.Mapping[str, GroupReading],
-    ends: t.Mapping[TopicPartition, int],
+    logs: t.Mapping[TopicPartition, LogRange],
     since: t.Mapping[str, str],
     now: str,
 ) -> list[Readiness]:
     """One entry a group, sorted by name.
 
-    source, destination: the groups now, by the names that they have there. ends: where the source's logs end, for those that
+    source, destination: the groups now, by the names that they have there. logs: those of the source that
     are there. since: since when groups were ready at the last round. now: what a group that has become ready gets.
     """
     groups: dict[str, list[PlanEntry]] = {}
@@ -104,7 +106,7 @@ def assess_readiness(
         groups.setdefault(entry.group, []).append(entry)
     result = []
     for name, entries in sorted(groups.items()):
-        found = _assess(name, entries, source, destination[name], ends)
+        found = _assess(name, entries, source, destination[name], logs)
         result.append(dataclasses.replace(found, ready_since=since.get(name, now)) if found.ready else found)
     return result
 
@@ -114,14 +116,14 @@ def _assess(
     entries: list[PlanEntry],
     source: t.Mapping[str, GroupReading],
     stands: GroupReading,
-    ends: t.Mapping[TopicPartition, int],
+    logs: t.Mapping[TopicPartition, LogRange],
 ) -> Readiness:
     positions = {(at.group, at.partition) for entry in entries for at in entry.source}
     source_groups = tuple(sorted({group for group, _partition in positions}))
     lags = [
-        max(0, ends[partition] - committed.offset)
+        GroupLag.of(committed.offset, logs[partition])
         for group, partition in positions
-        if partition in ends and (committed := source[group].offsets.get(partition)) is not None
+        if partition in logs and (committed := source[group].offsets.get(partition)) is not None
     ]
     lagging = [entry.to_come for entry in entries if entry.reason is Reason.DESTINATION_LAGS and entry.offset is None]
     not_committed = 0
@@ -132,7 +134,7 @@ def _assess(
     return Readiness(
         name,
         source_groups,
-        sum(lags) if lags else None,
+        lag_sum(lags),
         None if None in lagging else sum(each or 0 for each in lagging),
         dict(collections.Counter(entry.verdict for entry in entries)),
         tuple(
@@ -161,4 +163,12 @@ def readiness_lines(groups: t.Iterable[Readiness], most: int = MOST_LINES) -> li
 def _badness(group: Readiness) -> tuple[bool, int, int, int, int, int, str]:
     to_come = group.to_come if group.to_come is not None else 1 << 63
     blocked = group.verdicts.get(Verdict.BLOCKED, 0)
-    return group.ready, -blocked, -group.absent.records, -to_come, -len(group.not_exact), -(group.lag or 0), group.group
+    return (
+        group.ready,
+        -blocked,
+        -group.absent.records,
+        -to_come,
+        -len(group.not_exact),
+        -(group.lag.offsets if group.lag else 0),
+        group.group,
+    )

@@ -66,7 +66,8 @@ def group_row(group: Readiness) -> _Row:
         "ready": group.ready,
         "ready_since": group.ready_since,
         "source_groups": list(group.source_groups),
-        "lag": group.lag,
+        "lag": group.lag and group.lag.offsets,
+        "expired": group.lag.expired if group.lag else 0,
         "to_come": group.to_come,
         "absent": group.absent.records,
         "verdicts": {verdict.value: number for verdict, number in sorted(group.verdicts.items())},
@@ -89,8 +90,9 @@ def _checked(row: t.Any) -> _Row:
     """A row that ready_since and the metrics can be taken from; what else it holds is for people."""
     documents.name_of(row["group"])
     documents.flag_of(row["ready"])
-    row.setdefault("absent", 0)  # earlier versions did not know
-    for name in ("lag", "to_come", "absent"):
+    for name in ("absent", "expired"):  # earlier versions did not know
+        row.setdefault(name, 0)
+    for name in ("lag", "expired", "to_come", "absent"):
         if row[name] is not None:
             documents.offset_of(row[name])
     for verdict, number in row["verdicts"].items():  # AttributeError for anything but an object

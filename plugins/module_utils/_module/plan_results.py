@@ -28,5 +28,5 @@ def plan_result(made: Translation, previous: Plan | None, return_entries: Return
         "counts": results.plan_counts(plan),
         "not_exact": summaries.not_exact(plan),
         "left_out": lines,
-        "summary": summaries.plan_summary(plan, made.ends, lines),
+        "summary": summaries.plan_summary(plan, made.logs, lines),
     }

@@ -7,6 +7,8 @@ from __future__ import annotations
 import collections
 import typing as t
 
+from .._model.cluster_identity import LogRange
+from .._model.group_lag import GroupLag, lag_sum
 from .._model.group_state import CommittedOffset
 from .._model.left_out import entry_lines
 from .._model.plan import Plan, PlanEntry
@@ -23,24 +25,24 @@ _ALWAYS_COUNTED = (Verdict.EXACT, Verdict.SAFE, Verdict.BLOCKED)
 
 
 def plan_summary(
-    plan: Plan, ends: t.Mapping[TopicPartition, int] | None = None, left_out: t.Sequence[str] = ()
+    plan: Plan, logs: t.Mapping[TopicPartition, LogRange] | None = None, left_out: t.Sequence[str] = ()
 ) -> list[str]:
     """A table as lines: a line a group, then what may repeat and what is blocked, entry by entry, and the totals.
 
     left_out: lines of what was asked for and has no offset.
 
     Of more than MOST_LINES groups those that are exact are one line, and the others come first.
-    ends: the ends of the logs, for a plan inside one cluster. A line then shows an old group and a new one side by side, with
-    their lags on the partitions that the one gets from the other.
+    logs: where they start and end, for a plan inside one cluster. A line then shows an old group and a new one side by side,
+    with their lags on the partitions that the one gets from the other.
     """
     groups: dict[tuple[str, ...], list[PlanEntry]] = {}
     for entry in sorted(plan.entries, key=lambda entry: entry.key):
-        for old in sorted({at.group for at in entry.source}) if ends is not None else [""]:
+        for old in sorted({at.group for at in entry.source}) if logs is not None else [""]:
             groups.setdefault((old, entry.group), []).append(entry)
     fine = [names for names, entries in groups.items() if _is_fine(entries)] if len(groups) > MOST_LINES else []
     folded = set(fine)
     told = [names for names in groups if names not in folded]
-    lines = _table({names: groups[names] for names in told[:MOST_LINES]}, ends)
+    lines = _table({names: groups[names] for names in told[:MOST_LINES]}, logs)
     if told[MOST_LINES:]:
         lines.append(f"... and {counted(len(told[MOST_LINES:]), 'more group')}")
     if fine:
@@ -115,32 +117,39 @@ def rollback_line(written: t.Iterable[tuple[str, t.Any]], recorded: t.Collection
 
 
 def _table(
-    groups: t.Mapping[tuple[str, ...], list[PlanEntry]], ends: t.Mapping[TopicPartition, int] | None
+    groups: t.Mapping[tuple[str, ...], list[PlanEntry]], logs: t.Mapping[TopicPartition, LogRange] | None
 ) -> list[str]:
     """A header and a line for each group, only with the verdicts that these groups have."""
     if not groups:
         return []
     old_width, width = (
         max([len(head), *(shown_width(names[side]) for names in groups)])
-        for side, head in enumerate(("old group", "group" if ends is None else "new group"))
+        for side, head in enumerate(("old group", "group" if logs is None else "new group"))
     )
+    lags = {} if logs is None else {names: _lags(names[0], entries, logs) for names, entries in groups.items()}
+    lag_width = max([10, *(len(lag) for both in lags.values() for lag in both)])
     seen = {entry.verdict for entries in groups.values() for entry in entries}
     verdicts = [verdict.value for verdict in Verdict if verdict in seen]
-    head = "" if ends is None else f"{'old group':<{old_width}}  {'lag':>10}  "
-    head += f"{'group' if ends is None else 'new group':<{width}}" + ("" if ends is None else f"  {'lag':>10}")
+    head = "" if logs is None else f"{'old group':<{old_width}}  {'lag':>{lag_width}}  "
+    head += f"{'group' if logs is None else 'new group':<{width}}" + ("" if logs is None else f"  {'lag':>{lag_width}}")
     head += f"  {'partitions':>10}  " + "  ".join(f"{verdict:>11}" for verdict in verdicts)
     lines = [head + "  at most repeated"]
     for (old, name), entries in groups.items():
         counts = collections.Counter(entry.verdict.value for entry in entries)
         cells = "  ".join(f"{counts[verdict]:>11}" for verdict in verdicts)
         left, right = "", ""
-        if ends is not None:
-            was = ((entry, at.offset) for entry in entries for at in entry.source if at.group == old)
-            left = f"{padded(old, old_width)}  {_lag(was, ends):>10}  "
-            right = f"  {_lag(((entry, entry.offset) for entry in entries), ends):>10}"
+        if logs is not None:
+            lag, new_lag = lags[old, name]
+            left, right = f"{padded(old, old_width)}  {lag:>{lag_width}}  ", f"  {new_lag:>{lag_width}}"
         repeats = str(most_repeats(entries)) if _sets_any(entries) else "-"
         lines.append(f"{left}{padded(name, width)}{right}  {len(entries):>10}  {cells}  {repeats:>16}")
     return lines
+
+
+def _lags(old: str, entries: t.Iterable[PlanEntry], logs: t.Mapping[TopicPartition, LogRange]) -> tuple[str, str]:
+    """The lags of an old group and of the new one on the partitions that the one gets from the other."""
+    was = ((entry, at.offset) for entry in entries for at in entry.source if at.group == old)
+    return str(_lag(was, logs)), str(_lag(((entry, entry.offset) for entry in entries), logs))
 
 
 def _plan_total(plan: Plan, left_out: int) -> str:
@@ -223,10 +232,10 @@ def _is_fine(entries: t.Iterable[PlanEntry]) -> bool:
     return all(entry.verdict is Verdict.EXACT and not entry.absent for entry in entries)
 
 
-def _lag(offsets: t.Iterable[tuple[PlanEntry, int | None]], ends: t.Mapping[TopicPartition, int]) -> int:
-    """How many offsets are still to be consumed, as kafka-consumer-groups counts them; none where nothing is committed."""
-    known = ((entry, offset) for entry, offset in offsets if offset is not None and entry.partition in ends)
-    return sum(max(0, ends[entry.partition] - offset) for entry, offset in known)
+def _lag(offsets: t.Iterable[tuple[PlanEntry, int | None]], logs: t.Mapping[TopicPartition, LogRange]) -> GroupLag:
+    """How many offsets are still to be consumed; none where nothing is committed."""
+    known = ((entry, offset) for entry, offset in offsets if offset is not None and entry.partition in logs)
+    return lag_sum(GroupLag.of(offset, logs[entry.partition]) for entry, offset in known) or GroupLag(0)
 
 
 def most_repeats(entries: t.Sequence[PlanEntry]) -> RecordSum:

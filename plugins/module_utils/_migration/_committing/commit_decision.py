@@ -201,7 +201,7 @@ def _check_bounds(
     }
     left = sorted(partitions - known.keys())
     bounds = positions.partition_bounds(destination, left) if left else {}
-    known |= {partition: LogRange(its.log_start, its.high_watermark) for partition, its in bounds.items()}
+    known |= {partition: its.log for partition, its in bounds.items()}
     raise_any(
         _outside(key, target.offset, its, str(destination))
         for key, target in sorted(targets.items())

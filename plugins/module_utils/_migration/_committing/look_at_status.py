@@ -15,7 +15,7 @@ from ..._control.configs import broker_number
 from ..._control.permissions import not_offered
 from ..._model import migration_status
 from ..._model.background import at_once
-from ..._model.cluster_identity import ClusterIdentity
+from ..._model.cluster_identity import ClusterIdentity, LogRange
 from ..._model.connection import Connection
 from ..._model.errors import ConnectionFailed, NotAuthorized
 from ..._model.failure_kinds import FailureKind
@@ -29,6 +29,7 @@ from ..file_clusters import check_same
 from ..still_written import Ends, StillWritten, grown_topics
 
 _NAMED = 5
+_Logs = dict[TopicPartition, LogRange]
 
 
 class MigrationStatus(t.NamedTuple):
@@ -56,26 +57,28 @@ def look_at_status(
     if silent is not None:
         return _without_source(known, destination, [*notes, silent])
     wanted = {partition for its in known for _group, partition in its.source}
-    begun, before = time.monotonic(), _ends(source, wanted)
+    begun, before = time.monotonic(), _logs(source, wanted)
     at_source, at_destination = at_once(
         lambda: _read(source, {group for its in known for group in its.source_groups}),
         lambda: _read(destination, {its.group for its in known}),
     )
-    destination_ends = _ends(destination, {partition for its in known for partition in its.partitions})
+    destination_logs = _logs(destination, {partition for its in known for partition in its.partitions})
     ways, unknown = _ways_back(known, source, {partition.topic for partition in before})
     time.sleep(max(0.0, begun + pause - time.monotonic()))
-    now = _ends(source, wanted)
+    now = _logs(source, wanted)
     found = [
-        migration_status.assess(its, (at_source, at_destination), (now, destination_ends), way)
+        migration_status.assess(its, (at_source, at_destination), (now, destination_logs), way)
         for its, way in zip(known, ways, strict=True)
     ]
-    return MigrationStatus(migration_status.in_order(found), grown_topics(source, before, now), [*notes, *unknown])
+    return MigrationStatus(
+        migration_status.in_order(found), grown_topics(source, _ends(before), _ends(now)), [*notes, *unknown]
+    )
 
 
 def _without_source(known: t.Sequence[GroupFiles], destination: Connection, notes: list[Note]) -> MigrationStatus:
     readings = None, _read(destination, {its.group for its in known})
-    ends: tuple[Ends, Ends] = {}, _ends(destination, {partition for its in known for partition in its.partitions})
-    found = [migration_status.assess(its, readings, ends, WayBack()) for its in known]
+    logs: tuple[_Logs, _Logs] = {}, _logs(destination, {partition for its in known for partition in its.partitions})
+    found = [migration_status.assess(its, readings, logs, WayBack()) for its in known]
     return MigrationStatus(migration_status.in_order(found), [], notes, knows_source=False)
 
 
@@ -84,12 +87,16 @@ def _read(connection: Connection, names: t.Collection[str]) -> migration_status.
     return groups.read_groups(connection, sorted(names), stable=False)
 
 
-def _ends(connection: Connection, partitions: t.Collection[TopicPartition]) -> Ends:
+def _logs(connection: Connection, partitions: t.Collection[TopicPartition]) -> _Logs:
     """Of the partitions that exist and are served."""
     if not partitions:
         return {}
     _cluster, bounds = positions.bounds_as_far_as_known(connection, partitions, DEADLINE_SECONDS)
-    return {where: its.high_watermark for where, its in bounds.items()}
+    return {where: its.log for where, its in bounds.items()}
+
+
+def _ends(logs: _Logs) -> Ends:
+    return {where: end for where, (_start, end) in logs.items()}
 
 
 def _check_clusters(

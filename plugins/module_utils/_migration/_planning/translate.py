@@ -13,7 +13,7 @@ import typing as t
 
 from ..._control import clusters
 from ..._model.background import at_once
-from ..._model.cluster_identity import ClusterIdentity
+from ..._model.cluster_identity import ClusterIdentity, LogRange
 from ..._model.connection import Connection
 from ..._model.mapping import Mapping
 from ..._model.match_on import MatchOn
@@ -55,7 +55,7 @@ class Translation:
     """A plan, and what it took: how many entries were kept from the previous one, and how many records were read.
 
     index: how much MirrorMaker 2 has noted, for strategy mirror_maker. Records that Spark has read are not counted.
-    ends: the ends of the logs that were read, for a plan inside one cluster. notes: what the user should know of the options.
+    logs: where those that were read start and end, for a plan inside one cluster. notes: what the user should know of options.
     not_taken: lines about what was selected and is not planned, with the names of options.
     """
 
@@ -63,7 +63,7 @@ class Translation:
     kept: int = 0
     records_read: int = 0
     index: dict[str, int] | None = None
-    ends: dict[TopicPartition, int] | None = None
+    logs: dict[TopicPartition, LogRange] | None = None
     notes: tuple[Note, ...] = ()
     not_taken: tuple[str, ...] = ()
 
@@ -128,9 +128,9 @@ def translate(
     plan = with_expected(dataclasses.replace(begun, entries=made), destination, previous, receipt)
     notes += tuple(_lost(plan))
     records_read = logs.source.records_read + logs.destination.records_read
-    ends = logs.destination_ends(searched) if one_cluster else None
+    shown_logs = logs.of_destination(searched) if one_cluster else None
     notes += (*found.notes, *_absent_notes(plan), *new_records.new_record_notes(plan.entries))
-    return Translation(plan, found.kept, records_read, found.index, ends, notes)
+    return Translation(plan, found.kept, records_read, found.index, shown_logs, notes)
 
 
 def _returning(
@@ -165,10 +165,10 @@ class _Logs(t.NamedTuple):
     source: ClusterLogs
     destination: ClusterLogs
 
-    def destination_ends(self, searched: t.Iterable[Draft]) -> dict[TopicPartition, int]:
-        """Where the destination's logs end."""
-        logs = self.destination.logs
-        return {draft.partition: logs[draft.partition].facts.high_watermark for draft in searched}
+    def of_destination(self, searched: t.Iterable[Draft]) -> dict[TopicPartition, LogRange]:
+        """Where the destination's logs start and end."""
+        facts = {draft.partition: self.destination.logs[draft.partition].facts for draft in searched}
+        return {partition: LogRange(its.log_start, its.high_watermark) for partition, its in facts.items()}
 
 
 def _checked_clusters(

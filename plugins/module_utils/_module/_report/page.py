@@ -107,7 +107,7 @@ def _tables(rows: t.Sequence[GroupPartition], logs: KnownLogs) -> str:
     drawn = ""
     if logs.source is not None or logs.destination is not None:
         drawn = """<p class="soft">Below an offset: the log from its start to its end, as it was when this report was made,
-and a line at the offset. Lag: offsets from the source offset to the end of the source's log.</p>
+and a line at the offset. Lag: offsets from the source offset to the log's end, without those that have expired.</p>
 """
     merged = ""
     if any(len(row.source) > 1 for row in rows):

@@ -52,7 +52,7 @@ def test_named_groups_alone_are_asked_for(look):
 
 def test_partitions_come_with_their_lag_where_they_are_wanted(look):
     (group,) = look(partitions=True)["groups"]
-    assert group["committed"] == [{"topic": "orders", "partition": 0, "offset": 7, "lag": 2}]
+    assert group["committed"] == [{"topic": "orders", "partition": 0, "offset": 7, "lag": 2, "expired": 0}]
     assert "committed" not in look()["groups"][0]
 
 

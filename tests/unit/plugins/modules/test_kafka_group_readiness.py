@@ -16,6 +16,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.proce
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import lease, report
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan as file
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_lag import GroupLag
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupListing
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
     Evidence,
@@ -43,7 +44,7 @@ def look(run_module, monkeypatch, tmp_path):
 
     def use_case(plan, _source, _destination, since, now):
         look.asked, look.plan = look.asked + 1, plan
-        its = Readiness("billing", ("billing",), 3, 0, {Verdict.EXACT: 1}, (), 0, True, look.in_use)
+        its = Readiness("billing", ("billing",), GroupLag(3), 0, {Verdict.EXACT: 1}, (), 0, True, look.in_use)
         return [Readiness(*(getattr(its, name) for name in its.__slots__[:-1]), since.get("billing", now))]
 
     def look(**options):

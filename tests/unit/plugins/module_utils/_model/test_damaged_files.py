@@ -38,7 +38,8 @@ MODULES = {
 }  # fmt: skip
 LEASE = lease.to_json(lease.Lease("host", "ns", 4711, 88, 1_700_000_000.5))
 ROUND = {
-    "group": "g", "ready": True, "ready_since": "2026-01-01", "lag": 3, "to_come": None, "verdicts": {"exact": 2}, "absent": 0,
+    "group": "g", "ready": True, "ready_since": "2026-01-01", "lag": 3, "expired": 0, "to_come": None, "verdicts": {"exact": 2},
+    "absent": 0,
 }  # fmt: skip
 STATUS = status.to_json(status.Status("round", 1_700_000_000.5, 1_700_000_009.0, 3, None, 1_700_000_009.0, (ROUND,)))
 FILES = {json.loads(text)["format"].partition("/")[2]: text for text in (*TEXTS, CONNECT, LEASE, STATUS)}

@@ -6,6 +6,7 @@ import io
 
 import pytest
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_lag import GroupLag
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_overview import (
     GroupOverview,
     overview_csv,
@@ -40,11 +41,11 @@ def overview(
 @pytest.mark.parametrize(
     ("group", "lag"),
     [
-        (overview(), 6),
-        (overview(committed=(4, 9)), 6),  # a log that was truncated does not lower the lag of another
-        (overview(ends=(10, None)), 6),
-        (overview(start=6), 4),  # what has expired is nobody's to consume
-        (overview(start=7, ends=(7, 7)), 0),
+        (overview(), GroupLag(6)),
+        (overview(committed=(4, 9)), GroupLag(6)),  # a log that was truncated does not lower the lag of another
+        (overview(ends=(10, None)), GroupLag(6)),
+        (overview(start=6), GroupLag(4, 2)),  # what has expired is nobody's to consume
+        (overview(start=7, ends=(7, 7)), GroupLag(0, 3)),
         (overview(committed=()), None),
         (overview(ends=(None, None)), None),
     ],
@@ -122,6 +123,13 @@ def test_what_uses_a_group_is_known_by_its_kind_and_its_name(name, kind, protoco
 def test_no_group_is_a_header_alone():
     assert len(overview_table([])) == 1
     assert len(overview_csv([]).splitlines()) == 1
+
+
+def test_what_has_expired_is_beside_the_lag():
+    group = overview(committed=(1_000,), ends=(9_000,), start=2_500)
+    assert "6,500 (1,500 expired)" in overview_table([group])[1]
+    (row,) = csv.DictReader(io.StringIO(overview_csv([group])))
+    assert (row["lag"], row["expired"]) == ("6500", "1500")
 
 
 def test_names_are_data_in_a_spreadsheet():

@@ -4,6 +4,8 @@ import dataclasses
 
 import pytest
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import LogRange
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_lag import GroupLag
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.migration_status import (
     NEXT,
@@ -59,8 +61,12 @@ def look(
     silent=False,
     objected=(),
     open_run=None,
+    start=0,
 ) -> GroupStatus:
-    """The status of the one group, whose committed offsets are these now. silent: the source does not answer."""
+    """The status of the one group, whose committed offsets are these now.
+
+    silent: the source does not answer. start: of its log.
+    """
     files = DirectoryFiles(
         "/here",
         plan,
@@ -77,8 +83,8 @@ def look(
         {"billing-new": reading("billing-new", NEW, new, used_new)},
     )
     if silent:
-        return assess(its, (None, readings[1]), ({}, {NEW: 45}), WayBack())
-    return assess(its, readings, ({OLD: 60}, {NEW: 45}), WayBack(NOON + 5.0, NOON + 7.0))
+        return assess(its, (None, readings[1]), ({}, {NEW: LogRange(0, 45)}), WayBack())
+    return assess(its, readings, ({OLD: LogRange(start, 60)}, {NEW: LogRange(0, 45)}), WayBack(NOON + 5.0, NOON + 7.0))
 
 
 @pytest.mark.parametrize(
@@ -117,7 +123,7 @@ def test_each_state_is_told_from_the_others(state, lines, now):
 def test_without_the_source_the_rest_is_told_and_nothing_is_called_moved():
     assert look(silent=True).state is GroupState.PLANNED
     its = look(line(), new=43, used_new=True, silent=True)
-    assert (its.state, its.source_lag, its.destination_lag) == (GroupState.AT_DESTINATION, None, 2)
+    assert (its.state, its.source_lag, its.destination_lag) == (GroupState.AT_DESTINATION, None, GroupLag(2))
     assert its.in_use_at_source is None and its.way_back == WayBack()
     assert look(line(), returned=[back(50, NOON + 1)], silent=True).state is GroupState.RETURNED
     assert look(line(), new=3, silent=True).state is GroupState.MOVED
@@ -127,6 +133,13 @@ def test_without_the_source_the_rest_is_told_and_nothing_is_called_moved():
 def test_a_group_knows_its_lags_and_until_when_it_can_go_back():
     row = look(line()).row()
     assert (row["source_lag"], row["destination_lag"]) == (10, 5)
+    expired = look(line(), start=57)
+    assert (expired.row()["source_lag"], expired.row()["source_expired"], expired.row()["destination_expired"]) == (
+        3,
+        7,
+        0,
+    )
+    assert "3 (7 expired)" in status_table([expired])[1]
     assert (row["committed_at"], row["rollback_until"]) == ("2025-11-25T12:00:00Z", "2025-11-25T12:00:05Z")
     assert row["return_until"] == "2025-11-25T12:00:07Z"
     # Brokers keep the offsets of a group with members; nothing is left to take back of one that was returned.

@@ -7,7 +7,9 @@ import jsonschema
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import metrics, readiness, status
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import LogRange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_lag import GroupLag
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.record_sum import Bound, RecordSum
@@ -35,25 +37,31 @@ def reading(group: str, offsets: dict[int, int], state: str = "Empty") -> GroupR
     return GroupReading(group, True, state, "classic", "consumer", commits)
 
 
-def assess(*entries: PlanEntry, changed_source=None, changed_destination=None, since=None):
+def assess(*entries: PlanEntry, changed_source=None, changed_destination=None, since=None, start=0):
     names = {each.group for each in entries}
     source = {name: reading(name, {0: 5, 1: 5}) for name in names} | (changed_source or {})
     destination = {name: reading(name, {0: 7, 1: 7}) for name in names} | (changed_destination or {})
-    ends = {at(0): 9, at(1): 6}
-    return readiness.assess_readiness(Plan("a", "b", "c", entries), source, destination, ends, since or {}, NOW)
+    logs = {at(0): LogRange(start, 9), at(1): LogRange(0, 6)}
+    return readiness.assess_readiness(Plan("a", "b", "c", entries), source, destination, logs, since or {}, NOW)
 
 
 def test_a_group_that_stands_where_it_must_is_ready_since_then():
     (found,) = assess(entry("billing", 0), entry("billing", 1))
-    assert (found.ready, found.lag, found.to_come, found.ready_since) == (True, 5, 0, NOW)
+    assert (found.ready, found.lag, found.to_come, found.ready_since) == (True, GroupLag(5), 0, NOW)
     assert found.line == f"billing: ready since {NOW}; 2 of 2 partitions exact; lag 5 at the source"
     (again,) = assess(entry("billing", 0), since={"billing": "2026-11-22T19:00:00Z"})
     assert again.ready_since == "2026-11-22T19:00:00Z"
 
 
+def test_what_has_expired_at_the_source_is_no_lag():
+    (found,) = assess(entry("billing", 0), start=7)
+    assert found.lag == GroupLag(2, 2) and found.line.endswith("lag 2 (2 expired) at the source")
+    assert (status.group_row(found)["lag"], status.group_row(found)["expired"]) == (2, 2)
+
+
 def test_members_at_the_source_keep_no_group_from_being_ready():
     (found,) = assess(entry("billing", 0), changed_source={"billing": reading("billing", {0: 6}, "Stable")})
-    assert (found.ready, found.in_use_at_source, found.lag) == (True, True, 3)
+    assert (found.ready, found.in_use_at_source, found.lag) == (True, True, GroupLag(3))
 
 
 def test_records_that_the_destination_lacks_are_said_of_a_group_that_is_ready():

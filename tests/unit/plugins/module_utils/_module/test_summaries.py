@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 import yaml
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import LogRange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.record_sum import Bound
@@ -160,7 +161,9 @@ def test_inside_one_cluster_old_and_new_groups_are_side_by_side_with_their_lags(
         PlanEntry("new-a", second, 7, Verdict.EXACT, (SourcePosition("a", second, 7),), repeats=0),
         PlanEntry("new-a", first, None, Verdict.UNCOMMITTED, (SourcePosition("a", first, None),)),
     )  # fmt: skip
-    assert summaries.plan_summary(Plan("id", "id", "digest", entries), {first: 60, second: 10}) == [
+    assert summaries.plan_summary(
+        Plan("id", "id", "digest", entries), {first: LogRange(0, 60), second: LogRange(0, 10)}
+    ) == [
         "old group         lag  new group         lag  partitions        exact         safe  uncommitted  at most repeated",
         "a                   5  all                20           1            0            1            0                15",
         "b                  20  all                20           1            0            1            0                15",
@@ -168,6 +171,16 @@ def test_inside_one_cluster_old_and_new_groups_are_side_by_side_with_their_lags(
         "  all orders-0: 40, 55 -> 40, safe (groups_merged) repeats at most 15: told",
         "Total: 2 groups, 3 group-partitions: 1 exact, 1 safe, 0 blocked, 1 uncommitted; at most 15 records repeated.",
     ]
+
+
+def test_inside_one_cluster_what_has_expired_is_beside_the_lag():
+    at = TopicPartition("orders", 0)
+    entries = (
+        PlanEntry("new-a", at, 8, Verdict.SAFE, (SourcePosition("a", at, 7),), reason=Reason.EXPIRED, repeats=0),
+    )
+    lines = summaries.plan_summary(Plan("id", "id", "digest", entries), {at: LogRange(8, 10)})
+    assert lines[0].startswith("old group            lag  new group            lag  partitions")
+    assert lines[1].startswith("a          2 (1 expired)  new-a                  2           1")
 
 
 def test_inside_one_cluster_the_totals_say_how_much_is_skipped():
