@@ -94,6 +94,7 @@ options:
       - Path of the report file that M(streamshift.kafka.kafka_offset_verify) has written for O(plan). Offsets that
         failed verification count as blocked, with the reason C(verification_failed); see O(on_blocked).
       - The module refuses a report about another plan, or about an earlier state of the plan file.
+      - Without a report, the module trusts the offsets of O(plan). O(plan_digest) binds it to the plan that was reviewed.
     type: path
   on_absent:
     description:
