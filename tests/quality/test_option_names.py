@@ -28,6 +28,7 @@ ELSEWHERE = {
     "_matching/merged.py": 1,
     "_matching/reset_offsets.py": 2,
     "_matching/rows.py": 1,
+    "_matching/whole.py": 1,
     "_planning/identical.py": 1,
     "_planning/merged_groups.py": 3,
     "_planning/new_records.py": 5,

@@ -186,16 +186,22 @@ def _from_count(reader: Reader, question: Question, its: GroupCount) -> Decision
         again = Reason.RECOPIED if answer.recopied else None
         detail = "records were recopied; the group starts after the last consumed copy" if again else ""
         return Decision.exact(certificate, placed.offset, again, detail, **evidence)
-    reason, detail = _why(answer)
+    reason, detail = _why(answer, times_changed=not (matching.timestamp or reader.source.facts.is_lossy))
     return Decision(Verdict.SAFE, placed.offset, reason, repeats, detail=detail, **evidence)
 
 
-def _why(answer: Answer) -> tuple[Reason, str]:
+def _why(answer: Answer, *, times_changed: bool) -> tuple[Reason, str]:
+    """times_changed: whether copies have other times than records of which the source has lost none."""
     if answer.to_come:
+        may_be = "copies that may be those of equal records"
+        if times_changed:
+            may_be = (
+                "records with other timestamps than the source's, which may be somebody else's. If the tool changes "
+                "timestamps, leave timestamp out of match_on"
+            )
         detail = (
-            f"{counted(answer.to_come, 'consumed record')} may still come to the destination: all that says "
-            "that the replication "
-            "tool has passed them are copies that may be those of equal records"
+            f"{counted(answer.to_come, 'consumed record')} may still come to the destination: all that says that the "
+            f"replication tool has passed them are {may_be}"
         )
         return Reason.DESTINATION_LAGS, detail
     if answer.if_lost:

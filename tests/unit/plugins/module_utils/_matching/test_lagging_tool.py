@@ -62,3 +62,16 @@ def test_a_copy_of_what_compaction_has_taken_is_no_arrival(way, time: str) -> No
     copies = f"k{time}<0 a{time}<1 F k{time}<2 z{time}<3"
     answer = way(parse(f"S 0:k@-(gone) 1:a@- 2:k@- 3:z@- T {copies} C=3 compacted=True start=0"))
     assert (answer.verdict, answer.offset, answer.reason) == ("safe", 2, "destination_lags")
+
+
+@pytest.mark.parametrize("way", [rule.near, rule.whole])
+def test_who_knows_that_the_tool_changes_times_is_told_how_to_say_so(way) -> None:
+    """The destination has deleted consumed and unconsumed records, and no time shows that the rest are copies."""
+    source = " ".join(f"r{at}@{at}" for at in range(10))
+    text = f"S {source} T {' '.join(f'r{at}@{900 + at}<{at}' for at in range(6, 10))} C=4"
+    unsure = way(parse(text))
+    assert unsure[:4] == ("safe", 0, 4, "destination_lags")
+    assert "leave timestamp out of match_on" in unsure.decision.detail
+    assert way(parse(f"{text} with_timestamp=False"))[:3] == ("exact", 0, 0)
+    lossy = way(parse(text.replace("r0@0", "r0@0(gone)")))
+    assert lossy.repeats == 3 and "match_on" not in lossy.decision.detail
