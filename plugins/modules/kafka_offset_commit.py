@@ -361,7 +361,7 @@ import typing as t
 from ..module_utils._migration._committing import commit as use_case
 from ..module_utils._migration._committing.conflicts import own_objections
 from ..module_utils._migration._committing.outcome import CommitOptions
-from ..module_utils._model import offset_formats, plan, receipt
+from ..module_utils._model import offset_formats, plan, receipt, report
 from ..module_utils._model.errors import InvalidFile, MigrationError
 from ..module_utils._model.migration_status import DirectoryFiles, groups_of
 from ..module_utils._model.notes import Note
@@ -438,6 +438,7 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
             taken = params["snapshot"] and files.read_required(params["snapshot"], "snapshot", "kafka_group_offsets")
             made = plan.from_json(text, params["plan"])
             known = files.parsed(path, receipt.from_json)
+            verified = files.parsed(params["report"], report.from_json)
             notes = files.lost_receipt(path)
             outcome = use_case.commit(
                 made,
@@ -452,7 +453,9 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
                 selection,
             )
             standing = outcome.standing(made.entries)
-            costs, stands = summaries.costs(made, standing, outcome.after), len(standing) + len(outcome.going_on)
+            findings = verified.findings if verified is not None else ()
+            costs = summaries.costs(made, standing, outcome.after, findings)
+            stands = len(standing) + len(outcome.going_on)
             may_start = outcome.may_start(made.entries)
         else:
             recorded = files.parsed_required(path, receipt.from_json, "receipt", None)

@@ -15,15 +15,22 @@ from .plan import Plan, PlanEntry
 from .progress import counted, first_of
 from .record_sum import NOTHING, RecordSum
 from .records import TopicPartition
+from .report import Finding
 from .verdicts import Reason, Verdict
 
 MOST_LINES = 20
 _NAMED = 3  # partitions that a line names
 
 
-def absent_records(entries: t.Iterable[PlanEntry]) -> RecordSum:
-    """How many unconsumed records of these entries are known to be absent at the destination, each once."""
-    return RecordSum.of_shared((entry.source_partitions, *entry.absent.number[:2]) for entry in entries if entry.absent)
+def absent_records(entries: t.Iterable[PlanEntry], findings: t.Iterable[Finding] = ()) -> RecordSum:
+    """How many unconsumed records are known to be absent at the destination, each once, however many groups lack it.
+
+    As the entries of a plan say, or as a verification has counted, whichever is more.
+    """
+    counted_ones = [(its.source_partitions, *its.absent_number[:2]) for its in findings]
+    return RecordSum.of_shared(
+        [*counted_ones, *((entry.source_partitions, *entry.absent.number[:2]) for entry in entries if entry.absent)]
+    )
 
 
 class NotExact(t.NamedTuple):

@@ -43,7 +43,7 @@ class RecordSum(t.NamedTuple):
         numbers = [(number, key, bound) for key, number, bound in parts]
         most: dict[t.Hashable, tuple[int, Bound]] = {}
         for number, key, bound in numbers:
-            if number is not None and (key not in most or number > most[key][0]):
+            if number is not None and (key not in most or (number, not bound) > (most[key][0], not most[key][1])):
                 most[key] = number, bound
         return cls.of(most.values())._replace(unknown=sum(number is None for number, _key, _bound in numbers))
 

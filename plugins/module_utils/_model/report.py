@@ -12,6 +12,7 @@ from . import documents
 from .file_rows import At, Form, partition_from, read_row, write_row
 from .match_on import PART
 from .notes import Note, NoteKind
+from .record_sum import Bound, RecordSum
 from .records import TopicPartition
 from .visible_text import group_partition, visible_name
 
@@ -86,6 +87,16 @@ class Finding:
     def name(self) -> str:
         """What it is about, for a message."""
         return finding_name(self.group, self.destination)
+
+    @property
+    def source_partitions(self) -> frozenset[TopicPartition]:
+        """As of a plan's entry."""
+        return frozenset(where for where, _offset in self.source)
+
+    @property
+    def absent_number(self) -> RecordSum:
+        """How many are absent. Where only the records beside an offset, or those within a limit, were read, more may be."""
+        return RecordSum(self.absent, Bound.EXACTLY if self.complete else Bound.AT_LEAST)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from .._model.progress import counted
 from .._model.readiness import absent_records
 from .._model.record_sum import Bound, RecordSum
 from .._model.records import TopicPartition
+from .._model.report import Finding
 from .._model.verdicts import Verdict
 from .._model.visible_text import padded, shown_width
 from .results import blocked_line, entry_line, plan_counts
@@ -173,14 +174,22 @@ def _plan_total(plan: Plan, left_out: int) -> str:
     return f"Total: {_size(len({entry.group for entry in plan.entries}), len(plan.entries))}: {', '.join(told)}{more}."
 
 
-def costs(plan: Plan, standing: t.Sequence[PlanEntry], keys: t.Collection[tuple[str, t.Any]]) -> str:
+def costs(
+    plan: Plan,
+    standing: t.Sequence[PlanEntry],
+    keys: t.Collection[tuple[str, t.Any]],
+    findings: t.Iterable[Finding] = (),
+) -> str:
     """What a plan's offsets cost the groups, as the rest of a sentence; empty for nothing. keys: as for lost_records().
 
     standing: the entries whose group has the planned offset, and has not gone on since: what they repeat and lack counts.
+    findings: of the verification, if there was one.
     """
+    own = {entry.key for entry in standing}
+    counted_ones = [each for each in findings if any((each.group, at) in own for at, _offset in each.destination)]
     repeats = most_repeats(standing)
     told = [repeats._replace(bound=Bound.AT_MOST).clause("record", "repeated")] if repeats else []
-    absent = absent_records(standing)
+    absent = absent_records(standing, counted_ones)
     told += [absent.clause("unconsumed record", "absent at the destination")] if absent else []
     return "".join(f", {clause}" for clause in told) + lost_records(plan, keys)
 

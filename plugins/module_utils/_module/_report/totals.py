@@ -77,15 +77,6 @@ def totals(files: MigrationFiles, rows: t.Sequence[GroupPartition], selection: S
     kept = files.receipt.entries if files.receipt is not None else ()
     taken = {entry.key for entry in _taken(files.receipt, rows, selection)}
     planned = files.plan.entries if files.plan is not None else ()
-    # Where only the records beside an offset, or those within a limit, were read, more may be absent.
-    found = (
-        (
-            frozenset(where for where, _offset in each.source),
-            each.absent,
-            Bound.EXACTLY if each.complete else Bound.AT_LEAST,
-        )
-        for each in findings
-    )
     return Totals(
         groups=len({row.group for row in rows}),
         partitions=len(rows),
@@ -96,9 +87,7 @@ def totals(files: MigrationFiles, rows: t.Sequence[GroupPartition], selection: S
         within_limit=sum(row.verified is True and not row.all for row in rows),
         objected=sum(row.verified is False for row in rows),
         skipped=sum(finding.skipped for finding in findings),
-        absent=max(
-            RecordSum.of_shared(found), absent_records(planned), key=lambda each: (each.records, not each.bound)
-        ),
+        absent=absent_records(planned, findings),
         earlier=sum(
             entry.written is not None and own.get(entry.key) not in WRITTEN for entry in kept if entry.key in taken
         ),

@@ -8,8 +8,10 @@ import yaml
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import LogRange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.record_sum import Bound
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.readiness import absent_records
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.record_sum import Bound, RecordSum
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Absent, Reason, Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import summaries
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_offset_commit, kafka_offset_translate
@@ -80,6 +82,22 @@ def test_the_totals_of_a_commit_say_what_its_offsets_cost():
     said = summaries.commit_summary(now, now, [], [], told)
     assert said[-1] == f"Total: 1 group, 3 group-partitions: 3 changed, 0 left out{told}."
     assert summaries.costs(plan, [], now) == ""
+
+
+def test_the_totals_of_a_commit_have_what_the_verification_has_counted():
+    entries = (
+        entry("billing", 0, Verdict.EXACT, 7, repeats=0, absent=Absent(1, 3, False)),
+        entry("billing", 1, Verdict.EXACT, 7, repeats=0, absent=Absent(5, 3)),
+        entry("billing", 2, Verdict.EXACT, 7, repeats=0),
+    )
+    plan = Plan("1", "2", "digest", entries)
+    findings = [
+        Finding("billing", ((at.source[0].partition, 3),), ((at.partition, 7),), absent=number, complete=complete)
+        for at, number, complete in zip(entries, (19, 5, 100), (True, False, True), strict=True)
+    ]
+    told = summaries.costs(plan, entries[:2], plan.by_key, findings)  # the third has gone on
+    assert told == ", 24 unconsumed records absent at the destination"
+    assert absent_records(entries[:2], findings[:2]) == RecordSum(24)
 
 
 @pytest.mark.parametrize(
