@@ -4,7 +4,9 @@ import collections
 import contextlib
 import functools
 import json
+import os
 import re
+import socket
 
 import kafka.errors
 import pytest
@@ -12,6 +14,8 @@ from confluent_kafka import Producer
 from kafka.admin import KafkaAdminClient
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.producers import last_writers
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.processes import process_namespace
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import lease
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from testbed.background import Background, Got, consumer
 from testbed.clients import (
@@ -27,6 +31,7 @@ from testbed.clients import (
 )
 from testbed.mirror_maker import ALIAS, TARGET_ALIAS, MirrorMaker
 from tests.support.consumers import member
+from tests.support.modules import succeeds
 from tests.support.playbooks import Controller, done, failed
 from tests.support.there_and_back import HOME, KINDS, NOW, PARTITIONS, World
 from tests.support.waiting import until
@@ -269,7 +274,12 @@ def test_the_status_says_what_has_become_of_a_group(world):
     planned = state()
     assert (planned["state"], planned["source_lag"], planned["committed_at"]) == ("planned", 80, None)
     done(world.migrate())
-    assert state()["state"] == "not_started"
+    assert (state()["state"], "start the consumers" in state()["next"]) == ("not_started", True)
+    killed = directory / HOME / lease.FILE
+    killed.write_text(lease.to_json(lease.Lease(socket.gethostname(), process_namespace(), os.getpid(), 1, None)))
+    assert "run it again or roll it back, before any consumers start" in state()["next"]
+    assert "was stopped before its end" in done(world.controller.migration_status()).output
+    killed.unlink()
     with member(world.new, world.new_group, [world.new_topic], commits=False):
         its = state()
     assert (its["state"], its["in_use_at_destination"], its["destination_lag"]) == (
@@ -301,6 +311,12 @@ def test_the_status_says_what_has_become_of_a_group(world):
     refused = failed(status())
     assert "group_migration_grops is no variable" in refused
     assert "selects no group" in refused
+
+    delete_records(world.old, world.old_topic, {0: log_bounds(world.old, world.old_topic)[0][1]})
+    its = state()
+    (listed,) = succeeds("kafka_group_info", cluster=world.old.connection, groups=[world.group])["groups"]
+    assert (its["source_lag"], its["source_expired"]) == (listed["lag"], listed["expired"])
+    assert its["source_expired"] > 0
 
 
 def test_brokers_of_each_version_tell_who_has_written(cluster, connection, topic):
