@@ -353,8 +353,9 @@ def test_a_document_is_written_as_it_is_and_not_in_a_check(tmp_path):
 
 
 def test_only_what_no_module_reads_again_is_written_without_its_reader():
-    """Pages, archives, metrics, a status for others, the forms of other tools, which check what they write themselves, and a
-    receipt that was read when it was saved before, and in which only the brokers' confirmation is new.
+    """Pages, archives, metrics, a status for others, and the forms of other tools, which check what they write themselves.
+
+    And a receipt that was read when it was saved before, and in which only the brokers' confirmation is new.
     """
     plugins = Path(__file__).parents[5] / "plugins"
     lines = [line.strip() for file in sorted(plugins.rglob("*.py")) for line in file.read_text().splitlines()]
