@@ -316,6 +316,7 @@ note_kinds: {description: "Kinds of the RV(notes), in the same order.", returned
 failure: {description: "What C(msg) says, as data. See C(docs/troubleshooting.md).", returned: failure, type: dict}
 """
 
+import functools
 import os
 import typing as t
 
@@ -331,19 +332,23 @@ from ..module_utils._module.progress_file import progress_spec, reporter
 
 
 def backlog_copy(module: Module) -> dict[str, t.Any]:
-    options.check_not_negative(module.params, "idle_wait")
-    options.check_positive(module.params, "max_bytes_per_second")
-    if module.params["state"] == "present":
-        options.check_unused(module.params, "only state absent removes something", "remove_topics")
-    result = _absent(module) if module.params["state"] == "absent" else _present(module)
-    return {**result, "copy": module.params["copy"], "plan": module.params["plan"]}
+    params, is_absent = module.params, module.params["state"] == "absent"
+    options.check(
+        {**params, "source": None} if is_absent else params,
+        lambda: options.check_not_negative(params, "idle_wait"),
+        lambda: options.check_positive(params, "max_bytes_per_second"),
+        None
+        if is_absent
+        else lambda: options.check_unused(params, "only state absent removes something", "remove_topics"),
+        *(() if is_absent else (functools.partial(files.check_writable, params[name]) for name in ("copy", "plan"))),
+    )
+    result = _absent(module) if is_absent else _present(module)
+    return {**result, "copy": params["copy"], "plan": params["plan"]}
 
 
 def _present(module: Module) -> dict[str, t.Any]:
     params = module.params
     path = params["copy"]
-    for name in ("copy", "plan"):
-        files.check_writable(params[name])
     source, destination = options.both_clusters(params)
     mapping = options.mapping(params)
     save = files.saver(path, file.to_json, file.from_json, check=module.check_mode)

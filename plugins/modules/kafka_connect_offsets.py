@@ -205,9 +205,13 @@ def connect_offsets(module: Module) -> dict[str, t.Any]:
     params = module.params
     path = params["receipt"]
     rolling_back = params["state"] == "rolled_back"
-    if rolling_back:
-        files.check_exists(path, "receipt")
-    files.check_writable(path)
+    options.check(
+        params,
+        (lambda: files.check_exists(path, "receipt")) if rolling_back else None,
+        lambda: files.check_writable(path),
+        lambda: _policy(params),
+        lambda: _check_method(params),
+    )
     source, destination = options.both_clusters(params)
     policy = _policy(params)
     store = _store(params, destination, policy)
@@ -275,12 +279,15 @@ def _store(params: dict[str, t.Any], destination: Connection, policy: Replicatio
         return use_case.topic_store(
             destination, params["offsets_topic"], params["worker_group"], params["connector"], policy
         )
-    if params["offsets_topic"] or params["worker_group"]:
+    return use_case.rest_store(params["rest"], params["connector"], policy)
+
+
+def _check_method(params: dict[str, t.Any]) -> None:
+    if params["method"] != "topic" and (params["offsets_topic"] or params["worker_group"]):
         raise InvalidInput(
             f"{option_name('offsets_topic')} and {option_name('worker_group')} are for {option_name('method')} topic",
             remedy="remove them",
         )
-    return use_case.rest_store(params["rest"], params["connector"], policy)
 
 
 def _replicator(params: dict[str, t.Any], source: Connection, destination: Connection) -> Replicator:

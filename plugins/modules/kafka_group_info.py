@@ -246,11 +246,12 @@ def look(module: Module) -> dict[str, t.Any]:
     selection = options.selection(params)
     if not selection.groups and not selection.group_patterns:
         selection = dataclasses.replace(selection, group_patterns=(".*",))
-    selection.check()
-    asked = waves.waves_from(params["waves"])
-    if params["assessment"]:
-        check_assessment(params)
-    connection = options.connection(params, "cluster")
+    options.check(
+        params,
+        lambda: waves.waves_from(params["waves"]),
+        (lambda: check_assessment(params)) if params["assessment"] else None,
+    )
+    asked, connection = waves.waves_from(params["waves"]), options.connection(params, "cluster")
     listed = use_case.group_overviews(connection, selection)
     groups, left_out = listed.groups, listed.left_out
     found = waves.sort_groups(asked, [group.reading.group for group in groups])

@@ -215,9 +215,14 @@ from ..module_utils._module.progress_file import progress_spec, reporter
 def take(module: Module) -> dict[str, t.Any]:
     params = module.params
     path = params["snapshot"]
-    files.check_writable(path)
-    options.check_not_negative(params, "idle_wait", "stop_timeout")
-    connection, selection = options.connection(params, "cluster"), options.selection(params)
+    selection = options.selection(params)
+    options.check(
+        params,
+        lambda: files.check_writable(path),
+        lambda: options.check_not_negative(params, "idle_wait", "stop_timeout"),
+        selection.check,
+    )
+    connection = options.connection(params, "cluster")
     with files.locked(path):
         taken = _taken(params, connection, selection)
         text = exports.snapshot_text(taken.snapshot, connection, params["format"])

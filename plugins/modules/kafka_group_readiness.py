@@ -302,6 +302,7 @@ from ..module_utils._migration import look_at_readiness as use_case
 from ..module_utils._migration._committing.conflicts import objected
 from ..module_utils._model import documents, plan, readiness, status
 from ..module_utils._model.errors import InvalidInput
+from ..module_utils._model.faults import raise_any
 from ..module_utils._model.option_names import option_name
 from ..module_utils._module import files, options
 from ..module_utils._module.frame import Module
@@ -312,14 +313,12 @@ from ..module_utils._module.status_results import status_result
 
 def look(module: Module) -> dict[str, t.Any]:
     params = module.params
-    options.check_not_negative(params, "changed_offsets", "wait_for_start", "idle_wait")
-    check_status_paths(params)
-    for name, other in (("waves", "directories"), ("wait_for_start", "plan")):
-        if params[name] and params[other] is None:
-            raise InvalidInput(
-                f"{option_name(name)} has no meaning without {option_name(other)}",
-                remedy=f"leave it out, or set {option_name(other)}",
-            )
+    options.check(
+        params,
+        lambda: options.check_not_negative(params, "changed_offsets", "wait_for_start", "idle_wait"),
+        lambda: check_status_paths(params),
+        lambda: raise_any(_idle(params)),
+    )
     source, destination = options.both_clusters(params)
     if params["directories"] is not None:
         return status_result(module, source, destination)
@@ -340,6 +339,15 @@ def look(module: Module) -> dict[str, t.Any]:
         "summary": readiness.readiness_lines(found),
         **module.warned(last.notes),
     }
+
+
+def _idle(params: dict[str, t.Any]) -> t.Iterator[InvalidInput]:
+    for name, other in (("waves", "directories"), ("wait_for_start", "plan")):
+        if params[name] and params[other] is None:
+            yield InvalidInput(
+                f"{option_name(name)} has no meaning without {option_name(other)}",
+                remedy=f"leave it out, or set {option_name(other)}",
+            )
 
 
 def main() -> None:

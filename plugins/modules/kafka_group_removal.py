@@ -164,12 +164,14 @@ from ..module_utils._module.frame import Module
 def remove(module: Module) -> dict[str, t.Any]:
     params = module.params
     path = params["removed"]
-    options.check_not_negative(params, "idle_wait")
-    selection = options.rollback_selection(params)
-    if params["state"] == "restored":
-        files.check_exists(path, "removed groups")
-    files.check_writable(path)
-    cluster = options.connection(params, "cluster")
+    options.check(
+        params,
+        lambda: options.check_not_negative(params, "idle_wait"),
+        lambda: options.rollback_selection(params),
+        (lambda: files.check_exists(path, "removed groups")) if params["state"] == "restored" else None,
+        lambda: files.check_writable(path),
+    )
+    selection, cluster = options.rollback_selection(params), options.connection(params, "cluster")
     policies = options.filled(use_case.RemovalOptions, params)
     save = files.saver(path, removed.to_json, removed.from_json, check=module.check_mode)
     with files.locked(path):

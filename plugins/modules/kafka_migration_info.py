@@ -260,7 +260,6 @@ from ..module_utils._migration._committing.returning import ReturnNames, return_
 from ..module_utils._migration.destination_risks import assess_destination
 from ..module_utils._model import backlog, plan, receipt, removed
 from ..module_utils._model.errors import InvalidFile, InvalidInput, MigrationError
-from ..module_utils._model.faults import all_done
 from ..module_utils._model.notes import Note, NoteKind
 from ..module_utils._model.policies import OnActiveGroup, OnBlocked, OnConflict, OnProblem, OnRewind
 from ..module_utils._module import files, options
@@ -273,10 +272,10 @@ _File = t.TypeVar("_File")
 
 def look(module: Module) -> dict[str, t.Any]:
     params = module.params
+    options.check(params, options.selection(params).check)
     migrated, names = _turned_round(params)
     source, destination = options.both_clusters(params)
     selection = dataclasses.replace(options.selection(params), of_receipt=names is not None)
-    all_done(selection.check, lambda: options.mapping(params))
     mapping = options.mapping(params)
     damaged: list[MigrationError] = []
     _read(params["plan"], plan.from_json, damaged)

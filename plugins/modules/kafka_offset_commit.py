@@ -414,16 +414,22 @@ def _returned(recorded: receipt.Receipt, path: str) -> frozenset[str]:
     return frozenset(each.group for each in its if each.is_returned)
 
 
+def _check_rollback(params: dict[str, t.Any]) -> None:
+    options.check_unused(params, "a rollback rests on the receipt alone", "plan_digest", "snapshot", "report")
+    files.check_exists(params["receipt"], "receipt")
+
+
 def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dict[str, t.Any]:
     params = module.params
     path = params["receipt"]
-    options.check_not_negative(params, "idle_wait")
-    selection = options.rollback_selection(params)
-    if params["state"] == "rolled_back":
-        options.check_unused(params, "a rollback rests on the receipt alone", "plan_digest", "snapshot", "report")
-        files.check_exists(path, "receipt")
-    files.check_writable(path)
-    cluster = options.connection(params, "cluster")
+    options.check(
+        params,
+        lambda: options.check_not_negative(params, "idle_wait"),
+        lambda: options.rollback_selection(params),
+        (lambda: _check_rollback(params)) if params["state"] == "rolled_back" else None,
+        lambda: files.check_writable(path),
+    )
+    selection, cluster = options.rollback_selection(params), options.connection(params, "cluster")
     source = options.connection(params, "source") if params["source"] else None
     policies = options.filled(CommitOptions, params)
     writer = None if module.check_mode else functools.partial(save, path)

@@ -531,7 +531,6 @@ def translate(module: Module) -> dict[str, t.Any]:
     params = module.params
     path = params["plan"]
     check_options(params)
-    files.check_writable(path)
     asked_for = exports.asked_for(params)
     with files.locked(path):
         before = files.read(path)

@@ -14,7 +14,7 @@ from ansible.errors import AnsibleError
 
 from ..module_utils._module.options import cluster_spec, spark_spec
 from ._given import Given, Inventory, playbooks
-from ._value_types import Option, of_value
+from ._value_types import Option, did_you_mean, of_value, unknown_key
 
 Lines = t.Iterator[str]
 Places = t.Mapping[str, t.Iterable[str | None]]  # {variable: paths}
@@ -30,12 +30,18 @@ def of_clusters(given: Given, inventory: Inventory, sides: t.Collection[str]) ->
     sides: their names without the role's.
     """
     yield from misplaced(given, playbooks())
-    # Whatever else there is to say takes values to be what they should be.
-    if wrong := [*not_taken(given, {**{f"{given.name}_{side}": {} for side in sides}, **given.options})]:
+    if given.options:
+        yield from misspelt(given)
+    its = {name: given.options.get(name, {}) for name in (f"{given.name}_{side}" for side in sides)}
+    yield from not_taken(given, {name: option for name, option in given.options.items() if name not in its})
+    # Whatever else there is to say takes names of hosts to be texts.
+    if wrong := [*not_taken(given, its)]:
         yield from wrong
         return
     yield from unnamed(given, inventory, sides)
-    yield from unknown_hosts(inventory, filter(None, map(given.get, sides)))
+    hosts = [*filter(None, map(given.get, sides))]
+    yield from unknown_hosts(inventory, hosts)
+    yield from wrong_clusters(inventory, hosts)
 
 
 def of_play(
@@ -47,9 +53,7 @@ def of_play(
 ) -> Lines:
     """What is wrong with the names of variables, the hosts, and paths that may be relative to the inventory."""
     yield from misspelt(given, facts)
-    if wrong := [*not_taken(given, given.options)]:
-        yield from wrong
-        return
+    yield from not_taken(given, given.options)
     yield from unknown_hosts(inventory, hosts)
     yield from wrong_clusters(inventory, hosts)
     yield from homeless(given, places)
@@ -65,10 +69,9 @@ def misspelt(given: Given, facts: t.Collection[str] = ()) -> Lines:
     known = [name.removeprefix(prefix) for name in given.options]
     for name in _strange(given, facts):
         own = name.removeprefix(prefix)
-        meant = "For a dry run, add --check to the command. " if _DRY_RUN.fullmatch(own) else ""
-        if not meant and (alike := difflib.get_close_matches(own, known, n=1)):
-            meant = f"Did you mean {prefix}{alike[0]}? "
-        yield f"{name} is no variable of the {given.kind} {given.name}. {meant}All of them: {listed}"
+        dry_run = " For a dry run, add --check to the command." if _DRY_RUN.fullmatch(own) else ""
+        meant = dry_run or did_you_mean(own, known).replace("mean ", f"mean {prefix}")
+        yield f"{name} is no variable of the {given.kind} {given.name}.{meant} All of them: {listed}"
 
 
 def _strange(given: Given, others: t.Collection[str]) -> list[str]:
@@ -92,7 +95,7 @@ def misplaced(given: Given, playbooks: t.Iterable[str]) -> Lines:
 
 
 def not_taken(given: Given, options: t.Mapping[str, Option]) -> Lines:
-    """Values of another type, or that are none of the choices."""
+    """Values of another type, that are none of the choices, or below 0."""
     for name, option in options.items():
         # A role says what Spark's option is, and leaves what is in it to the modules.
         known = {**option, **spark_spec()["spark"]} if name.endswith("_spark") else option
@@ -102,6 +105,15 @@ def not_taken(given: Given, options: t.Mapping[str, Option]) -> Lines:
             if value is None and option.get("type") == "list":
                 yield f"{name} has no value. Give a list, such as [], or leave it out."
             yield from of_value(value, known, name)
+            yield from _useless(name, value)
+
+
+def _useless(name: str, value: t.Any) -> Lines:
+    """A value of the right type that nobody can mean."""
+    if name.endswith("_match_on") and value == []:
+        yield f"{name} is empty. Name the parts, or leave it out to compare all of them."
+    if name.endswith("_max_bytes_per_second") and str(value) == "0":
+        yield f"{name} is {value}. Give more than 0, or leave it out for no limit."
 
 
 def unnamed(given: Given, inventory: Inventory, sides: t.Iterable[str]) -> Lines:
@@ -123,12 +135,11 @@ def unnamed(given: Given, inventory: Inventory, sides: t.Iterable[str]) -> Lines
             "by -e."
         )
         return
-    strange = _strange(given, variables)
-    kind = "May be misspelt" if given.options else "These variables are set"
+    strange = [] if given.options else _strange(given, variables)  # else they are told as misspelt
     yield (
         f"{'Name both clusters, as hosts' if len(variables) > 1 else 'Name the cluster, as a host'} of the inventory: "
         f"{' '.join(f'-e {name}={host}' for name, host in zip(variables, ('onprem', 'cloud'), strict=False))}. {are} not set."
-        + (f" {kind}: {', '.join(strange)}." if strange else "")
+        + (f" These variables are set: {', '.join(strange)}." if strange else "")
     )
 
 
@@ -166,10 +177,7 @@ def wrong_clusters(inventory: Inventory, hosts: t.Iterable[str]) -> Lines:
             known = cluster_options()
             for key in cluster.keys:
                 if key not in known:
-                    yield (
-                        f"kafka_cluster of host {host} has the key {key}, which does not exist. Correct or remove it. "
-                        f"There are: {', '.join(known)}."
-                    )
+                    yield unknown_key(f"kafka_cluster of host {host}", key, known)
             if not cluster.has_brokers:
                 yield (
                     f"kafka_cluster of host {host} has no bootstrap_servers. Give the brokers, such as bootstrap_servers: "

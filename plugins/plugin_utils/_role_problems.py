@@ -10,7 +10,7 @@ import re
 import typing as t
 
 from ..module_utils._module.digests import is_digest
-from ._given import Given, Inventory, number
+from ._given import Given, Inventory
 from ._problems import Lines, of_play
 
 Looked = t.Mapping[str, t.Any]
@@ -28,9 +28,7 @@ def of_role(
     metrics, plan: their paths, empty for none. looked: what stat has found, for the directory of the metrics and the plan.
     """
     yield from of_play(given, inventory, hosts=hosts, places={f"{given.name}_directory": [given.get("directory")]})
-    yield from negative(given)
     yield from nameless(given)
-    yield from partless(given)
     yield from endless(given)
     yield from missing_files(given, metrics, plan, looked)
     yield from idle_digest(given)
@@ -39,24 +37,11 @@ def of_role(
         yield from _OF[given.name](given)
 
 
-def negative(given: Given) -> Lines:
-    """Numbers below 0."""
-    for name, option in given.options.items():
-        if option.get("type") in ("int", "float") and number(given.variables.get(name)) < 0:
-            yield f"{name} is {given.variables[name]}. Give 0 or more."
-
-
 def nameless(given: Given) -> Lines:
     """A role whose files have no directory."""
     if not given.get("directory"):
         name = f"{given.name}_directory"
         yield f"{name} is empty. Name the directory of this migration's files, or leave the variable out."
-
-
-def partless(given: Given) -> Lines:
-    """Records that would be compared by no part of them."""
-    if given.get("match_on") == []:
-        yield f"{given.name}_match_on is empty. Name the parts, or leave it out to compare all of them."
 
 
 def endless(given: Given) -> Lines:
@@ -185,12 +170,6 @@ def _group_clone(its: Given) -> Lines:
         )
 
 
-def _backlog_migration(its: Given) -> Lines:
-    limit = its.get("max_bytes_per_second")
-    if limit is not None and its.number("max_bytes_per_second") == 0:
-        yield f"backlog_migration_max_bytes_per_second is {limit}. Give more than 0, or leave it out for no limit."
-
-
 def _mirror_maker_group_sync(its: Given) -> Lines:
     if its.get("phase") != "rollback":
         yield from _no_policy(its)
@@ -225,7 +204,6 @@ def _migration_assessment(its: Given) -> Lines:
 
 # What only one role has to say.
 _OF: dict[str, t.Callable[[Given], Lines]] = {
-    "backlog_migration": _backlog_migration,
     "group_clone": _group_clone,
     "group_migration": _group_migration,
     "migration_assessment": _migration_assessment,

@@ -41,6 +41,17 @@ _WANTED: dict[str, tuple[t.Callable[[t.Any], t.Any], str]] = {
 }
 
 
+def did_you_mean(given: object, known: t.Iterable[str]) -> str:
+    """A question with a blank before it, if one of these is much like what was given; else empty."""
+    alike = difflib.get_close_matches(str(given), list(known), n=1)
+    return f" Did you mean {alike[0]}?" if alike else ""
+
+
+def unknown_key(place: str, key: object, known: t.Collection[str]) -> str:
+    """The line for a key that no specification has."""
+    return f"{place} has the key {key}, which does not exist.{did_you_mean(key, known)} There are: {', '.join(known)}."
+
+
 def of_value(value: t.Any, option: Option, place: str) -> Lines:
     """A line for each thing that is wrong with a value, or in it.
 
@@ -49,6 +60,7 @@ def of_value(value: t.Any, option: Option, place: str) -> Lines:
     kind = option.get("type", "str")
     if value is None or kind == "raw":
         return
+    given = value
     if kind in _WANTED:
         takes, give = _WANTED[kind]
         try:
@@ -59,6 +71,8 @@ def of_value(value: t.Any, option: Option, place: str) -> Lines:
             dictionary = f"Give {'a list of dictionaries' if kind == 'list' else 'a dictionary'} with {_keys(option)}"
             yield f"{place} is {_shown(value, option)}. {dictionary if 'options' in option else give}."
             return
+        if kind in ("int", "float") and value < 0:
+            yield f"{place} is {given}. Give 0 or more."
     elif isinstance(value, list | dict):
         yield f"{place} is {_shown(value, option)}. Give one text."
         return
@@ -69,6 +83,8 @@ def of_value(value: t.Any, option: Option, place: str) -> Lines:
     if kind == "list":
         element = {**option, "type": option.get("elements", "raw")}
         for number, item in enumerate(value, 1):
+            if item is None:  # Ansible makes an empty text of it
+                yield f"{place}, entry {number} is empty. Remove it."
             yield from of_value(item, element, f"{place}, entry {number}")
     elif kind == "dict" and "options" in option:
         yield from _of_dictionary(value, option, place)
@@ -79,9 +95,7 @@ def _strange(value: t.Any, option: Option, place: str) -> Lines:
     choices = option.get("choices", [])
     if choices and not isinstance(value, list) and value not in choices:
         texts = [str(choice) for choice in choices]
-        alike = difflib.get_close_matches(str(value), texts, n=1)
-        hint = f" Did you mean {alike[0]}?" if alike else ""
-        yield f"{place} is {_shown(value, option)}.{hint} The choices are {', '.join(texts)}."
+        yield f"{place} is {_shown(value, option)}.{did_you_mean(value, texts)} The choices are {', '.join(texts)}."
 
 
 def _of_dictionary(value: dict[str, t.Any], option: Option, place: str) -> Lines:
@@ -89,9 +103,7 @@ def _of_dictionary(value: dict[str, t.Any], option: Option, place: str) -> Lines
     given = {key for key, its in value.items() if its is not None}
     for key in value:
         if key not in known:
-            alike = difflib.get_close_matches(str(key), known, n=1)
-            hint = f" Did you mean {alike[0]}?" if alike else ""
-            yield f"{place} has the key {key}, which does not exist.{hint} There are: {', '.join(known)}."
+            yield unknown_key(place, key, known)
     for key, its in known.items():
         if its.get("required") and key not in given:
             yield f"{place} has no {key}. Give it."

@@ -242,7 +242,7 @@ def _remedy(faults: t.Mapping[str, _Fault], may_be_hidden: bool, connection: Con
 
 
 def _unmatched(
-    what: str, names: str, patterns: str, given: t.Collection[str], selected: Selected, connection: Connection
+    what: str, names: str, patterns: str, given: t.Sequence[str], selected: Selected, connection: Connection
 ) -> InvalidInput:
     """The error where patterns match nothing. names, patterns: the options."""
     left_out = " ".join(note.text for note in excluded(**{names: selected.left_out})).rstrip(".")

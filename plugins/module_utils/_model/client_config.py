@@ -8,6 +8,7 @@ import re
 import typing as t
 
 from .errors import InvalidInput
+from .faults import all_of
 
 # property -> the option that says the same. Names: librdkafka's CONFIGURATION.md, and Java's where users know those.
 OPTIONS = {
@@ -76,35 +77,36 @@ def is_harmless(name: str) -> bool:
 
 
 def checked_client_config(config: t.Any, cluster: str) -> dict[str, str]:
-    """The properties as text, or InvalidInput that names the one which is refused; never its value."""
+    """The properties as text, or InvalidInput that names those which are refused; never their values."""
     if not isinstance(config, t.Mapping):
         raise InvalidInput("client_config is not a dictionary", cluster=cluster, remedy="give property: value pairs")
-    checked = {}
-    for key, value in config.items():
-        name = str(key).strip()
-        if name.lower() in OPTIONS:
-            raise InvalidInput(
-                f"client_config holds {name}, which an option of its own sets",
-                cluster=cluster,
-                remedy=f"use {OPTIONS[name.lower()]}",
-            )
-        if name.lower().startswith("sasl.kerberos."):
-            raise InvalidInput("Kerberos (GSSAPI) is not supported", cluster=cluster, remedy=f"remove {name}")
-        if is_secret(name):
-            raise InvalidInput(
-                f"client_config holds {name}, and secrets are not masked there",
-                cluster=cluster,
-                remedy="use the cluster's own options for authentication",
-            )
-        if name in OWNED or name.endswith("_cb"):
-            raise InvalidInput(
-                f"client_config holds {name}, which the collection sets itself", cluster=cluster, remedy="remove it"
-            )
-        if not isinstance(value, str | int | float):
-            raise InvalidInput(
-                f"client_config has a {type(value).__name__} as value of {name}",
-                cluster=cluster,
-                remedy="give text, a number, true or false",
-            )
-        checked[name] = str(value).lower() if isinstance(value, bool) else str(value)
-    return checked
+    return dict(all_of(lambda item: _checked(*item, cluster), config.items()))
+
+
+def _checked(key: t.Any, value: t.Any, cluster: str) -> tuple[str, str]:
+    name = str(key).strip()
+    if name.lower() in OPTIONS:
+        raise InvalidInput(
+            f"client_config holds {name}, which an option of its own sets",
+            cluster=cluster,
+            remedy=f"use {OPTIONS[name.lower()]}",
+        )
+    if name.lower().startswith("sasl.kerberos."):
+        raise InvalidInput("Kerberos (GSSAPI) is not supported", cluster=cluster, remedy=f"remove {name}")
+    if is_secret(name):
+        raise InvalidInput(
+            f"client_config holds {name}, and secrets are not masked there",
+            cluster=cluster,
+            remedy="use the cluster's own options for authentication",
+        )
+    if name in OWNED or name.endswith("_cb"):
+        raise InvalidInput(
+            f"client_config holds {name}, which the collection sets itself", cluster=cluster, remedy="remove it"
+        )
+    if not isinstance(value, str | int | float):
+        raise InvalidInput(
+            f"client_config has a {type(value).__name__} as value of {name}",
+            cluster=cluster,
+            remedy="give text, a number, true or false",
+        )
+    return name, str(value).lower() if isinstance(value, bool) else str(value)

@@ -11,7 +11,8 @@ import typing as t
 
 from .addresses import check_url, masked
 from .client_config import checked_client_config
-from .errors import InvalidInput
+from .errors import InvalidInput, MigrationError
+from .faults import faults_of, raise_any
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 PASSWORD_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
@@ -40,6 +41,7 @@ _LIMITED = re.compile(
     r"too many (connect|request|login|auth)|throttl|rate.?limit|limit (is |was )?(exceeded|reached)|quota exceeded|server busy",
     re.IGNORECASE,
 )
+_Faults = t.Iterator[MigrationError]
 LIMIT_REMEDY = (
     "run again later, or run fewer tasks at a time; if it stays, raise the limit of connections of the service"
 )
@@ -122,159 +124,163 @@ def is_limited(reason: str) -> bool:
 
 def connection_from(options: t.Mapping[str, t.Any], name: str = "cluster") -> Connection:
     """Build the connection of a cluster's suboptions, or raise InvalidInput. Nothing is opened, no file is read."""
-    known = {field.name for field in dataclasses.fields(Connection)} - {"name", "host"}
     options = dict(options)
     given: dict[str, t.Any] = {"host": options.pop("name", None)}
     named = f"{name} {given['host']}" if given["host"] else name
+    known = {field.name for field in dataclasses.fields(Connection)} - {"name", "host"}
+    unknown = [key for key in options if key not in known and key not in ALIASES]
     for key, value in options.items():
-        if key not in known and key not in ALIASES:
-            raise InvalidInput(f"{key} is no option of a cluster", cluster=named, remedy="remove it")
-        if value is not None and value != "":
+        if value not in (None, "") and key not in unknown:
             given.setdefault(ALIASES.get(key, key), value)
-    servers = _servers(given.pop("bootstrap_servers", ()), named)
-    protocol = str(given.pop("security_protocol", "PLAINTEXT")).upper()
+    servers = _servers(given.pop("bootstrap_servers", ()))
     mechanism = given.pop("sasl_mechanism", None)
-    timeout = given.pop("request_timeout", 30.0)
-    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or timeout <= 0:
-        raise InvalidInput(f"request_timeout is {timeout!r}", cluster=named, remedy="give seconds, more than 0")
+    timeout, config = given.pop("request_timeout", 30.0), given.pop("client_config", {})
     connection = Connection(
         name=name,
         bootstrap_servers=servers,
-        security_protocol=protocol,
+        security_protocol=str(given.pop("security_protocol", "PLAINTEXT")).upper(),
         sasl_mechanism=str(mechanism).upper() if mechanism is not None else None,
-        request_timeout=float(timeout),
-        client_config=checked_client_config(given.pop("client_config", {}), named),
         oauth_extensions={str(key): str(value) for key, value in given.pop("oauth_extensions", {}).items()},
         **given,
     )
-    _check_protocol(connection)
-    _check_sasl(connection)
-    _check_tls(connection)
-    return connection
+    raise_any(
+        [
+            *(_refusal(connection, f"{key} is no option of a cluster", "remove it") for key in unknown),
+            *_of_servers(connection),
+            *_of_timeout(connection, timeout),
+            *faults_of(lambda: checked_client_config(config, named)),
+            *_of_login(connection),
+        ]
+    )
+    return dataclasses.replace(
+        connection, request_timeout=float(timeout), client_config=checked_client_config(config, named)
+    )
 
 
-def _servers(value: t.Any, name: str) -> tuple[str, ...]:
-    servers = tuple(str(each).strip() for each in (value.split(",") if isinstance(value, str) else value))
-    if not any(servers):
-        raise InvalidInput("bootstrap_servers is empty", cluster=name, remedy="name at least one broker as host:port")
-    for server in servers:
-        if "://" in server:
-            raise InvalidInput(
-                f"bootstrap server {masked(server)!r} has a protocol in front",
-                cluster=name,
-                remedy="give host:port, and the protocol as security_protocol",
-            )
+def _servers(value: t.Any) -> tuple[str, ...]:
+    return tuple(str(each).strip() for each in (value.split(",") if isinstance(value, str) else value))
+
+
+# Each of these yields all that it finds, so that nobody corrects one option a run.
+
+
+def _of_servers(connection: Connection) -> _Faults:
+    if not any(connection.bootstrap_servers):
+        yield _refusal(connection, "bootstrap_servers is empty", "name at least one broker as host:port")
+        return
+    for server in connection.bootstrap_servers:
         found = re.fullmatch(r"(\[[0-9A-Fa-f:.%\w]+\]|[^\s:\[\]/@]+):([0-9]{1,5})", server)
-        if not found or not 0 < int(found[2]) < 65536:
-            raise InvalidInput(
-                f"bootstrap server {masked(server)!r} is not of the form host:port",
-                cluster=name,
-                remedy="write it like broker1:9092 or [::1]:9092",
-            )
-    return servers
-
-
-def _check_protocol(connection: Connection) -> None:
-    if connection.security_protocol not in PROTOCOLS:
-        raise _refusal(connection, *_unknown("security_protocol", connection.security_protocol, PROTOCOLS))
-    if not connection.uses_tls:
-        given = [option for option in SSL_OPTIONS if getattr(connection, option)]
-        if given:
-            raise _refusal(
+        if "://" in server:
+            yield _refusal(
                 connection,
-                f"{given[0]} is given, but {connection.security_protocol} does not encrypt",
-                "set security_protocol to SSL or SASL_SSL, or remove it",
+                f"bootstrap server {masked(server)!r} has a protocol in front",
+                "give host:port, and the protocol as security_protocol",
+            )
+        elif not found or not 0 < int(found[2]) < 65536:
+            yield _refusal(
+                connection,
+                f"bootstrap server {masked(server)!r} is not of the form host:port",
+                "write it like broker1:9092 or [::1]:9092",
             )
 
 
-def _check_sasl(connection: Connection) -> None:
+def _of_timeout(connection: Connection, timeout: t.Any) -> _Faults:
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or timeout <= 0:
+        yield _refusal(connection, f"request_timeout is {timeout!r}", "give seconds, more than 0")
+
+
+def _of_login(connection: Connection) -> _Faults:
+    if connection.security_protocol not in PROTOCOLS:  # which says what else is needed
+        yield _refusal(connection, *_unknown("security_protocol", connection.security_protocol, PROTOCOLS))
+        return
+    yield from _of_tls(connection)
+    yield from _of_sasl(connection)
+
+
+def _of_sasl(connection: Connection) -> _Faults:
     mechanism = connection.sasl_mechanism
+    if connection.aws_region and not may_be_shown("aws_region", connection.aws_region):
+        yield _refusal(connection, "aws_region is not the name of a region", "write it like eu-central-1")
     if mechanism in ("GSSAPI", "KERBEROS"):
-        raise _refusal(
+        yield _refusal(
             connection,
             "Kerberos (GSSAPI) is not supported, because confluent-kafka, which reads the records, is built without it",
             "let the listener offer SCRAM-SHA-512, too, until the migration is over: add it to sasl.enabled.mechanisms, and "
             "a user with kafka-configs (docs/logging-in.md, Kerberos). Or use a listener with client certificates",
         )
-    if mechanism == "AWS_MSK_IAM":
-        raise _refusal(
+    elif mechanism == "AWS_MSK_IAM":
+        yield _refusal(
             connection,
             "AWS_MSK_IAM is the name of a Java login module",
             "set sasl_mechanism to OAUTHBEARER and aws_region to the cluster's region",
         )
-    if mechanism in PASSWORD_MECHANISMS:
-        given = [option for option in TOKEN_OPTIONS if getattr(connection, option)]
-        if given:
-            what = f"{given[0]} is given, but {mechanism} takes no token"
-            raise _refusal(connection, what, f"set sasl_mechanism to OAUTHBEARER, or remove {given[0]}")
-    if mechanism is not None and mechanism not in _MECHANISMS:
-        raise _refusal(connection, *_unknown("sasl_mechanism", mechanism, _MECHANISMS))
-    if connection.aws_region and not may_be_shown("aws_region", connection.aws_region):
-        raise _refusal(connection, "aws_region is not the name of a region", "write it like eu-central-1")
-    if not connection.uses_sasl:
-        for option in ("sasl_mechanism", "sasl_username", "sasl_password", *TOKEN_OPTIONS):
-            if getattr(connection, option):
-                raise _refusal(
-                    connection,
-                    f"{option} is given, but {connection.security_protocol} does not log in",
-                    "set security_protocol to SASL_SSL or SASL_PLAINTEXT, or remove it",
-                )
-        return
-    if mechanism is None:
-        raise _refusal(
+    elif mechanism is not None and mechanism not in _MECHANISMS:
+        yield _refusal(connection, *_unknown("sasl_mechanism", mechanism, _MECHANISMS))
+    elif not connection.uses_sasl:
+        yield from _idle(
             connection,
-            f"{connection.security_protocol} needs sasl_mechanism",
-            f"use one of {', '.join(_MECHANISMS)}",
+            ("sasl_mechanism", "sasl_username", "sasl_password", *TOKEN_OPTIONS),
+            f"{connection.security_protocol} does not log in",
+            "set security_protocol to SASL_SSL or SASL_PLAINTEXT",
         )
-    if mechanism in PASSWORD_MECHANISMS:
-        _require(connection, ("sasl_username", "sasl_password"), mechanism)
+    elif mechanism is None:
+        what = f"{connection.security_protocol} needs sasl_mechanism"
+        yield _refusal(connection, what, f"use one of {', '.join(_MECHANISMS)}")
+    elif mechanism in PASSWORD_MECHANISMS:
+        yield from _idle(connection, TOKEN_OPTIONS, f"{mechanism} takes no token", "set sasl_mechanism to OAUTHBEARER")
+        yield from _missing(connection, ("sasl_username", "sasl_password"), mechanism)
     else:
-        _check_tokens(connection)
+        yield from _of_tokens(connection)
 
 
-def _check_tokens(connection: Connection) -> None:
-    """Refuse two ways to a token, a way without what it needs, and what no client could send."""
+def _of_tokens(connection: Connection) -> _Faults:
+    """Two ways to a token, a way without what it needs, and what no client could send."""
     given = [way for way, more in _TOKEN_WAYS.items() if any(getattr(connection, name) for name in more)]
     chosen = next((way for way in _TOKEN_WAYS if getattr(connection, way)), (given or ["oauth_token_url"])[0])
     others = [name for way, more in _TOKEN_WAYS.items() if way != chosen for name in (way, *more)]
-    for option in others:
-        if getattr(connection, option):
-            raise _refusal(connection, f"{chosen} and {option} are both given", "give one way to get tokens")
-    if chosen == "oauth_token_url":
-        _require(connection, OAUTH_OPTIONS, "OAUTHBEARER (without oauth_token or aws_region)")
+    if several := [option for option in others if getattr(connection, option)]:
+        what = f"{chosen} and {' and '.join(several)} are {'all' if several[1:] else 'both'} given"
+        yield _refusal(connection, what, "give one way to get tokens")
+    elif chosen == "oauth_token_url":
+        yield from _missing(connection, OAUTH_OPTIONS, "OAUTHBEARER (without oauth_token or aws_region)")
         secrets = "oauth_client_id and oauth_client_secret"
-        check_url(connection.oauth_token_url or "", "oauth_token_url", connection.name, secrets)
+        if url := connection.oauth_token_url:
+            yield from faults_of(lambda: check_url(url, "oauth_token_url", connection.named, secrets))
+    elif chosen == "aws_region":
+        yield from _missing(connection, ("aws_region",), "a login with options of AWS")
+        if connection.aws_external_id or connection.aws_role_session_name:
+            yield from _missing(connection, ("aws_role_arn",), "aws_external_id or aws_role_session_name")
     if connection.oauth_token and not re.fullmatch("[!-~]+", connection.oauth_token):
-        raise _refusal(
+        yield _refusal(
             connection,
             "oauth_token has blanks, line breaks or other characters that no token has",
             "give the token alone",
         )
-    if chosen == "aws_region":
-        _require(connection, ("aws_region",), "a login with options of AWS")
-    if connection.aws_external_id or connection.aws_role_session_name:
-        _require(connection, ("aws_role_arn",), "aws_external_id or aws_role_session_name")
-    for option in ("sasl_username", "sasl_password"):
-        if getattr(connection, option):
-            what = f"{option} is given, but OAUTHBEARER logs in by a token"
-            raise _refusal(
-                connection, what, f"set sasl_mechanism to one of {', '.join(PASSWORD_MECHANISMS)}, or remove it"
-            )
-    _check_extensions(connection)
+    yield from _idle(
+        connection,
+        ("sasl_username", "sasl_password"),
+        "OAUTHBEARER logs in by a token",
+        f"set sasl_mechanism to one of {', '.join(PASSWORD_MECHANISMS)}",
+    )
+    yield from _of_extensions(connection)
 
 
-def _check_extensions(connection: Connection) -> None:
+def _of_extensions(connection: Connection) -> _Faults:
     """RFC 7628, section 3.1: names are letters, auth is taken, and values are printable ASCII."""
     for name, value in connection.oauth_extensions.items():
         if name == "auth" or not re.fullmatch("[A-Za-z]+", name) or not re.fullmatch("[ -~]+", value):
-            raise _refusal(
+            yield _refusal(
                 connection,
                 f"oauth_extensions has {name!r} with a name or a value that cannot be sent",
                 "write names in letters, such as logicalCluster and identityPoolId, and values in visible ASCII",
             )
 
 
-def _check_tls(connection: Connection) -> None:
+def _of_tls(connection: Connection) -> _Faults:
+    if not connection.uses_tls:
+        why = f"{connection.security_protocol} does not encrypt"
+        yield from _idle(connection, SSL_OPTIONS, why, "set security_protocol to SSL or SASL_SSL")
+        return
     for file_option, text_option in (
         ("ssl_cafile", "ssl_ca"),
         ("ssl_certfile", "ssl_cert"),
@@ -282,18 +288,18 @@ def _check_tls(connection: Connection) -> None:
     ):
         file, text = getattr(connection, file_option), getattr(connection, text_option)
         if file and text:
-            raise _refusal(connection, f"{file_option} and {text_option} are both given", "give one of them")
+            yield _refusal(connection, f"{file_option} and {text_option} are both given", "give one of them")
         if file:
-            _check_suffix(connection, file_option, file)
+            yield from _of_suffix(connection, file_option, file)
         if text and "-----BEGIN " not in text:
-            raise _refusal(
+            yield _refusal(
                 connection, f"{text_option} holds no PEM text", f"give the text itself, or a path as {file_option}"
             )
     for key, certificate in (("ssl_keyfile", "ssl_certfile"), ("ssl_key", "ssl_cert")):
         if getattr(connection, key) and not getattr(connection, certificate):
-            raise _refusal(connection, f"{key} is given without {certificate}", f"set {certificate}")
+            yield _refusal(connection, f"{key} is given without {certificate}", f"set {certificate}")
     if connection.ssl_cert and not connection.ssl_key and "PRIVATE KEY-----" not in connection.ssl_cert:
-        raise _refusal(connection, "ssl_cert comes without a private key", "set ssl_key")
+        yield _refusal(connection, "ssl_cert comes without a private key", "set ssl_key")
 
 
 def refuse_store(head: bytes, connection: Connection, option: str, path: str) -> None:
@@ -308,12 +314,12 @@ def refuse_store(head: bytes, connection: Connection, option: str, path: str) ->
         raise _store(connection, option, path, "PKCS#12 store or a certificate in DER form")
 
 
-def _check_suffix(connection: Connection, option: str, path: str) -> None:
+def _of_suffix(connection: Connection, option: str, path: str) -> _Faults:
     suffix = path.lower().rpartition(".")[2]
     if suffix in ("jks", "jceks"):
-        raise _store(connection, option, path, "Java key store")
+        yield _store(connection, option, path, "Java key store")
     if suffix in ("p12", "pfx"):
-        raise _store(connection, option, path, "PKCS#12 store")
+        yield _store(connection, option, path, "PKCS#12 store")
 
 
 def _store(connection: Connection, option: str, path: str, kind: str) -> InvalidInput:
@@ -329,10 +335,15 @@ def _store(connection: Connection, option: str, path: str, kind: str) -> Invalid
     )
 
 
-def _require(connection: Connection, options: t.Sequence[str], why: str) -> None:
-    missing = [option for option in options if not getattr(connection, option)]
-    if missing:
-        raise _refusal(connection, f"{why} needs {' and '.join(missing)}", f"set {' and '.join(missing)}")
+def _missing(connection: Connection, options: t.Sequence[str], why: str) -> _Faults:
+    if missing := [option for option in options if not getattr(connection, option)]:
+        yield _refusal(connection, f"{why} needs {' and '.join(missing)}", f"set {' and '.join(missing)}")
+
+
+def _idle(connection: Connection, options: t.Sequence[str], why: str, remedy: str) -> _Faults:
+    if given := [option for option in options if getattr(connection, option)]:
+        are, them = ("is", given[0]) if len(given) == 1 else ("are", "them")
+        yield _refusal(connection, f"{' and '.join(given)} {are} given, but {why}", f"{remedy}, or remove {them}")
 
 
 def _unknown(option: str, value: str, known: t.Sequence[str]) -> tuple[str, str]:

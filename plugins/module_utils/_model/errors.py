@@ -48,6 +48,9 @@ class MigrationError(Exception):
         self.why = why
         self.remedy = remedy or self.usual_remedy
         self.result: dict[str, t.Any] = {}  # what a module returns besides
+        self.parts: t.Sequence[
+            MigrationError
+        ] = ()  # the errors that this one says, where it says several: see faults.py
         super().__init__(self._text())
 
     def place(self) -> dict[str, t.Any]:

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import typing as t
 
-from .errors import InvalidInput, MigrationError, NotFound, Refused
+from .errors import InvalidFile, InvalidInput, MigrationError, NotFound, Refused
 
 _SHARED = ("cluster", "group", "topic", "why", "remedy")
+_COLLECTED = (InvalidFile, InvalidInput, NotFound, Refused)
 _NAMED = 5  # errors that one says
 
 _Item = t.TypeVar("_Item")
@@ -21,7 +22,7 @@ def all_of(make: t.Callable[[_Item], _Made], items: t.Iterable[_Item]) -> list[_
     for item in items:
         try:
             made.append(make(item))
-        except (InvalidInput, NotFound, Refused) as exc:
+        except _COLLECTED as exc:
             faults.append(exc)
     raise_any(faults)
     return made
@@ -29,12 +30,21 @@ def all_of(make: t.Callable[[_Item], _Made], items: t.Iterable[_Item]) -> list[_
 
 def all_done(*makes: t.Callable[[], object]) -> None:
     """Call each of these. Raises one error for all that refuse."""
-    all_of(lambda make: make(), makes)
+    raise_any(faults_of(*makes))
+
+
+def faults_of(*checks: t.Callable[[], object]) -> t.Iterator[MigrationError]:
+    """The errors of those of these that refuse."""
+    for check in checks:
+        try:
+            check()
+        except _COLLECTED as exc:
+            yield exc
 
 
 def raise_any(faults: t.Iterable[MigrationError]) -> None:
-    """Raise an error that says all of these, if there are any: as the first one, and what they have in common only once."""
-    found = list(faults)
+    """Raise an error that says all of these once, if there are any: as the first one. What they have in common comes once."""
+    found = list({str(part): part for fault in faults for part in fault.parts or (fault,)}.values())
     if not found:
         return
     first = found[0]
@@ -44,7 +54,9 @@ def raise_any(faults: t.Iterable[MigrationError]) -> None:
     clauses = [_clause(each, shared) for each in found[:_NAMED]]
     if found[_NAMED:]:
         clauses.append(f"and {len(found) - _NAMED:,} more")
-    raise type(first)("; ".join(clauses), kind=first.kind, **shared)
+    whole = type(first)("; ".join(clauses), kind=first.kind, **shared)
+    whole.parts = found
+    raise whole
 
 
 def _clause(fault: MigrationError, shared: t.Container[str]) -> str:

@@ -5,11 +5,12 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 import typing as t
 
 from .errors import InvalidInput
-from .faults import all_of
+from .faults import all_done, all_of
 from .option_names import option_name
 from .selection import compiled, matches
 from .visible_text import quoted
@@ -165,23 +166,29 @@ def rules_from(option: str, rows: t.Iterable[dict[str, t.Any]]) -> tuple[Rule, .
 
 
 def _rule(where: str, row: dict[str, t.Any]) -> Rule:
-    name, pattern = row.get("name"), row.get("pattern")
+    name, pattern, topics = row.get("name"), row.get("pattern"), tuple(row.get("topics") or ())
+    all_done(
+        lambda: _check_one(name, pattern, where),
+        lambda: _names(row.get("to"), where),
+        *(functools.partial(compiled, each, f"{where}, topics", topics) for each in topics),
+        *([] if pattern is None else [lambda: compiled(pattern, where)]),
+    )
+    names = _names(row.get("to"), where)
+    if pattern is not None:
+        all_of(lambda to: _check_references(compiled(pattern, where), to, where), names)
+    return Rule(to=names[0], name=name, pattern=pattern, topics=topics, more=names[1:])
+
+
+def _check_one(name: str | None, pattern: str | None, where: str) -> None:
     if (name is None) == (pattern is None):
         raise InvalidInput(f"{where} has {'both' if name else 'neither'} of name and pattern", remedy="give one")
-    names = _names(row.get("to"), where)
-    topics = tuple(row.get("topics") or ())
-    for each in topics:
-        compiled(each, f"{where}, topics")
-    if pattern is not None:
-        for to in names:
-            _check_references(compiled(pattern, where), to, where)
-    return Rule(to=names[0], name=name, pattern=pattern, topics=topics, more=names[1:])
 
 
 def repartitioned_from(patterns: t.Collection[str]) -> tuple[str, ...]:
     """The patterns of repartitioned, or InvalidInput for those that are no regular expressions."""
-    all_of(lambda pattern: compiled(pattern, "repartitioned"), patterns)
-    return tuple(patterns)
+    its = tuple(patterns)
+    all_of(lambda pattern: compiled(pattern, "repartitioned", its), its)
+    return its
 
 
 def prefixes_from(policy: dict[str, t.Any] | None) -> Prefixes:

@@ -5,13 +5,14 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import typing as t
 
 from . import known_names
 from .acls import check_principal
-from .errors import InvalidInput
+from .errors import InvalidInput, MigrationError
 from .failure_kinds import FailureKind
-from .faults import all_of
+from .faults import all_done, all_of, faults_of, raise_any
 from .mapping import Rule
 from .option_names import option_name
 from .policies import Acls, OnFewerPartitions, OnLockout, OnMissing, OnUnknownSetting, Settings
@@ -71,17 +72,26 @@ class PromotionOptions:
     def check(self) -> None:
         """Raise InvalidInput for options that contradict each other, or a pattern that is no regular expression."""
         options = ("keep_settings", "exclude_settings", "acl_groups", "acl_transactional_ids")
-        patterns = [(pattern, option) for option in options for pattern in getattr(self, option)]
+        patterns = [(pattern, option, getattr(self, option)) for option in options for pattern in getattr(self, option)]
         for number, override in enumerate(self.overrides, 1):
-            patterns += [(pattern, f"{option_name('overrides')}, entry {number}") for pattern in override.topics]
-        all_of(lambda each: compiled(*each), patterns)
+            place = f"{option_name('overrides')}, entry {number}"
+            patterns += [(pattern, place, override.topics) for pattern in override.topics]
+        raise_any(
+            [
+                *faults_of(*(functools.partial(compiled, *each) for each in patterns)),
+                *self._contradictions(),
+                *self._faults_of_principals(),
+            ]
+        )
+
+    def _contradictions(self) -> t.Iterator[InvalidInput]:
         if self.settings is Settings.NONE and self.overrides:
-            raise InvalidInput(
+            yield InvalidInput(
                 f"{option_name('overrides')} give settings, and {option_name('settings')} is none",
                 remedy=f"set {option_name('settings')} to merge, or remove {option_name('overrides')}",
             )
         if self.settings is not Settings.EXACT and self.keep_settings:
-            raise InvalidInput(
+            yield InvalidInput(
                 f"{option_name('keep_settings')} only works with {option_name('settings')}: exact, "
                 f"and {option_name('settings')} is {self.settings}",
                 why="without exact, nothing that only the destination sets is changed",
@@ -94,17 +104,21 @@ class PromotionOptions:
             "principal_map": self.principal_rules,
             "remove_acls": self.remove_acls,
         }
-        given = [name for name, value in acl_options.items() if value]
+        given = [option_name(name) for name, value in acl_options.items() if value]
         if self.acls is Acls.NONE and given:
-            raise InvalidInput(
-                f"{option_name(given[0])} is about ACLs, and {option_name('acls')} is none",
-                remedy=f"set {option_name('acls')} to mirror or cutover, or remove {option_name(given[0])}",
+            are, them = ("is", given[0]) if len(given) == 1 else ("are", "them")
+            yield InvalidInput(
+                f"{' and '.join(given)} {are} about ACLs, and {option_name('acls')} is none",
+                remedy=f"set {option_name('acls')} to mirror or cutover, or remove {them}",
             )
+
+    def _faults_of_principals(self) -> t.Iterator[MigrationError]:
         for number, rule in enumerate(self.principal_rules, 1):
             # What a pattern makes of a principal with references to its groups is only known with the principal.
             for text in (rule.name, None if rule.pattern is not None and "\\" in rule.to else rule.to):
                 if text is not None:
-                    check_principal(text, f"{option_name('principal_map')}, entry {number}: {quoted(text)}")
+                    what = f"{option_name('principal_map')}, entry {number}: {quoted(text)}"
+                    yield from faults_of(functools.partial(check_principal, text, what))
 
 
 def check_selection(selection: Selection | CommittedTopics) -> None:
@@ -113,10 +127,13 @@ def check_selection(selection: Selection | CommittedTopics) -> None:
     Groups may have committed on no topic that is left, and nothing is promoted then.
     """
     if isinstance(selection, CommittedTopics):
-        for pattern in selection.exclude_topic_patterns:
-            compiled(pattern, "exclude_topic_patterns")
-        return
-    selection.check_words()
+        its = selection.exclude_topic_patterns
+        all_of(lambda pattern: compiled(pattern, "exclude_topic_patterns", its), its)
+    else:
+        all_done(selection.check_words, functools.partial(_check_chosen, selection))
+
+
+def _check_chosen(selection: Selection) -> None:
     if not selection.topics and not selection.topic_patterns:
         raise InvalidInput(
             "no topic is selected",
@@ -148,11 +165,13 @@ def overrides_from(rows: t.Iterable[dict[str, t.Any]]) -> tuple[Override, ...]:
 
 def _override(where: str, row: dict[str, t.Any]) -> Override:
     topics, settings = tuple(row.get("topics") or ()), row.get("settings")
+    faults = []
     if not topics:
-        raise InvalidInput(f"{where} names no topics", remedy="set topics; the pattern .* means all")
+        faults.append(InvalidInput(f"{where} names no topics", remedy="set topics; the pattern .* means all"))
     if not settings:
-        raise InvalidInput(f"{where} gives no settings", remedy="set settings, or remove the entry")
-    return Override(topics, {str(name): _text(where, name, value) for name, value in settings.items()})
+        faults.append(InvalidInput(f"{where} gives no settings", remedy="set settings, or remove the entry"))
+    raise_any(faults)
+    return Override(topics, dict(all_of(lambda item: (str(item[0]), _text(where, *item)), (settings or {}).items())))
 
 
 def _text(where: str, name: t.Any, value: t.Any) -> str | None:

@@ -7,11 +7,12 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import enum
+import functools
 import re
 import typing as t
 
 from .errors import InvalidInput
-from .faults import all_of
+from .faults import all_done, all_of
 from .option_names import option_name
 from .records import TopicPartition
 from .selection import compiled, matches
@@ -133,25 +134,30 @@ def duration_of(text: str, where: str) -> int:
 
 
 def _rule(where: str, row: t.Mapping[str, t.Any], now: int) -> ResetRule:
-    to = ResetTo(row["to"])
-    given = row.get("value")
+    to, topics, partitions = ResetTo(row["to"]), tuple(row.get("topics") or ()), frozenset(row.get("partitions") or ())
+    all_done(
+        lambda: _value_of(to, row.get("value"), where, now),
+        *(functools.partial(compiled, pattern, f"{where}, topics", topics) for pattern in topics),
+        *(functools.partial(_check_partition, partition, where) for partition in sorted(partitions)),
+    )
+    return ResetRule(to, *_value_of(to, row.get("value"), where, now), topics, partitions)
+
+
+def _check_partition(partition: int, where: str) -> None:
+    if not 0 <= partition <= _LARGEST_PARTITION:
+        raise _refused(where, f"{partition} is no partition", "give numbers from 0 on")
+
+
+def _value_of(to: ResetTo, given: t.Any, where: str, now: int) -> tuple[int, str]:
+    """The value of a rule, and how the user has written it."""
     text = "" if given is None else str(given).strip()
     if to in (ResetTo.EARLIEST, ResetTo.LATEST, ResetTo.CURRENT):
         if given is not None:
             raise _refused(where, f"to: {to} takes no value, and value is {text!r}", "leave value out")
-        value = 0
-    elif not text:
+        return 0, text
+    if not text:
         raise _refused(where, f"to: {to} needs a value", f"set value, for example to {_EXAMPLES[to]}")
-    else:
-        value = _VALUES[to](text, where, now)
-    topics = tuple(row.get("topics") or ())
-    for pattern in topics:
-        compiled(pattern, f"{where}, topics")
-    partitions = frozenset(row.get("partitions") or ())
-    for partition in sorted(partitions):
-        if not 0 <= partition <= _LARGEST_PARTITION:
-            raise _refused(where, f"{partition} is no partition", "give numbers from 0 on")
-    return ResetRule(to, value, text, topics, partitions)
+    return _VALUES[to](text, where, now), text
 
 
 def _past(text: str, where: str, now: int) -> int:

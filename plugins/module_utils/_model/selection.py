@@ -12,9 +12,9 @@ import re
 import typing as t
 
 from . import known_names
-from .errors import InvalidInput
+from .errors import InvalidInput, MigrationError
 from .failure_kinds import FailureKind
-from .faults import raise_any
+from .faults import faults_of, raise_any
 from .notes import Note, NoteKind
 from .option_names import option_name
 from .progress import first_of
@@ -53,22 +53,25 @@ class Selection:
 
     def check(self) -> None:
         """Raise InvalidInput for a selection of nothing, an empty name or a pattern that is no regular expression."""
-        if not self.groups and not self.group_patterns:
-            raise InvalidInput(
-                "no group is selected",
-                remedy=f"set {option_name('groups')} or {option_name('group_patterns')}",
-                kind=FailureKind.NOTHING_SELECTED,
-            )
-        self.check_words()
+        raise_any([*self._faults_of_choice(), *self._faults_of_names(), *self._faults_of_patterns()])
 
     def check_words(self) -> None:
         """Raise InvalidInput that says all of it: empty names, names that are there twice, patterns that cannot be compiled."""
         raise_any([*self._faults_of_names(), *self._faults_of_patterns()])
 
+    def _faults_of_choice(self) -> t.Iterator[InvalidInput]:
+        if not self.groups and not self.group_patterns:
+            yield InvalidInput(
+                "no group is selected",
+                remedy=f"set {option_name('groups')} or {option_name('group_patterns')}",
+                kind=FailureKind.NOTHING_SELECTED,
+            )
+
     def _faults_of_names(self) -> t.Iterator[InvalidInput]:
         for option in ("groups", "topics"):
-            if "" in getattr(self, option):
-                yield InvalidInput(f"a name in {option_name(option)} is empty", remedy="remove it")
+            for number, name in enumerate(getattr(self, option), 1):
+                if not name:
+                    yield InvalidInput(f"{option_name(option)}, entry {number} is empty", remedy="remove it")
             names = collections.Counter(getattr(self, option))
             if twice := [name for name, count in names.items() if count > 1 and name]:
                 yield InvalidInput(
@@ -76,13 +79,10 @@ class Selection:
                     remedy="remove one of them, or correct it if another one was meant",
                 )
 
-    def _faults_of_patterns(self) -> t.Iterator[InvalidInput]:
+    def _faults_of_patterns(self) -> t.Iterator[MigrationError]:
         for option in ("group_patterns", "exclude_group_patterns", "topic_patterns", "exclude_topic_patterns"):
-            for pattern in getattr(self, option) or ():
-                try:
-                    compiled(pattern, option)
-                except InvalidInput as exc:
-                    yield exc
+            patterns = getattr(self, option) or ()
+            yield from faults_of(*(functools.partial(compiled, pattern, option, patterns) for pattern in patterns))
 
     def select_groups(self, existing: t.Iterable[str]) -> Selected:
         """The named groups, whether they exist or not, and the existing ones that the patterns add."""
@@ -115,7 +115,7 @@ class Selection:
         if not existing or not unused:
             return []
         text = (
-            f"No {what} {where} is matched by {first_of(unused, _NAMED)}{comma_hint(unused)}. "
+            f"No {what} {where} is matched by {first_of(unused, _NAMED)}{comma_hint(patterns)}. "
             f"Correct {option_name(f'{what}_patterns')}, or remove from it what is not needed."
         )
         return [Note(NoteKind.RULE_UNUSED, text)]
@@ -133,15 +133,15 @@ def all_excluded(own: tuple[str, ...] | None, default: tuple[str, ...]) -> tuple
     return default if own is None else (*own, *default) if own else ()
 
 
-def compiled(pattern: str, option: str) -> re.Pattern[str]:
-    """Compile a user's regular expression, or raise InvalidInput that names the option."""
+def compiled(pattern: str, option: str, beside: t.Sequence[str] = ()) -> re.Pattern[str]:
+    """Compile a user's regular expression, or raise InvalidInput that names the option. beside: all that are in its list."""
     try:
         return re.compile(pattern, re.DOTALL)  # names of groups may hold line breaks
     except re.error as exc:
         raise InvalidInput(
             f"{option_name(option)} holds {quoted(pattern)}, which is no regular expression",
             why=str(exc),
-            remedy=f"correct the pattern{comma_hint([pattern])}",
+            remedy=f"correct the pattern{comma_hint(beside)}",
         ) from exc
 
 
@@ -160,11 +160,17 @@ def looks_like_pattern(name: str) -> bool:
     return re.search(r"[][*+?(){}|^$\\]", name) is not None
 
 
-def comma_hint(patterns: t.Iterable[str]) -> str:
-    """Whether these are parts of a text that had a comma in brackets, such as e{2 of e{2,3}, to follow them; else empty."""
-    if any(each.count(left) != each.count(right) for each in patterns for left, right in ("{}", "()", "[]")):
+def comma_hint(patterns: t.Sequence[str]) -> str:
+    """Whether some of these are parts of a text with a comma in brackets, such as e{2 and 3}, to follow them; else empty."""
+    parts = (patterns[start:end] for end in range(2, len(patterns) + 1) for start in range(end - 1))
+    if any(not _is_whole(each[0]) and _is_whole(",".join(each)) for each in parts):
         return "; Ansible splits a text at commas, so give a pattern with a comma in a list"
     return ""
+
+
+def _is_whole(pattern: str) -> bool:
+    """Has it as many opening brackets as closing ones?"""
+    return all(pattern.count(left) == pattern.count(right) for left, right in ("{}", "()", "[]"))
 
 
 def name_hint(option: str, missing: t.Collection[str], existing: t.Collection[str]) -> str:

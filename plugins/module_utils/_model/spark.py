@@ -10,7 +10,8 @@ import typing as t
 
 from .addresses import masked
 from .client_config import is_secret
-from .errors import InvalidInput
+from .errors import InvalidInput, MigrationError
+from .faults import all_of, faults_of, raise_any
 from .option_names import option_name
 
 # Spark's properties for which an option stands, and those that keep results exact and secrets secret.
@@ -81,59 +82,63 @@ class SparkOptions:
 def spark_options_from(options: t.Mapping[str, t.Any]) -> SparkOptions:
     """Build them of a module's suboptions, or raise InvalidInput. Nothing is started, no file is looked for."""
     given = {key: value for key, value in options.items() if value not in (None, "", [], {})}
-    made = SparkOptions(
-        **{**given, "conf": _checked_conf(given.get("conf", {})), "archives": tuple(given.get("archives", ()))}
-    )
-    if made.remote is not None:
-        if not _REMOTE.fullmatch(made.remote):
-            raise InvalidInput(
-                f"remote in {option_name('spark')} is no address of a Spark Connect server",
-                remedy="write it like sc://spark.example.com:15002",
-            )
-        idle = [name for name in ("master", "archives", "driver_memory", "java_home") if name in given]
-        if idle:
-            raise InvalidInput(
-                f"{idle[0]} and remote in {option_name('spark')} are both given",
-                remedy="set it where the Spark Connect server is started",
-            )
+    conf = given.pop("conf", {})
+    made = SparkOptions(**{**given, "archives": tuple(given.get("archives", ()))})
+    raise_any([*faults_of(lambda: _checked_conf(conf)), *_of_places(made, given)])
+    return dataclasses.replace(made, conf=_checked_conf(conf))
+
+
+def _of_places(made: SparkOptions, given: t.Container[str]) -> t.Iterator[MigrationError]:
+    """What is wrong with where Spark runs, and with what."""
+    if made.remote is not None and not _REMOTE.fullmatch(made.remote):
+        yield InvalidInput(
+            f"remote in {option_name('spark')} is no address of a Spark Connect server",
+            remedy="write it like sc://spark.example.com:15002",
+        )
+    idle = [name for name in ("master", "archives", "driver_memory", "java_home") if name in given]
+    if made.remote is not None and idle:
+        yield InvalidInput(
+            f"{' and '.join([*idle, 'remote'])} in {option_name('spark')} are {'all' if idle[1:] else 'both'} given",
+            remedy=f"set {'them' if idle[1:] else 'it'} where the Spark Connect server is started",
+        )
     if not _MASTER.fullmatch(made.master):
-        raise InvalidInput(
+        yield InvalidInput(
             f"master in {option_name('spark')} is {masked(made.master)!r}",
             remedy="write it like local[*,4], spark://host:7077, yarn or k8s://https://host",
         )
     if not _MEMORY.fullmatch(made.driver_memory):
-        raise InvalidInput(
+        yield InvalidInput(
             f"driver_memory in {option_name('spark')} is {made.driver_memory!r}", remedy="write it like 512m or 2g"
         )
-    return made
 
 
 def _checked_conf(conf: t.Mapping[str, t.Any]) -> dict[str, str]:
-    checked = {}
-    for key, value in conf.items():
-        name = str(key).strip()
-        if not name.startswith("spark."):
-            raise InvalidInput(
-                f"conf in {option_name('spark')} holds {name}, which is no property of Spark", remedy="remove it"
-            )
-        if is_secret(name):
-            raise InvalidInput(
-                f"conf in {option_name('spark')} holds {name}, and Spark's properties are visible in the list of processes",
-                remedy="put it into spark-defaults.conf, in the folder that the environment variable SPARK_CONF_DIR names",
-            )
-        if name in OPTIONS:
-            raise InvalidInput(
-                f"conf in {option_name('spark')} holds {name}, which an option of its own sets",
-                remedy=f"use {OPTIONS[name]}",
-            )
-        if name in OWNED:
-            raise InvalidInput(
-                f"conf in {option_name('spark')} holds {name}, which the collection sets itself", remedy="remove it"
-            )
-        if not isinstance(value, str | int | float):
-            raise InvalidInput(
-                f"conf in {option_name('spark')} has a {type(value).__name__} as value of {name}",
-                remedy="give text, a number, true or false",
-            )
-        checked[name] = str(value).lower() if isinstance(value, bool) else str(value)
-    return checked
+    return dict(all_of(lambda item: _checked(*item), conf.items()))
+
+
+def _checked(key: t.Any, value: t.Any) -> tuple[str, str]:
+    name = str(key).strip()
+    if not name.startswith("spark."):
+        raise InvalidInput(
+            f"conf in {option_name('spark')} holds {name}, which is no property of Spark", remedy="remove it"
+        )
+    if is_secret(name):
+        raise InvalidInput(
+            f"conf in {option_name('spark')} holds {name}, and Spark's properties are visible in the list of processes",
+            remedy="put it into spark-defaults.conf, in the folder that the environment variable SPARK_CONF_DIR names",
+        )
+    if name in OPTIONS:
+        raise InvalidInput(
+            f"conf in {option_name('spark')} holds {name}, which an option of its own sets",
+            remedy=f"use {OPTIONS[name]}",
+        )
+    if name in OWNED:
+        raise InvalidInput(
+            f"conf in {option_name('spark')} holds {name}, which the collection sets itself", remedy="remove it"
+        )
+    if not isinstance(value, str | int | float):
+        raise InvalidInput(
+            f"conf in {option_name('spark')} has a {type(value).__name__} as value of {name}",
+            remedy="give text, a number, true or false",
+        )
+    return name, str(value).lower() if isinstance(value, bool) else str(value)

@@ -17,6 +17,7 @@ from .._model import assessment, plan
 from .._model.assessment import Assessment
 from .._model.connection import Connection
 from .._model.errors import InvalidFile, InvalidInput
+from .._model.faults import all_done, all_of
 from .._model.risks import Risk, RiskKind
 from .._model.selection import Selection
 from . import files, options
@@ -29,10 +30,12 @@ _NAMES = ("assessment.json", "groups.csv", "topics.csv", "assessment.md", "asses
 
 def check_assessment(params: dict[str, t.Any]) -> None:
     """Raise InvalidInput, before a cluster is asked, for options of an assessment that cannot be meant."""
-    options.check_not_negative(params, "watch_seconds")
-    options.check_positive(params, "abandoned_after")
-    registry(params)
-    workers(params)
+    all_done(
+        lambda: options.check_not_negative(params, "watch_seconds"),
+        lambda: options.check_positive(params, "abandoned_after"),
+        lambda: registry(params),
+        lambda: workers(params),
+    )
 
 
 def registry(params: dict[str, t.Any]) -> SchemaRegistry | None:
@@ -43,7 +46,7 @@ def registry(params: dict[str, t.Any]) -> SchemaRegistry | None:
 
 def workers(params: dict[str, t.Any]) -> list[ConnectRest]:
     """The workers that the option describes. Raises InvalidInput for a URL that is none."""
-    return [ConnectRest(**each) for each in params["connect"]]
+    return all_of(lambda each: ConnectRest(**each), params["connect"])
 
 
 def write_part(path: str, part: Assessment) -> None:

@@ -9,6 +9,7 @@ import sys
 import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.errors import UnsupportedError
 
 from .._model.addresses import HIDDEN
 from .._model.errors import MigrationError
@@ -72,10 +73,23 @@ class Module(AnsibleModule):
 
     def fail_json(self, msg: str, **result: t.Any) -> t.NoReturn:
         """As Ansible's, which also calls it for the options that it refuses itself."""
+        msg = "\n".join([msg, *self._further_refusals()])
         for value in sorted(hidden(self.params, self.argument_spec), key=len, reverse=True):
             msg = str(msg).replace(value, HIDDEN)
         msg = "\n".join(map(visible, msg.split("\n")))
         super().fail_json(msg, **self._with_invocation(for_people(result)))
+
+    def _further_refusals(self) -> list[str]:
+        """What Ansible refuses of the options, but for the first: it says that one alone."""
+        refused = getattr(self, "validation_result", None)  # not there when not even the options can be read
+        return (
+            []
+            if refused is None
+            else [
+                f"Unsupported parameters: {each.msg}" if isinstance(each, UnsupportedError) else each.msg
+                for each in refused.errors[1:]
+            ]
+        )
 
     def warn(self, warning: str, **more: t.Any) -> None:
         """As Ansible's."""

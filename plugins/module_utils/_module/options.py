@@ -5,13 +5,14 @@
 from __future__ import annotations
 
 import enum
+import functools
 import types
 import typing as t
 
 from .._model.connection import Connection, connection_from
 from .._model.errors import InvalidInput
 from .._model.failure_kinds import FailureKind
-from .._model.faults import all_of, raise_any
+from .._model.faults import all_done, all_of, raise_any
 from .._model.mapping import NO_PREFIXES, Mapping, prefixes_from, repartitioned_from, rules_from
 from .._model.match_on import MatchOn
 from .._model.option_names import is_in_one_cluster, option_name
@@ -56,6 +57,7 @@ _CLUSTER: Spec = {
     "request_timeout": {"type": "float", "default": 30},
 }
 
+_CLUSTERS = ("cluster", "source", "destination")
 _STRINGS: Spec = {"type": "list", "elements": "str"}
 
 
@@ -179,10 +181,28 @@ def spark_spec() -> Spec:
     return {"spark": {"type": "dict", "options": options}}
 
 
+def check(params: Spec, *own: t.Callable[[], object] | None) -> None:
+    """Raise one error for all that is wrong with what a module shares with others, and with what its own checks refuse.
+
+    Called before a file is read or a cluster is asked. It looks at those of the options that are in params. own: None for a
+    check that is not for this case.
+    """
+    all_done(
+        *filter(None, own),
+        *(functools.partial(connection, params, name) for name in _CLUSTERS if params.get(name)),
+        selection(params).check_words,
+        functools.partial(mapping, params),
+        functools.partial(spark_options, params),
+        functools.partial(match_on, params),
+    )
+
+
 def connection(params: Spec, option: str) -> Connection:
     """The cluster that an option describes, or InvalidInput."""
     given = {key: value for key, value in params[option].items() if value is not None}
-    if is_in_one_cluster() or params.get("strategy") == Strategy.RESET:
+    # Messages do not call the cluster of a fence a destination, because it is the source of a migration.
+    is_one = params.get("strategy") == Strategy.RESET or params.get("state") in ("fenced", "lifted")
+    if is_in_one_cluster() or is_one:
         return connection_from(given, "cluster")
     return connection_from(given, option.replace("_", " ") if option.endswith("cluster") else f"{option} cluster")
 
@@ -216,11 +236,11 @@ def check_unused(params: Spec, why: str, *names: str) -> None:
 
 def match_on(params: Spec) -> MatchOn:
     """The parts that two records must have in common. Raises InvalidInput for an empty list, which is not all parts."""
-    if params["match_on"] == []:
+    if params.get("match_on") == []:
         raise InvalidInput(
             f"{option_name('match_on')} is empty", remedy="name the parts, or leave it out to compare all of them"
         )
-    return MatchOn.of(params["match_on"])
+    return MatchOn.of(params.get("match_on"))
 
 
 def check_positive(params: Spec, *names: str) -> None:
@@ -341,14 +361,14 @@ def check_named_once(params: Spec) -> None:
 
 
 def mapping(params: Spec) -> Mapping:
-    """The mapping that the options of mapping_spec(), or only of renaming_spec(), describe, or InvalidInput.
+    """The mapping that the options of mapping_spec(), or a part of them, describe, or InvalidInput.
 
     A topic_map alone names the copied topics; a replication_policy beside it says what MirrorMaker 2's own are called.
     """
     parts: list[t.Callable[[], t.Any]] = [
-        lambda: rules_from("topic_map", params["topic_map"]),
-        lambda: rules_from("group_map", params["group_map"]),
-        lambda: NO_PREFIXES if params["topic_map"] else prefixes_from(params.get("replication_policy")),
+        lambda: rules_from("topic_map", params.get("topic_map") or ()),
+        lambda: rules_from("group_map", params.get("group_map") or ()),
+        lambda: NO_PREFIXES if params.get("topic_map") else prefixes_from(params.get("replication_policy")),
         lambda: repartitioned_from(params.get("repartitioned") or ()),
     ]
     return Mapping(*all_of(lambda part: part(), parts))
@@ -357,12 +377,14 @@ def mapping(params: Spec) -> Mapping:
 def replication_policy(params: Spec, *aliases: str) -> ReplicationPolicy:
     """The replication policy that the option describes, or InvalidInput for one without these of its aliases."""
     given = params["replication_policy"]
-    for alias in aliases:
-        if not given[alias]:
-            raise InvalidInput(
-                f"{option_name('replication_policy')} has no {alias}, and topics of MirrorMaker 2's own are named after it",
-                remedy="set it to what MirrorMaker 2's configuration calls the cluster",
-            )
+    raise_any(
+        InvalidInput(
+            f"{option_name('replication_policy')} has no {alias}, and topics of MirrorMaker 2's own are named after it",
+            remedy="set it to what MirrorMaker 2's configuration calls the cluster",
+        )
+        for alias in aliases
+        if not given[alias]
+    )
     return ReplicationPolicy(
         given["source_alias"] or "",
         given["target_alias"] or "",
@@ -375,4 +397,4 @@ def replication_policy(params: Spec, *aliases: str) -> ReplicationPolicy:
 
 def spark_options(params: Spec) -> SparkOptions:
     """Where and how Spark runs, or InvalidInput."""
-    return spark_options_from(params["spark"] or {})
+    return spark_options_from(params.get("spark") or {})

@@ -14,15 +14,15 @@ from .._migration._planning import checkpoints, resets
 from .._migration._planning import translate as use_case
 from .._migration._planning.strategy import TranslateOptions
 from .._model import offset_formats, plan, receipt, topic_plan
-from .._model.errors import InvalidInput
-from .._model.faults import all_done
+from .._model.errors import InvalidInput, MigrationError
+from .._model.faults import faults_of, raise_any
 from .._model.notes import Note, NoteKind
 from .._model.offset_formats import OffsetFormat
 from .._model.option_names import option_name
 from .._model.policies import OnExpired, OnNoAnchor, OnOutOfRange, OnUncommitted, Strategy
 from .._model.records import TopicPartition
 from .._model.replication_policy import ReplicationPolicy
-from .._model.reset_rules import reset_rules_from
+from .._model.reset_rules import ResetRule, reset_rules_from
 from .._model.snapshot import Snapshot
 from .._model.verdicts import Reason
 from . import files, options, streaming_checkpoint
@@ -30,59 +30,83 @@ from .progress_file import reporter
 
 
 def check_options(params: dict[str, t.Any]) -> None:
-    """Raise InvalidInput for options that do not go together. Ansible's own rules for arguments would say it less plainly."""
-    options.check_not_negative(params, "wait_for_replication", "search_limit", "spark_limit")
-    if params["strategy"] == Strategy.RESET:
-        _check_reset(params)
-        return
+    """Raise InvalidInput for options that cannot be meant, or do not go together.
+
+    Ansible's own rules for arguments would say it less plainly.
+    """
+    options.check(
+        params,
+        lambda: options.check_not_negative(params, "wait_for_replication", "search_limit", "spark_limit"),
+        lambda: raise_any((_faults_of_reset if params["strategy"] == Strategy.RESET else _faults)(params)),
+        lambda: files.check_writable(params["plan"]),
+    )
+
+
+def _faults(params: dict[str, t.Any]) -> t.Iterator[MigrationError]:
     if params["resets"]:
-        raise InvalidInput(
+        yield InvalidInput(
             f"{option_name('resets')} is for {option_name('strategy')} reset, "
             f"and {option_name('strategy')} is {params['strategy']}",
             remedy=f"set {option_name('strategy')} to reset",
         )
     if params["strategy"] != "mirror_maker":
-        options.check_named_once(params)
-    if params["strategy"] == "mirror_maker" and not params["replication_policy"]:
-        raise InvalidInput(
+        yield from faults_of(lambda: options.check_named_once(params))
+    elif params["replication_policy"]:
+        yield from faults_of(lambda: _mirror(params))
+    else:
+        yield InvalidInput(
             f"{option_name('strategy')} mirror_maker needs to know how MirrorMaker 2 calls its topics",
             remedy=f"set {option_name('replication_policy')}",
         )
-    selected = [name for name in options.selection_spec() if params[name]]
-    if params["source"] is None and params["strategy"] != "mirror_maker":
-        raise InvalidInput(
+    if params["source"] is None:
+        yield from _faults_without_source(params)
+        return
+    if params["snapshot"] is None:
+        yield InvalidInput("there is no snapshot", remedy="take one with kafka_group_offsets, and set snapshot")
+    if selected := [option_name(name) for name in options.selection_spec() if params[name]]:
+        yield InvalidInput(
+            f"{' and '.join(selected)} {'are' if selected[1:] else 'is'} for checkpoints, without source; the snapshot tells "
+            "which groups and topics are meant",
+            remedy=f"give {'them' if selected[1:] else 'it'} to kafka_group_offsets",
+        )
+
+
+def _faults_without_source(params: dict[str, t.Any]) -> t.Iterator[MigrationError]:
+    if params["promotion"]:
+        yield InvalidInput(
+            "promotion is about topics that follow the source, and there is no source",
+            remedy="set source and snapshot, or leave promotion out",
+        )
+    if params["strategy"] != "mirror_maker":
+        yield InvalidInput(
             f"{option_name('strategy')} {params['strategy']} reads the source, and there is none",
             remedy="set source and snapshot, or, where the source is lost and MirrorMaker 2 was at work, "
             f"{option_name('strategy')} mirror_maker",
         )
-    if params["source"] is None and params["promotion"]:
-        raise InvalidInput(
-            "promotion is about topics that follow the source, and there is no source",
-            remedy="set source and snapshot, or leave promotion out",
-        )
-    if params["source"] is not None and params["snapshot"] is None:
-        raise InvalidInput("there is no snapshot", remedy="take one with kafka_group_offsets, and set snapshot")
-    if params["source"] is not None and selected:
-        raise InvalidInput(
-            f"{selected[0]} is for checkpoints, without source; the snapshot tells which groups and topics are meant",
-            remedy="give it to kafka_group_offsets",
-        )
-    if params["source"] is None and params["snapshot"] is not None:
-        raise InvalidInput(
+    elif params["snapshot"] is not None:
+        yield InvalidInput(
             "a snapshot tells where groups stood at the source, and there is no source to find that in",
             remedy=f"set source, or {option_name('groups')} or {option_name('group_patterns')} in place of snapshot "
             "to take MirrorMaker 2's checkpoints",
         )
+    else:
+        yield from faults_of(options.selection(params).check)
 
 
-def _check_reset(params: dict[str, t.Any]) -> None:
-    for option in ("source", "snapshot", "topic_map", "group_map", "replication_policy", "repartitioned", "promotion"):
-        if params[option]:
-            raise InvalidInput(
-                f"{option_name(option)} has no meaning for {option_name('strategy')} reset, "
-                "which moves groups inside one cluster",
-                remedy=f"leave {option_name(option)} out; destination, groups and topics say what is reset",
-            )
+def _faults_of_reset(params: dict[str, t.Any]) -> t.Iterator[MigrationError]:
+    names = ("source", "snapshot", "topic_map", "group_map", "replication_policy", "repartitioned", "promotion")
+    if given := [option_name(name) for name in names if params[name]]:
+        has, it = ("has", given[0]) if len(given) == 1 else ("have", "them")
+        yield InvalidInput(
+            f"{' and '.join(given)} {has} no meaning for {option_name('strategy')} reset",
+            why="it moves groups inside one cluster",
+            remedy=f"leave {it} out; destination, groups and topics say what is reset",
+        )
+    yield from faults_of(options.selection(params).check, lambda: _resets(params))
+
+
+def _resets(params: dict[str, t.Any]) -> tuple[ResetRule, ...]:
+    return reset_rules_from(params["resets"] or (), time.time_ns() // 1_000_000)
 
 
 def plan_as_asked(params: dict[str, t.Any], previous: plan.Plan | None) -> use_case.Translation:
@@ -143,7 +167,6 @@ def _snapshot(params: dict[str, t.Any]) -> tuple[Snapshot, t.Callable[[], _Lines
 
 
 def _from_checkpoints(params: dict[str, t.Any], previous: plan.Plan | None) -> use_case.Translation:
-    all_done(options.selection(params).check, lambda: options.mapping(params))
     made, count, notes, not_taken = checkpoints.plan_from_checkpoints(
         options.connection(params, "destination"),
         options.replication_policy(params, "source_alias"),
@@ -160,7 +183,7 @@ def _from_resets(params: dict[str, t.Any], previous: plan.Plan | None) -> use_ca
     planned = resets.plan_resets(
         options.connection(params, "destination"),
         options.selection(params),
-        reset_rules_from(params["resets"] or (), time.time_ns() // 1_000_000),
+        _resets(params),
         OnOutOfRange(params["on_out_of_range"]),
         previous,
         files.parsed(params["receipt"], receipt.from_json),

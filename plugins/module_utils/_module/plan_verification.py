@@ -41,22 +41,32 @@ class _Planned(t.NamedTuple):
     chosen: list[plan.PlanEntry] | None
 
 
-def verify_as_asked(module: Module, source: Connection, destination: Connection) -> tuple[use_case.Verified, list[str]]:
-    """Verify what the module's options say, and write the reports, but not in check mode.
+def check_options(params: dict[str, t.Any]) -> None:
+    """Raise InvalidInput, before anything is read, for options that cannot be meant or do not go together."""
+    options.check(
+        params,
+        lambda: options.check_not_negative(params, "limit"),
+        lambda: _check_chosen(params),
+        lambda: _check_paths(params),
+        lambda: options.check_named_once(params),
+    )
 
-    -> what was found, and the digests of the plans as they are now. Raises InvalidInput before anything is read if the options
-    do not go together, and what the use case and reading files raise.
-    """
-    params = module.params
-    options.check_not_negative(params, "limit")
+
+def _check_chosen(params: dict[str, t.Any]) -> None:
     if not (params["plan"] or params["groups"] or params["group_patterns"]):
         raise InvalidInput(
             "nothing is to be verified",
             remedy=f"set plan, or {option_name('groups')} or {option_name('group_patterns')}",
             kind=FailureKind.NOTHING_SELECTED,
         )
-    _check_paths(params)
-    options.check_named_once(params)
+
+
+def verify_as_asked(module: Module, source: Connection, destination: Connection) -> tuple[use_case.Verified, list[str]]:
+    """Verify what the module's options say, and write the reports, but not in check mode.
+
+    -> what was found, and the digests of the plans as they are now. Raises what the use case and reading files raise.
+    """
+    params = module.params
     for path in () if module.check_mode else params["report"] or ():
         with files.locked(path):  # refused before the work, and not after it
             pass

@@ -11,8 +11,8 @@ import typing as t
 from .._migration._promotion import fence, promote, undo
 from .._model import promotion, snapshot, topic_plan, topic_receipt
 from .._model.acls import DENY, Acl
-from .._model.connection import Connection
 from .._model.errors import InvalidFile
+from .._model.faults import all_done
 from .._model.known_names import is_repartition_topic
 from .._model.mapping import rules_from
 from .._model.notes import Note
@@ -27,9 +27,14 @@ from .results import note_results
 def promote_topics(module: Module) -> dict[str, t.Any]:
     """Decide what becomes of the topics, or take it from the plan, and do it. -> the module's result."""
     params, path = module.params, module.params["plan"]
-    files.check_writable(path)
-    files.check_writable(params["receipt"])
-    options.check_named_once(params)
+    options.check(
+        params,
+        lambda: files.check_writable(path),
+        lambda: files.check_writable(params["receipt"]),
+        lambda: options.check_named_once(params),
+        lambda: _options(params).check(),
+        (lambda: promotion.check_selection(_selection(params))) if params["state"] != "applied" else None,
+    )
     source, destination = options.both_clusters(params)
     decides, applies = params["state"] != "applied", params["state"] != "planned"
     with files.locked(params["receipt"]):
@@ -38,7 +43,7 @@ def promote_topics(module: Module) -> dict[str, t.Any]:
         if decides:
             if before is not None:
                 topic_plan.from_json(before, path)  # what is no plan, such as the receipt, is not overwritten
-            mapping = options.mapping({**params, "group_map": []})
+            mapping = options.mapping(params)
             plan, notes = promote.plan_promotion(source, destination, _selection(params), mapping, _options(params))
         else:
             made_by = "kafka_topic_promotion with state: planned"
@@ -63,10 +68,14 @@ def promote_topics(module: Module) -> dict[str, t.Any]:
 def fence_topics(module: Module) -> dict[str, t.Any]:
     """Let nobody write to the topics, or nobody read them either, and look who still does. -> the module's result."""
     params, path = module.params, module.params["receipt"]
-    _check_no_snapshot(params)
-    files.check_writable(path)
-    options.check_not_negative(params, "idle_wait")
-    cluster = _fenced(params)
+    options.check(
+        params,
+        lambda: _check_no_snapshot(params),
+        lambda: files.check_writable(path),
+        lambda: options.check_not_negative(params, "idle_wait"),
+        lambda: promotion.check_selection(options.selection(params)),
+    )
+    cluster = options.connection(params, "destination")
     asked = fence.FenceOptions(
         tuple(params["principals"]), tuple(params["read_principals"]), OnLockout(params["on_lockout"])
     )
@@ -113,19 +122,20 @@ def _parsed_fence(path: str) -> topic_receipt.PromotionReceipt | None:
     return found
 
 
-def _fenced(params: dict[str, t.Any]) -> Connection:
-    """The cluster of a fence: messages do not call it a destination, because it is the source of a migration."""
-    return dataclasses.replace(options.connection(params, "destination"), name="cluster")
-
-
 def roll_back_topics(module: Module) -> dict[str, t.Any]:
     """Take back what the receipt of a promotion or of a fence says. -> the module's result."""
     path, lifts = module.params["receipt"], module.params["state"] == "lifted"
-    if lifts:
-        _check_no_snapshot(module.params)
-    files.check_exists(path, "receipt")
-    files.check_writable(path)
-    destination = _fenced(module.params) if lifts else options.connection(module.params, "destination")
+    options.check(
+        {
+            name: value
+            for name, value in module.params.items()
+            if name not in ("source", "topic_map", "replication_policy")
+        },
+        (lambda: _check_no_snapshot(module.params)) if lifts else None,
+        lambda: files.check_exists(path, "receipt"),
+        lambda: files.check_writable(path),
+    )
+    destination = options.connection(module.params, "destination")
     with files.locked(path):
         parsed = _parsed_fence(path) if lifts else files.parsed(path, topic_receipt.from_json)
         receipt = promote.promotion_receipt(destination, parsed)
@@ -171,11 +181,15 @@ def _saving(path: str) -> t.Callable[[topic_receipt.PromotionReceipt], None]:
 
 def _options(params: dict[str, t.Any]) -> promotion.PromotionOptions:
     excluded = params["exclude_settings"]
+    parts: dict[str, t.Callable[[], t.Any]] = {
+        "replication_factor": lambda: promotion.replication_factor_from(params["replication_factor"]),
+        "overrides": lambda: promotion.overrides_from(params["overrides"]),
+        "principal_rules": lambda: rules_from("principal_map", params["principal_map"]),
+    }
+    all_done(*parts.values())
     return options.filled(
         promotion.PromotionOptions,
         params,
-        replication_factor=promotion.replication_factor_from(params["replication_factor"]),
         exclude_settings=promotion.EXCLUDED_SETTINGS if excluded is None else tuple(excluded),
-        overrides=promotion.overrides_from(params["overrides"]),
-        principal_rules=rules_from("principal_map", params["principal_map"]),
+        **{name: part() for name, part in parts.items()},
     )

@@ -12,6 +12,7 @@ import typing as t
 from .._model import metrics
 from .._model import status as file
 from .._model.errors import InvalidFile, InvalidInput, MigrationError
+from .._model.faults import all_of
 from .._model.notes import Note, NoteKind
 from .._model.option_names import option_name
 from . import files
@@ -22,9 +23,7 @@ if t.TYPE_CHECKING:
 
 def check_status_paths(params: dict[str, t.Any]) -> None:
     """Raise InvalidInput for a status or a metrics file that cannot be written, or that no node exporter would read."""
-    for name in ("status", "metrics"):
-        if params[name]:
-            files.check_writable(params[name])
+    all_of(files.check_writable, (params[name] for name in ("status", "metrics") if params[name]))
     if params["metrics"] and not params["metrics"].endswith(".prom"):
         raise InvalidInput(
             f"{option_name('metrics')} is {params['metrics']}, and node exporters read only files whose names end in .prom",

@@ -217,7 +217,7 @@ def test_a_file_in_place_of_the_directory_of_backups_is_named(controller, place)
 
 def test_a_misspelt_variable_that_names_a_cluster_is_shown(controller):
     output = failed(controller.run("streamshift.kafka.clone_groups", "-e", "group_clone_custer=onprem"))
-    assert "group_clone_cluster is not set. May be misspelt: group_clone_custer." in output
+    assert "group_clone_custer is no variable of the role group_clone. Did you mean group_clone_cluster?" in output
 
 
 @pytest.mark.parametrize("play", ["migrate_groups", "rollback"])

@@ -52,7 +52,7 @@ def test_no_value_is_read_that_no_check_needs():
     undefined = {"group_reset_groups": "{{ nowhere }}"}
     assert look_up("preflight", "group_reset", {**RESET, **undefined}, hosts=["cloud"]) == []
     with pytest.raises(AnsibleUndefinedVariable):
-        look_up("preflight", "group_reset", {**RESET, "group_reset_keep_history": "{{ nowhere }}"}, hosts=["cloud"])
+        look_up("preflight", "group_reset", {**RESET, "group_reset_phase": "{{ nowhere }}"}, hosts=["cloud"])
 
 
 @pytest.mark.parametrize(

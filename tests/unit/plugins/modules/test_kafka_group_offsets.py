@@ -67,6 +67,27 @@ def test_a_negative_wait_is_refused_before_anything_is_asked(take):
     assert result["failed"] and "idle_wait" in result["msg"] and not hasattr(take, "asked")
 
 
+def test_all_that_is_wrong_is_in_one_message_before_anything_is_asked(run_module, tmp_path):
+    login = {**SOURCE, "security_protocol": "SASL_SSL", "sasl_mechanism": "PLAIN", "ssl_keyfile": "key.pem"}
+    options = {"groups": ["billing", ""], "topic_patterns": ["("], "idle_wait": -1, "snapshot": f"{tmp_path}/a/s.json"}
+    told = run_module(kafka_group_offsets, cluster=login, **options)["msg"]
+    for part in (
+        "s.json cannot be written",
+        "idle_wait is -1",
+        "groups, entry 2 is empty",
+        "topic_patterns holds '('",
+        "ssl_keyfile is given without ssl_certfile",
+    ):
+        assert part in told
+    assert "and 1 more" in told
+
+
+def test_ansible_s_own_refusals_are_told_together(run_module):
+    told = run_module(kafka_group_offsets, cluster=SOURCE, format="cvs", idle_wait="soon", snapshots="s.json")["msg"]
+    for part in ("missing required arguments: snapshot", "idle_wait", "got: cvs", "Unsupported parameters: snapshots"):
+        assert part in told
+
+
 def test_a_failure_names_the_group_and_leaves_the_file(take, run_module, monkeypatch, tmp_path):
     take()
     before = (tmp_path / "s.json").read_bytes()

@@ -95,7 +95,7 @@ def rolled_back(tmp_path, **more):
     return {"streamshift.kafka.kafka_offset_commit": {**task, **more}}
 
 
-NOTHING = "Set {0}groups or {0}group_patterns as for the migration, or {1} to true."
+NOTHING = "{0}groups or {0}group_patterns as for the migration, or {1} to true"
 OPTIONS = NOTHING.format("", "everything")
 
 

@@ -132,7 +132,7 @@ def test_without_a_group_of_clusters_all_hosts_are_looked_at():
         (
             HostCluster(("bootstrap_server",), has_brokers=False),
             [
-                "has the key bootstrap_server, which does not exist. Correct or remove it. There are: bootstrap_servers, ",
+                "has the key bootstrap_server, which does not exist. Did you mean bootstrap_servers? There are: boot",
                 "no b",
             ],
         ),
@@ -233,7 +233,7 @@ SOURCE, DESTINATION = "group_migration_source", "group_migration_destination"
             {SOURCE: "onprem", DESTINATION: "", "group_migration_to": "cloud"},
             (
                 f"Name both clusters, as hosts of the inventory: -e {SOURCE}=onprem -e {DESTINATION}=cloud. "
-                f"{DESTINATION} is not set. May be misspelt: group_migration_to."
+                f"{DESTINATION} is not set."
             ),
         ),
         (
@@ -241,8 +241,7 @@ SOURCE, DESTINATION = "group_migration_source", "group_migration_destination"
             ["cluster"],
             {"group_clone_custer": "onprem"},
             (
-                "Name the cluster, as a host of the inventory: -e group_clone_cluster=onprem. group_clone_cluster is not set. "
-                "May be misspelt: group_clone_custer."
+                "Name the cluster, as a host of the inventory: -e group_clone_cluster=onprem. group_clone_cluster is not set."
             ),
         ),
         # A playbook without a role: nobody knows its variables here.
@@ -258,7 +257,10 @@ SOURCE, DESTINATION = "group_migration_source", "group_migration_destination"
     ],
 )
 def test_clusters_that_are_not_named_are_told_with_what_may_be_misspelt(name, sides, variables, line):
-    assert list(of_clusters(given(name, **variables), BOTH, sides)) == [line]
+    *misspelt, told = of_clusters(given(name, **variables), BOTH, sides)
+    assert told == line
+    wrong = [variable for variable in ("group_migration_to", "group_clone_custer") if variable in variables]
+    assert [problem.split()[0] for problem in misspelt] == wrong
 
 
 def test_clusters_that_are_named_for_other_hosts_alone_are_told_as_that():
@@ -403,9 +405,28 @@ def test_a_value_of_a_wrong_type_is_told_in_a_line_before_the_role_begins(value,
     variables = {**both, **{f"group_migration_{name}": its for name, its in value.items()}}
     lines = list(of_clusters(given(**variables), BOTH, ["source", "destination"]))
     assert len(lines) == 1 and lines[0].startswith(told) and "\n" not in lines[0] and lines[0].endswith(".")
-    assert (
-        list(of_play(given(**variables), BOTH, hosts=list(variables.values()))) == lines
-    )  # the role in one's own play
+    assert list(of_play(given(**variables), BOTH, hosts=list(both.values()))) == lines  # the role in one's own play
+
+
+def test_wrong_values_of_all_kinds_are_told_together_with_misspelt_variables_and_clusters():
+    wrong = given(
+        group_migration_grups=[],
+        group_migration_source="onpremm",
+        group_migration_destination="cloud",
+        group_migration_on_rewind="rewnd",
+        group_migration_idle_wait=-1,
+        group_migration_groups=["zero", None, 7, ["x"]],
+    )
+    hosts = inventory(onprem=GOOD, cloud=HostCluster(("bootstrap_servers",), values={"request_timeout": "-1"}))
+    assert [line.partition(". ")[0] for line in of_clusters(wrong, hosts, SIDES)] == [
+        "group_migration_grups is no variable of the role group_migration",
+        "group_migration_groups, entry 2 is empty",
+        "group_migration_groups, entry 4 is a list",
+        "group_migration_on_rewind is rewnd",
+        "group_migration_idle_wait is -1",
+        "onpremm is no host of this inventory",
+        "Host cloud: kafka_cluster.request_timeout is -1",
+    ]
 
 
 def test_a_playbook_s_values_have_types_too():

@@ -61,3 +61,8 @@ def test_everything_is_looked_at_before_an_error_is_raised():
         all_of(refuse, [0, 1, 2, 3])
     with pytest.raises(NotFound, match="no group; 1 is odd"):
         all_done(lambda: raise_any([NotFound("no group", remedy="give even numbers")]), lambda: refuse(1))
+
+
+def test_an_error_of_several_adds_its_parts_to_others_and_none_is_said_twice():
+    whole = told(refusal(0), refusal(1))
+    assert [part.partition for part in told(whole, refusal(1), refusal(2)).parts] == [0, 1, 2]

@@ -24,15 +24,14 @@ def test_everything_that_is_wrong_with_names_and_patterns_is_in_one_message():
         wrong.check()
     said = str(refused.value)
     for each in (
-        "name in groups is empty",
+        "groups, entry 3 is empty",
         "groups names a twice",
         "group_patterns holds '('",
         "exclude_topic_patterns holds '['",
     ):
         assert each in said
     assert "(remove it)" in said and said.endswith(
-        "which is no regular expression: unterminated character set at position 0"
-        " (correct the pattern; Ansible splits a text at commas, so give a pattern with a comma in a list)."
+        "which is no regular expression: unterminated character set at position 0 (correct the pattern)."
     )
 
 
@@ -129,8 +128,8 @@ def test_a_group_that_is_named_keeps_all_topics_but_those_that_the_user_excludes
     [
         (Selection(), "no group is selected"),
         (Selection(topics=("orders",)), "no group is selected"),
-        (Selection(groups=("",)), "a name in groups is empty"),
-        (Selection(groups=("g",), topics=("",)), "a name in topics is empty"),
+        (Selection(groups=("",)), "groups, entry 1 is empty"),
+        (Selection(groups=("g",), topics=("",)), "topics, entry 1 is empty"),
         (Selection(group_patterns=("(",)), r"group_patterns holds '\(', which is no regular expression"),
         (Selection(groups=("g",), exclude_group_patterns=("*",)), "exclude_group_patterns holds"),
         (Selection(groups=("g",), topic_patterns=("[",)), "topic_patterns holds"),
@@ -175,3 +174,18 @@ def test_a_group_with_an_empty_name_is_left_out_whatever_pattern_matches_it(patt
 def test_what_is_named_twice_is_refused(option):
     with pytest.raises(InvalidInput, match=f"{option} names b twice. Remove one of them"):
         Selection(**{option: ("a", "b", "b")}).check_words()
+
+
+@pytest.mark.parametrize(
+    ("patterns", "told"),
+    [
+        (["shop-(."], False),
+        (["shop-(.", "billing"], False),
+        (["(a|b", "x){1", "2}"], True),  # of (a|b,x){1,2}
+        (["[a", "b"], False),
+    ],
+)
+def test_a_comma_is_blamed_only_where_patterns_are_parts_of_a_text_with_one(patterns, told):
+    with pytest.raises(InvalidInput) as refused:
+        Selection(group_patterns=tuple(patterns)).check()
+    assert ("Ansible splits a text at commas" in str(refused.value)) == told

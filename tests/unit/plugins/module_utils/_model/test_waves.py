@@ -52,7 +52,7 @@ def test_without_waves_nothing_is_said():
         ({"name": "first"}, "the wave first selects no group"),
         ({"name": "other", "groups": ["a"]}, "the wave other is there twice"),
         ({"name": "first", "group_patterns": ["("]}, "the wave first: "),
-        ({"name": "first", "groups": [""]}, "the wave first: a name in groups is empty"),
+        ({"name": "first", "groups": [""]}, "the wave first: groups, entry 1 is empty"),
     ],
 )
 def test_a_wave_that_cannot_be_meant_is_refused(wave, words):

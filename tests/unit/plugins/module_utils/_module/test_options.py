@@ -91,7 +91,7 @@ def test_what_is_rolled_back_is_selected_or_everything():
         ({"topics": ["orders"]}, "no group is selected for the rollback"),
         ({"groups": ["billing"], "everything": True}, "everything is true, and groups selects a part"),
         ({"groups": ["billing"], "topic_patterns": ["*"]}, "topic_patterns holds"),
-        ({"groups": [""]}, "name in groups is empty"),
+        ({"groups": [""]}, "groups, entry 1 is empty"),
         (
             {"state": "committed", "topics": ["orders"], "snapshot": "snapshot.json"},
             "topics selects what is rolled back, and state is committed",
