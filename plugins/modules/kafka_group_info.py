@@ -233,6 +233,7 @@ import dataclasses
 import typing as t
 
 from ..module_utils._migration import list_groups as use_case
+from ..module_utils._migration.selected_groups import seen_on
 from ..module_utils._model import group_overview, waves
 from ..module_utils._model.group_overview import GroupOverview
 from ..module_utils._model.notes import excluded
@@ -266,7 +267,7 @@ def look(module: Module) -> dict[str, t.Any]:
         "groups": [_row(group, params["partitions"]) for group in groups],
         "left_out_groups": list(left_out),
         "summary": [*group_overview.overview_table(groups), *(note.text for note in excluded(left_out)), *told],
-        **module.warned(listed.unused),
+        **module.warned([*listed.unused, *waves.unused_patterns(asked, listed.listed, seen_on(connection))]),
         **waves.wave_results(found),
         "csv": group_overview.overview_csv(groups),
         **assessed,

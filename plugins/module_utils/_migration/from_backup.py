@@ -5,13 +5,15 @@
 from __future__ import annotations
 
 import dataclasses
+import typing as t
 
 from .._model.connection import Connection
 from .._model.errors import NotFound
+from .._model.faults import all_done
 from .._model.option_names import option_name
 from .._model.progress import first_names
 from .._model.records import TopicPartition
-from .._model.selection import Selection, name_hint
+from .._model.selection import Selected, Selection, cause_of, name_hint
 from .._model.snapshot import Snapshot
 from .._model.visible_text import names_text
 from .take_snapshot import TakenSnapshot, check_snapshot_cluster
@@ -28,27 +30,18 @@ def from_backup(backup: Snapshot, path: str, connection: Connection, selection: 
     selection.check()
     names = [group.name for group in backup.groups]
     groups = selection.select_groups(names)
-    missing = sorted(set(groups.names) - set(names))
-    if missing or not groups.names:
-        what = (
-            f"no group {names_text(missing)}" if missing else f"none of the groups of {option_name('group_patterns')}"
-        )
-        raise NotFound(
-            f"{path} has {what}",
-            why=f"its groups are {first_names(sorted(names), _NAMED)}",
-            remedy=f"correct {option_name('groups')}{name_hint('groups', missing, names)}, or use another backup",
-        )
+    every_topic = {entry.partition.topic for entry in backup.entries}
+    all_done(
+        lambda: _check_groups(groups, names, path),
+        lambda: _check_topics(selection, every_topic, path),
+    )
+    unused = selection.unused("groups", names, f"in {path}")
     committed: dict[str, list[TopicPartition]] = {name: [] for name in groups.names}
     for entry in backup.entries:
         if entry.group in committed:
             committed[entry.group].append(entry.partition)
     topics = selection.topics_of(committed)
-    lacking = sorted(set(selection.topics) - {where.topic for its in committed.values() for where in its})
-    if lacking:
-        raise NotFound(
-            f"{path} has no offset of the selected groups on topic {', '.join(lacking)}",
-            remedy=f"correct {option_name('topics')}, or use another backup",
-        )
+    _check_topics(selection, {where.topic for its in committed.values() for where in its}, path, cause_of(unused))
     taken = dataclasses.replace(
         backup,
         groups=tuple(group for group in backup.groups if group.name in committed),
@@ -67,8 +60,34 @@ def from_backup(backup: Snapshot, path: str, connection: Connection, selection: 
     taken = dataclasses.replace(taken, traits=taken.traits._replace(topic_ids=ids))
     check_snapshot_cluster(taken, connection, "use another backup, or leave the topic out")
     left_out = sorted({topic for each in topics.values() for topic in each.left_out})
-    unused = [
-        *selection.unused("groups", names, f"in {path}"),
-        *selection.unused("topics", {entry.partition.topic for entry in backup.entries}, f"in {path}"),
-    ]
+    unused += selection.unused("topics", every_topic, f"in {path}")
     return TakenSnapshot(taken, groups.left_out, tuple(left_out), (), {}, {}, (), unused=unused)
+
+
+def _check_groups(groups: Selected, names: t.Collection[str], path: str) -> None:
+    missing = sorted(set(groups.names) - set(names))
+    if missing or not groups.names:
+        what = (
+            f"no group {names_text(missing)}" if missing else f"none of the groups of {option_name('group_patterns')}"
+        )
+        wrong = (
+            f"{option_name('groups')}{name_hint('groups', missing, names)}"
+            if missing
+            else option_name("group_patterns")
+        )
+        raise NotFound(
+            f"{path} has {what}",
+            why=f"its groups are {first_names(sorted(names), _NAMED)}",
+            remedy=f"correct {wrong}, or use another backup",
+        )
+
+
+def _check_topics(selection: Selection, known: t.Collection[str], path: str, why: str | None = None) -> None:
+    """known: the topics of the selected groups in the backup, or of all. why: where the reason may be a group."""
+    lacking = sorted(set(selection.topics) - set(known))
+    if lacking:
+        raise NotFound(
+            f"{path} has no offset of the selected groups on topic {names_text(lacking)}",
+            why=why,
+            remedy=f"correct {option_name('topics')}{name_hint('topics', lacking, known)}, or use another backup",
+        )

@@ -26,13 +26,14 @@ from . import selected_groups
 class GroupOverviews(t.NamedTuple):
     """groups: those with the largest lag first. left_out: by an exclude pattern. denied: listed, and not to be described.
 
-    unused: patterns that match nothing.
+    unused: patterns that match nothing. listed: all groups that the user may see, selected or not.
     """
 
     groups: list[GroupOverview]
     left_out: tuple[str, ...] = ()
     denied: tuple[str, ...] = ()
     unused: t.Sequence[Note] = ()
+    listed: t.Collection[str] = ()
 
 
 def group_overviews(connection: Connection, selection: Selection) -> GroupOverviews:
@@ -73,7 +74,7 @@ def group_overviews(connection: Connection, selection: Selection) -> GroupOvervi
     found.sort(key=lambda group: (-(group.lag.offsets if group.lag else 0), group.reading.group))
     denied = sorted(set(selected.names) - set(readings))
     unused = selection.unused("groups", listed, selected_groups.seen_on(connection))
-    return GroupOverviews(found, selected.left_out, tuple(denied), unused)
+    return GroupOverviews(found, selected.left_out, tuple(denied), unused, listed)
 
 
 def _logs(connection: Connection, readings: dict[str, GroupReading]) -> dict[TopicPartition, LogRange]:

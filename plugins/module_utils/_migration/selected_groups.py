@@ -19,7 +19,7 @@ from .._model.known_names import STREAMS_TOPICS, known
 from .._model.notes import Note, excluded
 from .._model.option_names import option_name
 from .._model.policies import OnBlocked
-from .._model.selection import Selected, Selection, comma_hint, name_hint
+from .._model.selection import Selected, Selection, cause_of, comma_hint, name_hint
 from .._model.visible_text import names_text, quoted_list
 from . import quiet
 
@@ -123,9 +123,12 @@ def _unknown_topics(selection: Selection, connection: Connection) -> list[Migrat
 
 
 def select_topics_of(
-    selection: Selection, readings: t.Mapping[str, GroupReading], connection: Connection
+    selection: Selection, readings: t.Mapping[str, GroupReading], connection: Connection, unused: t.Sequence[Note] = ()
 ) -> dict[str, Selected]:
-    """The selected ones of the topics for which each group has committed offsets. Raises NotFound or InvalidInput."""
+    """The selected ones of the topics for which each group has committed offsets. Raises NotFound or InvalidInput.
+
+    unused: of group patterns that match nothing, which is why a topic of their groups may be missing.
+    """
     partitions = partitions_of(readings)
     topics = {partition.topic for its in partitions.values() for partition in its}
     selected = selection.topics_of(partitions)
@@ -135,13 +138,15 @@ def select_topics_of(
             f"none of the selected groups has committed anything for {', '.join(missing)}, or "
             "TOPIC DESCRIBE is not allowed",
             cluster=str(connection),
+            why=cause_of(unused),
             remedy=f"correct {option_name('topics')}{name_hint('topics', missing, topics)}, "
             "select a group that consumes it, or grant the ACL",
         )
     if topics and not any(each.names for each in selected.values()):
         what = "topic of the selected groups"
         left_out = Selected((), tuple(sorted({topic for each in selected.values() for topic in each.left_out})))
-        raise _unmatched(what, "topics", "topic_patterns", selection.topic_patterns, left_out, connection)
+        why = cause_of(unused)
+        raise _unmatched(what, "topics", "topic_patterns", selection.topic_patterns, left_out, connection, why)
     return selected
 
 
@@ -242,14 +247,20 @@ def _remedy(faults: t.Mapping[str, _Fault], may_be_hidden: bool, connection: Con
 
 
 def _unmatched(
-    what: str, names: str, patterns: str, given: t.Sequence[str], selected: Selected, connection: Connection
+    what: str,
+    names: str,
+    patterns: str,
+    given: t.Sequence[str],
+    selected: Selected,
+    connection: Connection,
+    why: str | None = None,
 ) -> InvalidInput:
-    """The error where patterns match nothing. names, patterns: the options."""
+    """The error where patterns match nothing. names, patterns: the options. why: where other patterns are the reason."""
     left_out = " ".join(note.text for note in excluded(**{names: selected.left_out})).rstrip(".")
     return InvalidInput(
         f"no {what} is matched by {option_name(patterns)} {quoted_list(given)}",
         cluster=str(connection),
-        why=left_out or "a pattern has to match the whole name, such as billing.* for all that begins so",
-        remedy=f"correct the patterns, or name the {names} in {option_name(names)}{comma_hint(given)}",
+        why=why or left_out or "a pattern has to match the whole name, such as billing.* for all that begins so",
+        remedy=f"correct {option_name(patterns)}, or name the {names} in {option_name(names)}{comma_hint(given)}",
         kind=FailureKind.NOTHING_SELECTED,
     )

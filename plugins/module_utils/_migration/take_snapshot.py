@@ -161,7 +161,7 @@ def take(
     seen = seen._replace(readings=_with_first_commits(connection, seen.readings))
     skipped = _skipped(seen, on_active_group, stop_timeout, connection)
     readings = {name: reading for name, reading in seen.readings.items() if name not in skipped}
-    topics = selected_groups.select_topics_of(selection, readings, connection)
+    topics = selected_groups.select_topics_of(selection, readings, connection, unused)
     unused += selected_groups.unused_topic_patterns(selection, readings, connection)
     streams_topics = selected_groups.streams_topics(connection)
     snapshot = _snapshot(connection, readings, topics)

@@ -121,6 +121,11 @@ class Selection:
         return [Note(NoteKind.RULE_UNUSED, text)]
 
 
+def cause_of(unused: t.Iterable[Note]) -> str | None:
+    """Group patterns that match nothing, as the reason why topics of the selected groups are missing; None without any."""
+    return " ".join(note.text for note in unused).removesuffix(".") or None
+
+
 class Selected(t.NamedTuple):
     """names: what is selected, sorted. left_out: what a pattern matched and an exclude pattern took away, sorted."""
 

@@ -10,6 +10,7 @@ import typing as t
 from .errors import InvalidInput
 from .failure_kinds import FailureKind
 from .faults import all_of
+from .notes import Note
 from .option_names import option_name
 from .progress import counted, first_names, first_of
 from .selection import Selection
@@ -101,6 +102,15 @@ def sort_groups(waves: t.Sequence[Wave], existing: t.Collection[str]) -> WaveGro
         [name for name in wanted if name not in waves_of] if waves else [],
         {name: its for name, its in sorted(waves_of.items()) if len(its) > 1},
     )
+
+
+def unused_patterns(waves: t.Iterable[Wave], existing: t.Collection[str], where: str) -> list[Note]:
+    """A note for each wave with patterns that match none of these groups. where: as for Selection.unused()."""
+    return [
+        note._replace(text=f"wave {wave.name}: {note.text}")
+        for wave in waves
+        for note in wave.selection.unused("groups", existing, where)
+    ]
 
 
 def wave_results(found: WaveGroups, states: t.Mapping[str, str] | None = None) -> dict[str, t.Any]:

@@ -12,6 +12,7 @@ import typing as t
 
 from .._control.groups import list_groups
 from .._migration._committing.look_at_status import look_at_status
+from .._migration.selected_groups import seen_on
 from .._model import documents, lease, metrics, plan, receipt, report, status, waves
 from .._model.connection import Connection
 from .._model.documents import utc_text
@@ -42,6 +43,8 @@ def status_result(module: Module, source: Connection, destination: Connection) -
     states = {name: row["state"] for row in reversed(rows) for name in row["source_groups"]}
     named_groups = {group for wave in asked for group in wave.selection.groups}
     existing = {*states, *(_groups_at(source) if found.knows_source else named_groups)} if asked else ()
+    # Without the source, nobody knows which groups there are besides.
+    unused = waves.unused_patterns(asked, existing, seen_on(source)) if found.knows_source else []
     sorted_waves = waves.sort_groups(asked, existing)
     result = {
         "groups": rows,
@@ -62,7 +65,7 @@ def status_result(module: Module, source: Connection, destination: Connection) -
         **result,
         "table": status_table(found.groups),
         "summary": [*lines, *told, *incomplete_lines(found.groups), *next_lines(found.groups)],
-        **module.warned([*open_runs, *found.notes]),
+        **module.warned([*open_runs, *found.notes, *unused]),
     }
 
 

@@ -10,7 +10,7 @@ import typing as t
 from ..._control.positions import Bounds
 from ..._model.errors import InvalidInput, NotFound, Refused
 from ..._model.failure_kinds import FailureKind
-from ..._model.faults import all_of, raise_any
+from ..._model.faults import all_done, all_of, raise_any
 from ..._model.group_state import GroupReading, commit_text, commits_of, same_commit
 from ..._model.notes import Note, NoteKind, excluded
 from ..._model.option_names import at_destination, is_in_one_cluster, option_name, path_option
@@ -18,7 +18,7 @@ from ..._model.policies import OnAdvance, OnRewind
 from ..._model.progress import are, counted, first_names, first_of
 from ..._model.receipt import Key, Origin, Receipt, ReceiptEntry
 from ..._model.records import TopicPartition
-from ..._model.selection import Selected, Selection, name_hint
+from ..._model.selection import Selected, Selection, cause_of, name_hint
 from ..._model.visible_text import group_partition, names_text, quoted_list
 from . import conflicts
 from .conflicts import Commits, Target
@@ -46,7 +46,14 @@ def choose(receipt: Receipt, selection: Selection | None, cluster: str) -> Chose
     origins = {origin for entry in receipt.entries for origin in entry.origins}
     known_groups = {origin.group for origin in origins}
     groups = selection.select_groups(known_groups)
-    _check_names("group", selection.groups, selection.group_patterns, groups, known_groups, cluster, receipt.name)
+    every_topic_of_all = {origin.partition.topic for origin in origins}
+    all_done(
+        lambda: _check_known("group", selection.groups, known_groups, cluster, receipt.name),
+        lambda: _check_known("topic", selection.topics, every_topic_of_all, cluster, receipt.name),
+        lambda: _check_matched("group", selection.group_patterns, groups, known_groups, cluster, receipt.name),
+    )
+    where = f"in the {receipt.name}"
+    unused = selection.unused("groups", known_groups, where)
     known_topics: dict[str, set[str]] = {name: set() for name in groups.names}
     for origin in origins:
         if origin.group in known_topics:
@@ -57,7 +64,9 @@ def choose(receipt: Receipt, selection: Selection | None, cluster: str) -> Chose
         tuple(sorted({topic for each in topics.values() for topic in each.left_out})),
     )
     all_known = {topic for known in known_topics.values() for topic in known}
-    _check_names("topic", selection.topics, selection.topic_patterns, every_topic, all_known, cluster, receipt.name)
+    why, whose = cause_of(unused), " of the selected groups"
+    _check_known("topic", selection.topics, all_known, cluster, receipt.name, whose, why)
+    _check_matched("topic", selection.topic_patterns, every_topic, all_known, cluster, receipt.name, whose, why)
 
     def is_meant(origin: Origin) -> bool:
         return origin.group in topics and origin.partition.topic in topics[origin.group].names
@@ -69,11 +78,7 @@ def choose(receipt: Receipt, selection: Selection | None, cluster: str) -> Chose
             entries.append(entry)
         elif len(others) < len(entry.origins):
             raise _partly_selected(entry, others[0], cluster)
-    where = f"in the {receipt.name}"
-    unused = [
-        *selection.unused("groups", known_groups, where),
-        *selection.unused("topics", {origin.partition.topic for origin in origins}, where),
-    ]
+    unused += selection.unused("topics", every_topic_of_all, where)
     return Chosen(tuple(entries), (*excluded(groups.left_out, every_topic.left_out), *unused))
 
 
@@ -297,19 +302,17 @@ def _kept(
     return conflicts.kept_by_policy(entry.key, found, entry.before, on_rewind, on_advance, cluster, "groups", repeats)
 
 
-def _check_names(
+def _check_known(
     kind: str,
     names: t.Sequence[str],
-    patterns: t.Sequence[str],
-    selected: Selected,
     known: t.Collection[str],
     cluster: str,
     receipt: str,
+    whose: str = "",
+    why: str | None = None,
 ) -> None:
-    """Raise NotFound for a name, and InvalidInput for patterns, that nothing in the receipt goes by."""
+    """Raise NotFound for names that nothing in the receipt goes by. whose: of which groups. why: where the reason is known."""
     missing = [name for name in names if name not in known]
-    whose = "" if kind == "group" else " of the selected groups"
-    holds = f"it holds {first_names(sorted(known), _NAMES_SHOWN) or 'nothing'}"
     if missing:
         which = (
             "where a run has renamed groups, the names are the old ones"
@@ -319,19 +322,36 @@ def _check_names(
         raise NotFound(
             f"{kind}{'s' if missing[1:] else ''} {names_text(missing)}{whose} {are(len(missing))} not in the {receipt}",
             cluster=cluster,
-            why=holds,
+            why=why or _holds(known),
             remedy=f"correct {option_name(f'{kind}s')}{name_hint(f'{kind}s', missing, known)}; {which}; or correct "
             f"{path_option()}",
         )
+
+
+def _check_matched(
+    kind: str,
+    patterns: t.Sequence[str],
+    selected: Selected,
+    known: t.Collection[str],
+    cluster: str,
+    receipt: str,
+    whose: str = "",
+    why: str | None = None,
+) -> None:
+    """The same for patterns, as InvalidInput."""
     if not selected.names:
-        why = " ".join(note.text for note in excluded(**{f"{kind}s": selected.left_out})).rstrip(".") or holds
+        left_out = " ".join(note.text for note in excluded(**{f"{kind}s": selected.left_out})).rstrip(".")
         raise InvalidInput(
             f"no {kind}{whose} in the {receipt} is matched by {option_name(f'{kind}_patterns')} {quoted_list(patterns)}",
             cluster=cluster,
-            why=why,
-            remedy=f"correct the patterns, or name the {kind}s in {option_name(f'{kind}s')}",
+            why=why or left_out or _holds(known),
+            remedy=f"correct {option_name(f'{kind}_patterns')}, or name the {kind}s in {option_name(f'{kind}s')}",
             kind=FailureKind.NOTHING_SELECTED,
         )
+
+
+def _holds(known: t.Collection[str]) -> str:
+    return f"it holds {first_names(sorted(known), _NAMES_SHOWN) or 'nothing'}"
 
 
 def _partly_selected(entry: ReceiptEntry, other: Origin, cluster: str) -> InvalidInput:

@@ -9,8 +9,9 @@ import typing as t
 from ..._control import clusters, positions
 from ..._control.positions import Bounds
 from ..._model.connection import Connection
-from ..._model.errors import InvalidInput, NotFound
+from ..._model.errors import InvalidInput, MigrationError, NotFound
 from ..._model.failure_kinds import FailureKind
+from ..._model.faults import raise_any
 from ..._model.group_state import CommittedOffset
 from ..._model.mapping import Mapping
 from ..._model.mirror_records import Checkpoint, CheckpointKey
@@ -21,7 +22,7 @@ from ..._model.policies import OnUncommitted
 from ..._model.receipt import Receipt
 from ..._model.records import TopicPartition
 from ..._model.replication_policy import ReplicationPolicy
-from ..._model.selection import Selection
+from ..._model.selection import Selection, cause_of
 from ..._model.snapshot import Snapshot, SnapshotEntry
 from ..._model.verdicts import Reason, Verdict
 from ..._model.visible_text import names_text, quoted_list
@@ -124,14 +125,20 @@ def _selected(
     having = {key.group for key in of_flow}
     missing = [name for name in selection.groups if name not in having]
     cluster, topic = str(destination), policy.checkpoints.name
+    faults: list[MigrationError] = []
     if missing:
-        raise NotFound(
+        fault = NotFound(
             f"no checkpoint found for group {names_text(missing)}",
             why="MirrorMaker 2 writes none for groups that it excludes, or that have consumed nothing of what it copies",
             remedy=f"correct {option_name('groups')} and {option_name('replication_policy')}",
             cluster=cluster,
             topic=topic,
         )
+        faults.append(fault)
+    strange = sorted(set(selection.topics) - set(filter(None, names.values())))
+    if strange:
+        faults.append(_no_checkpoint(strange, cluster, topic))
+    raise_any(faults)
     if not of_flow:
         raise InvalidInput(
             f"no group with a checkpoint is matched by {option_name('group_patterns')} {quoted_list(selection.group_patterns)}",
@@ -144,24 +151,30 @@ def _selected(
     for key, (source, _checkpoint) in of_flow.items():
         consumed.setdefault(key.group, []).append(source)
     topics_chosen = selection.topics_of(consumed)
+    where = f"that has a checkpoint on {cluster}"
+    unused = selection.unused("groups", {key.group for key in found}, where)
     absent = sorted(set(selection.topics) - {source.topic for source, _checkpoint in of_flow.values()})
     if absent:
-        raise NotFound(
-            f"none of the selected groups has a checkpoint for {', '.join(absent)}",
-            cluster=cluster,
-            topic=topic,
-            remedy=f"correct {option_name('topics')}",
-        )
+        raise _no_checkpoint(absent, cluster, topic, cause_of(unused))
     chosen = {key: its for key, its in of_flow.items() if its[0].topic in topics_chosen[key.group].names}
     topics_left_out = sorted({topic for each in topics_chosen.values() for topic in each.left_out})
     lines = not_taken.topic_lines(consumed, topics_chosen, selection)
-    where = f"that has a checkpoint on {cluster}"
     notes = [
         *excluded(groups.left_out, topics_left_out),
-        *selection.unused("groups", {key.group for key in found}, where),
+        *unused,
         *selection.unused("topics", {*filter(None, names.values())}, where),
     ]
     return chosen, notes, tuple(lines)
+
+
+def _no_checkpoint(topics: t.Iterable[str], cluster: str, topic: str, why: str | None = None) -> NotFound:
+    return NotFound(
+        f"none of the selected groups has a checkpoint for {names_text(topics)}",
+        cluster=cluster,
+        topic=topic,
+        why=why,
+        remedy=f"correct {option_name('topics')}",
+    )
 
 
 def _entry(draft: Draft, target: int, bounds: Bounds | None) -> PlanEntry:

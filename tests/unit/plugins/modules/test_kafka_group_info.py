@@ -45,6 +45,15 @@ def test_patterns_that_match_nothing_are_warned_of(run_module, monkeypatch):
     assert (result["note_kinds"], result["notes"]) == (["rule_unused"], ["odd"])
 
 
+def test_patterns_of_waves_that_match_nothing_are_warned_of(run_module, monkeypatch):
+    listed = GroupOverviews([BILLING], listed={"billing": None, "web": None})
+    monkeypatch.setattr(kafka_group_info.use_case, "group_overviews", lambda *_given: listed)
+    waves = [{"name": "first", "group_patterns": ["billing", "wep"]}, {"name": "second", "group_patterns": ["web"]}]
+    result = run_module(kafka_group_info, cluster=SOURCE, groups=["billing"], waves=waves)
+    assert result["note_kinds"] == ["rule_unused"]
+    assert result["notes"][0].startswith("wave first: No group") and "is matched by wep." in result["notes"][0]
+
+
 def test_named_groups_alone_are_asked_for(look):
     look(groups=["billing"])
     assert (look.asked.groups, look.asked.group_patterns) == (("billing",), ())

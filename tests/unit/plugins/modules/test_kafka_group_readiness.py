@@ -183,7 +183,7 @@ def test_the_directory_of_a_wave_that_has_not_begun_is_no_mistake(status, tmp_pa
     (tmp_path / "plan.json").write_text(file.to_json(Plan("a", "b", "c", ())))
     waves = [
         {"name": "first", "groups": ["shop"], "directory": str(tmp_path / "nowhere")},
-        {"name": "second", "groups": ["other"], "directory": str(tmp_path)},
+        {"name": "second", "groups": ["other"], "group_patterns": ["sop.*"], "directory": str(tmp_path)},
     ]
     result = status(waves=waves)
     assert status.asked == [[str(tmp_path)]], "each directory once"
@@ -193,6 +193,8 @@ def test_the_directory_of_a_wave_that_has_not_begun_is_no_mistake(status, tmp_pa
         "wave second: 0 groups",
         "wave second names groups that do not exist: other",
     ]
+    assert result["note_kinds"] == ["rule_unused"]
+    assert result["notes"][0].startswith("wave second: No group that this user may describe on source cluster")
 
 
 @pytest.mark.parametrize("home", ["", "return"])

@@ -113,6 +113,16 @@ def test_a_misspelt_group_hides_no_misspelt_topic(monkeypatch):
         take_snapshot.take(Connection("cluster", ("127.0.0.1:1",)), selection, OnActiveGroup.FAIL)
 
 
+@pytest.mark.parametrize("topics", [{"topics": ("clicks",)}, {"topic_patterns": ("click.*",)}])
+def test_a_misspelt_group_pattern_is_named_where_the_topics_of_its_groups_are_missing(monkeypatch, topics):
+    cluster = Cluster(monkeypatch, ["billing", "web"], ["billing", "web"])
+    cluster.committed = {"web": [TopicPartition("clicks", 0)]}
+    with pytest.raises(
+        (InvalidInput, NotFound), match=r"clicks?.*: No group .* is matched by wep.*Correct group_patterns"
+    ):
+        cluster.take(Selection(group_patterns=("billing", "wep.*"), **topics))
+
+
 def test_a_list_that_fails_hides_no_misspelt_group(monkeypatch):
     def refuse(*_given, **_options):
         raise BrokerError("too busy")

@@ -152,6 +152,16 @@ def test_what_is_selected(selection, expected):
             NotFound,
             "topic orders of the selected groups is not in the receipt: it holds shop.clicks, shop.orders",
         ),
+        (
+            {"groups": ("biling", "both"), "topics": ("shop.order",)},
+            NotFound,
+            r"group biling is not in the receipt: .*; topic shop.order is not in the receipt: .*mean shop.orders\?",
+        ),
+        (
+            {"group_patterns": ("both", "bil"), "topic_patterns": ("shop.*",)},
+            InvalidInput,
+            r"no topic of the selected groups .*: No group in the receipt is matched by bil. Correct group_patterns",
+        ),
         ({"group_patterns": ("x.*",)}, InvalidInput, r"no group in the receipt is matched by group_patterns \['x"),
         (
             {"groups": ("billing",), "topic_patterns": ("x.*",)},

@@ -6,7 +6,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.positio
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import by_mirror_maker, checkpoints
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Prefixes, Rule
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mirror_records import Checkpoint, CheckpointKey
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -60,6 +60,11 @@ def test_a_pattern_is_about_the_topics_that_are_named(plan):
     assert plan(lower, topics=("prod.sales",)) == {"sales": ("prod.sales", 47)}
     with pytest.raises(InvalidInput, match="Name these topics in topics"):
         plan(lower)
+
+
+def test_a_group_without_a_checkpoint_hides_no_topic_without_one(plan):
+    with pytest.raises(NotFound, match=r"found for group biling: .*has a checkpoint for sale "):
+        checkpoints.plan_from_checkpoints(CLOUD, POLICY, Selection(("biling",), topics=("sale", "sales")), Mapping())
 
 
 @pytest.mark.parametrize(
