@@ -56,7 +56,8 @@ import yaml
 from ansible.errors import AnsibleLookupError
 from ansible.plugins.lookup import LookupBase
 
-from ..plugin_utils._given import role_options
+from ..plugin_utils._given import Given, role_options
+from ..plugin_utils._problems import misspelt
 
 _ROLE = "group_migration"
 
@@ -85,10 +86,10 @@ class LookupModule(LookupBase):
         return [{**wave, "directory": os.path.join(inventory, wave["directory"] or home)} for wave in waves]
 
 
-def _wave(path: str, known: t.Container[str], problems: list[str]) -> dict[str, t.Any]:
+def _wave(path: str, known: t.Mapping[str, t.Mapping[str, t.Any]], problems: list[str]) -> dict[str, t.Any]:
     """The wave of a file, whose directory may be empty; what is wrong with the file is added to the problems.
 
-    known: the variables of the role.
+    known: the variables of the role, with what its specification says of each.
     """
     its = None
     try:
@@ -102,11 +103,8 @@ def _wave(path: str, known: t.Container[str], problems: list[str]) -> dict[str, 
         if not isinstance(its, dict):
             problems.append(f"{path} has no variables.")
     given = its if isinstance(its, dict) else {}
-    problems.extend(
-        f"{path}: {name} is no variable of the role {_ROLE}. Correct or remove it."
-        for name in given
-        if str(name).startswith(f"{_ROLE}_") and name not in known
-    )
+    variables = {str(name): value for name, value in given.items()}
+    problems.extend(f"{path}: {line}" for line in misspelt(Given(_ROLE, "role", known, variables)))
     names = ("groups", "group_patterns", "exclude_group_patterns")
     chosen = {name: given[f"{_ROLE}_{name}"] for name in names if f"{_ROLE}_{name}" in given}
     problems.extend(

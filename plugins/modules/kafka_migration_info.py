@@ -262,6 +262,7 @@ from ..module_utils._model import backlog, plan, receipt, removed
 from ..module_utils._model.errors import InvalidFile, InvalidInput, MigrationError
 from ..module_utils._model.notes import Note, NoteKind
 from ..module_utils._model.policies import OnActiveGroup, OnBlocked, OnConflict, OnProblem, OnRewind
+from ..module_utils._model.written import NOTHING_WRITTEN
 from ..module_utils._module import files, options
 from ..module_utils._module.assessment_results import write_part
 from ..module_utils._module.frame import Module
@@ -327,7 +328,7 @@ def look(module: Module) -> dict[str, t.Any]:
         "return_names": names and names._asdict(),
     }
     if problems and params["on_problem"] == OnProblem.FAIL:
-        message = "\n".join(map(str, [*told, *problems]))
+        message = "\n".join(map(str, [*told, *problems, NOTHING_WRITTEN]))
         module.fail_json(msg=message, failure=problems[0].place(), **result)
     return {"changed": False, **result}
 

@@ -52,7 +52,8 @@ options:
       - V(reported) writes C(report.html) and C(report.md). It asks for no lease, because nothing depends on a report.
       - V(bundled) writes O(archive) for somebody who helps you. It asks for no lease, because it changes no file of the
         migration.
-      - V(assessed) writes an assessment of the O(parts). It asks for no lease either.
+      - V(assessed) writes an assessment of the O(parts). It asks for no lease either. Without O(parts), it only checks that
+        the files can be written.
     type: str
     choices: [begun, ended, reported, bundled, assessed]
     default: begun

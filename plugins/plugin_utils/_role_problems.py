@@ -32,6 +32,7 @@ def of_role(
     yield from endless(given)
     yield from missing_files(given, metrics, plan, looked)
     yield from idle_digest(given)
+    yield from unreviewed(given, plan, looked)
     yield from everything_and_a_part(given)
     if given.name in _OF:
         yield from _OF[given.name](given)
@@ -87,6 +88,17 @@ def idle_digest(given: Given) -> Lines:
         yield (
             f"{name} is the digest of a reviewed plan, and the phase {phase} makes a new plan. Set {given.name}_phase to "
             "apply, or leave the digest out."
+        )
+
+
+def unreviewed(given: Given, plan: str, looked: t.Iterable[Looked]) -> Lines:
+    """A plan that has another digest than the one that was reviewed."""
+    wanted, name = given.get("plan_digest"), f"{given.name}_plan_digest"
+    found = next((result["stat"].get("checksum") for result in looked if result["item"] == plan), None)
+    if plan and found and is_digest(str(wanted)) and found != str(wanted).strip().lower():
+        yield (
+            f"The plan file {plan} is not the one that was reviewed, because its SHA-256 digest is {found}, and {name} is "
+            f"{wanted}. Review the plan again, and set {name} to its digest."
         )
 
 

@@ -281,7 +281,7 @@ def test_a_reviewed_plan_is_applied_whole_and_only_while_the_source_stands(
     del plan["entries"][1]
     file.write_text(json.dumps(plan))
     output = failed(controller.migrate_groups("--check", plan_digest=digest, **its))
-    assert f"the plan file {file} is not the one that was reviewed" in output and ".kafka-migration/" not in output
+    assert f"plan file {file} is not the one that was reviewed" in output and ".kafka-migration/" not in output
     output = failed(controller.migrate_groups(**its, write_report=True))
     assert "The run failed, and changed no committed offset. 0 of 1 group-partition" in page.read_text()
     assert "no entry for 1 commit of the snapshot that it was made from" in page.read_text()

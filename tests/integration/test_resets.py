@@ -173,6 +173,8 @@ def test_the_playbook_resets_twice_and_takes_it_back(source, orders, tmp_path):
     after = {(orders, 0): (1, ""), (orders, 1): (7, "")}
     assert committed(source, orders) == after
     assert done(controller.reset_groups(**asked)).changed == 0
+    idle = done(controller.reset_groups("--check", **asked))
+    assert "without --check" not in idle.output and "Next: start the consumers." in idle.output
     assert committed(source, orders) == after
     back = done(controller.reset_groups(playbook="rollback", write_report=True, **asked))
     assert "Next: start the consumers." in back.output

@@ -72,7 +72,9 @@ def _read(row: Row) -> tuple[str, t.Any]:
     """A row of the file, with its kind; raises KeyError or ValueError for what is none."""
     kind = row.pop("entry")
     if kind == "risk":
-        return kind, Risk(RiskKind(row["kind"]), row["detail"], row["group"], row["topic"], row["partition"])
+        return kind, Risk(
+            documents.choice_of(RiskKind, row["kind"]), row["detail"], row["group"], row["topic"], row["partition"]
+        )
     if kind not in ("group", "topic"):
         raise ValueError(f"{kind!r} is no kind of entry")
     documents.name_of(row[kind])

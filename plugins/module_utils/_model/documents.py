@@ -13,6 +13,7 @@ Equal content gives equal bytes, so a second run leaves a file untouched, and `g
 from __future__ import annotations
 
 import contextlib
+import enum
 import functools
 import io
 import json
@@ -53,6 +54,7 @@ _AT_ONCE = 1 << 16  # characters of entries that are read at a time, or one long
 _LONGEST_HEAD = 1 << 20  # characters: a longer first line is read with the rest of the document
 KINDS = ("snapshot", "plan", "receipt", "report", "copy")  # what people query
 _T = t.TypeVar("_T")
+_Choice = t.TypeVar("_Choice", bound=enum.StrEnum)
 
 
 def dumps(kind: str, head: Json, entries: t.Iterable[Json]) -> str:
@@ -195,8 +197,30 @@ def parse(kind: str, path: str, row: t.Any, build: t.Callable[[t.Any], _T], plac
     except ValueError as exc:
         why = str(exc)
     except (TypeError, AttributeError):  # in Python's words, which say nothing of the file
-        why = "it is not built as the format says"
+        why = f"{_last_read(row, build)} is not built as the format says"
     raise damaged(kind, path, f"{place}{why}, in {_shown(row)}")
+
+
+class _Watched(dict[str, t.Any]):
+    """An object that remembers which of its members was read last."""
+
+    last = "it"
+
+    def __getitem__(self, name: str) -> t.Any:
+        self.last = name
+        return super().__getitem__(name)
+
+    def get(self, name: str, default: t.Any = None) -> t.Any:
+        self.last = name
+        return super().get(name, default)
+
+
+def _last_read(row: t.Any, build: t.Callable[[t.Any], object]) -> str:
+    """The member at which build(row) fails; "it" where that is not known."""
+    watched = _Watched(row if isinstance(row, dict) else {})
+    with contextlib.suppress(Exception):
+        build(watched)
+    return watched.last if isinstance(row, dict) else "it"
 
 
 def damaged(kind: str, path: str, why: str) -> InvalidFile:
@@ -239,6 +263,14 @@ def metadata_of(value: t.Any) -> str:
     if metadata and len(metadata.encode()) > LONGEST_TEXT:
         raise ValueError(f"the metadata is longer than {LONGEST_TEXT} bytes, which Kafka's protocol cannot carry")
     return metadata
+
+
+def choice_of(kind: type[_Choice], value: t.Any) -> _Choice:
+    """The value of an enumeration, or ValueError that names all of them."""
+    try:
+        return kind(value)
+    except ValueError:
+        raise ValueError(f"{_shown(value)} is none of {', '.join(kind)}") from None
 
 
 def flag_of(value: t.Any) -> bool:

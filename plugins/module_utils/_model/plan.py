@@ -278,7 +278,9 @@ def plan_entry_row(entry: PlanEntry) -> documents.Json:
 
 
 # Enum members by value, without the enum's own look-up, which takes several times as long; a plan has thousands of each.
-_verdict, _reason, _bound = functools.cache(Verdict), functools.cache(Reason), functools.cache(Bound)
+_verdict = functools.cache(functools.partial(documents.choice_of, Verdict))
+_reason = functools.cache(functools.partial(documents.choice_of, Reason))
+_bound = functools.cache(functools.partial(documents.choice_of, Bound))
 
 
 def _entry(row: t.Any) -> PlanEntry:

@@ -29,7 +29,9 @@ _DIFFERENCE = Form(
     lambda offsets: offsets and dict(zip(_SIDES, offsets, strict=True)),
 )
 _NOTES = Form(
-    lambda rows: tuple(Note(NoteKind(each["kind"]), documents.text_of(each["detail"])) for each in rows),
+    lambda rows: tuple(
+        Note(documents.choice_of(NoteKind, each["kind"]), documents.text_of(each["detail"])) for each in rows
+    ),
     lambda notes: [{"kind": note.kind, "detail": note.text} for note in notes],
 )
 

@@ -32,10 +32,14 @@ def group_partition(group: str, partition: object) -> str:
 
 
 def quoted(text: str) -> str:
-    r"""The same in quotes, for what a user has written: its backslashes stay as they are, such as `\1`."""
+    r"""The same in quotes, for what a user has written: its backslashes stay as they are, such as `\1`.
+
+    With both kinds of quotes in it, a single one is doubled, as in YAML.
+    """
     shown = visible(text)
-    quote = '"' if "'" in shown else "'"
-    return f"{quote}{shown}{quote}"
+    if "'" in shown and '"' not in shown:
+        return f'"{shown}"'
+    return "'" + shown.replace("'", "''") + "'"
 
 
 def quoted_list(texts: t.Iterable[str]) -> str:

@@ -6,3 +6,4 @@ from __future__ import annotations
 
 # Paths of files, and names of requests that change something on a cluster. They may have failed: who sent them cannot know.
 WRITTEN: list[str] = []
+NOTHING_WRITTEN = "Nothing was written to a cluster."  # said of a run that has ended before its first write

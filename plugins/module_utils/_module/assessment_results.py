@@ -16,7 +16,7 @@ from .._migration.list_groups import GroupOverviews
 from .._model import assessment, plan
 from .._model.assessment import Assessment
 from .._model.connection import Connection
-from .._model.errors import InvalidFile, InvalidInput
+from .._model.errors import InvalidFile
 from .._model.faults import all_done, all_of
 from .._model.risks import Risk, RiskKind
 from .._model.selection import Selection
@@ -71,11 +71,18 @@ def group_part(
 
 
 def write_assessment(module: Module) -> dict[str, t.Any]:
-    """-> the result of kafka_migration_run with state=assessed. Raises InvalidFile for a part that is missing or damaged."""
+    """-> the result of kafka_migration_run with state=assessed. Raises InvalidFile for a part that is missing or damaged.
+
+    Without parts, it only looks whether the files can be written: nobody wants to know that after all the work.
+    """
     params = module.params
+    folder = os.path.abspath(params["directory"])
+    paths = {name: os.path.join(folder, name) for name in _NAMES}
+    files.make_directory(folder, check=True)
+    for path in paths.values() if os.path.isdir(folder) else ():
+        files.check_writable(path)
     if not params["parts"]:
-        remedy = "give the files of kafka_group_info and kafka_migration_info"
-        raise InvalidInput("there are no parts to make an assessment of", remedy=remedy)
+        return {"changed": False, "directory": folder}
     parts = [files.parsed_required(path, assessment.from_json, "assessment", None) for path in params["parts"]]
     unseen = [Risk(RiskKind.NOT_VISIBLE, text) for text in params["not_visible"]]
     entries: tuple[plan.PlanEntry, ...] = ()
@@ -83,8 +90,6 @@ def write_assessment(module: Module) -> dict[str, t.Any]:
         entries = files.parsed_required(params["plan"], plan.from_json, "plan", None).entries
     names = {name: params[name] for name in ("source", "destination")}
     whole = assessment.merged([Assessment(names), *parts, Assessment({}, risks=tuple(unseen))], entries)
-    folder = os.path.abspath(params["directory"])
-    paths = {name: os.path.join(folder, name) for name in _NAMES}
     files.make_directory(folder, check=module.check_mode)
     found = files.read(paths["assessment.json"]) if os.path.isdir(folder) else None
     with contextlib.suppress(InvalidFile):  # a damaged one is replaced

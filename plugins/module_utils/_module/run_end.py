@@ -22,6 +22,7 @@ from .._model import lease as file
 from .._model.errors import InvalidInput, Locked, MigrationError
 from .._model.notes import Note, NoteKind
 from .._model.option_names import option_name
+from .._model.written import NOTHING_WRITTEN
 from . import files
 from .history_folder import Kept, keep_files
 from .leases import check_lease
@@ -49,7 +50,7 @@ def end_run(module: Module, outcome: RunOutcome) -> dict[str, t.Any]:
     folder = os.path.abspath(params["directory"])
     run = lease_of_run(params).run
     made = functools.partial(run_record_of, module, outcome, time.time())
-    said = ["Nothing was written to a cluster."] if outcome.failed and outcome.has_written_nothing else []
+    said = [NOTHING_WRITTEN] if outcome.failed and outcome.has_written_nothing else []
     report: dict[str, t.Any] = _NO_REPORT
     kept = Kept(None)
     if (params["report"] or params["keep"]) and os.path.isdir(folder) and not _is_of_another(folder, run):

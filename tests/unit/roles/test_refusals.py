@@ -173,6 +173,13 @@ def test_an_empty_destination_of_an_assessment_is_none(controller):
     assert "cannot connect" in output and "Name both clusters" not in output
 
 
+def test_an_assessment_that_cannot_be_written_is_told_before_a_cluster_is_asked(controller):
+    (controller.directory / "file").touch()
+    output = failed(controller.assess_migration(directory="file/assessment"))
+    assert "file is no directory. Name another migration_assessment_directory" in output
+    assert "cannot connect" not in output
+
+
 def test_an_assessment_decides_itself_what_it_plans(controller):
     """Whatever stands in the inventory: only -e is stronger than the assessment."""
     names = [f"group_migration_{name}" for name in ("backup", "destination", "directory", "phase", "return", "source")]
@@ -213,6 +220,11 @@ def test_a_file_in_place_of_the_directory_of_backups_is_named(controller, place)
     output = failed(controller.run("streamshift.kafka.back_up_offsets", "--limit", "onprem"))
     assert "kafka-backups/onprem for the backups of onprem cannot be used: " in output
     assert "another directory in back_up_offsets_directory" in output and "cannot connect" not in output
+
+
+def test_a_run_that_is_refused_before_it_begins_says_that_nothing_was_written(controller):
+    for refused in (controller.migrate_groups(phase="rewnd"), controller.migrate_groups(groups=[], directory="")):
+        assert "Nothing was written to a cluster." in failed(refused)
 
 
 def test_a_misspelt_variable_that_names_a_cluster_is_shown(controller):

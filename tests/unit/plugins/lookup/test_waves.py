@@ -63,6 +63,6 @@ def test_all_that_is_wrong_is_told_at_once(look_up):
     assert re.search("waves is a directory. Name its files, such as .*/waves/[*].yml.", said)
     assert said.count("has no variables.") == 2
     assert "broken.yml cannot be read" in said
-    assert "misspelt.yml: group_migration_grups is no variable of the role group_migration." in said
+    assert "misspelt.yml: group_migration_grups is no variable of the role group_migration. Did you mean" in said
     assert "misspelt.yml selects no group" in said
     assert "nested.yml: group_migration_groups is no list of texts. Give one, such as [billing]." in said

@@ -95,7 +95,7 @@ def test_what_is_wrong_with_the_mapping_hides_nothing_that_is_wrong_with_the_sel
 
 def test_problems_fail_the_module_as_asked(look):
     result = look([NO_ACL, NO_JAVA], on_problem="fail")
-    assert result["failed"] and result["msg"] == f"{NO_ACL}\n{NO_JAVA}"
+    assert result["failed"] and result["msg"] == f"{NO_ACL}\n{NO_JAVA}\nNothing was written to a cluster."
     assert [each["kind"] for each in result["problems"]] == ["acl_missing", "requirement_missing"]
     assert result["failure"] == NO_ACL.place()
     assert not look(on_problem="fail").get("failed")

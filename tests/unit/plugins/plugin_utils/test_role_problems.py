@@ -307,3 +307,12 @@ def test_an_assessment_decides_itself_what_it_plans():
     others = {"group_migration_phase": "apply", "group_migration_return": False, "group_migration_source": ""}
     (line,) = problems("migration_assessment", others=others)
     assert line.endswith(" and writes to no cluster. Leave out group_migration_phase, group_migration_return.")
+
+
+@pytest.mark.parametrize(("wanted", "is_told"), [("0f" * 32, False), ("0F" * 32, False), ("1" * 64, True)])
+def test_a_plan_that_was_not_reviewed_is_told_before_a_cluster_is_asked(wanted, is_told):
+    plan = "/srv/here/plan.json"
+    lines = problems(plan_at=plan, looked=[looked(plan, checksum="0f" * 32)], phase="apply", plan_digest=wanted)
+    assert [line.startswith(f"The plan file {plan} is not the one that was reviewed") for line in lines] == [
+        True
+    ] * is_told

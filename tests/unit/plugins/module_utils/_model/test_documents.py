@@ -6,6 +6,7 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import documents, plan, receipt, snapshot
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
+from tests.support.module_inputs import entry, plan_of
 
 KINDS = {"snapshot": snapshot.from_json, "plan": plan.from_json, "receipt": receipt.from_json}
 
@@ -141,15 +142,32 @@ def test_half_a_character_is_refused_in_a_message_that_can_be_printed():
 )
 @pytest.mark.parametrize("kind", KINDS)
 def test_damage_is_told_in_words_of_the_file_and_not_of_python(kind, damaged, told):
-    entry = {"group": "g", "topic": "t", "partition": 0, "offset": 0, "leader_epoch": None, "metadata": ""}
-    entry |= {"verdict": "exact", "source": [{}], "before": None, "written": None, "after": None}
+    row = {"group": "g", "topic": "t", "partition": 0, "offset": 0, "leader_epoch": None, "metadata": ""}
+    row |= {"verdict": "exact", "source": [{}], "before": None, "written": None, "after": None}
     ids = {"source": {"cluster_id": "a"}, "destination": {"cluster_id": "b"}}
     head = {"cluster_id": "a", "groups": [], **ids, "snapshot": "c"}
-    row = entry | damaged if isinstance(damaged, dict) else damaged
+    row = row | damaged if isinstance(damaged, dict) else damaged
     with pytest.raises(InvalidFile) as refused:
         KINDS[kind](documents.dumps(kind, head, [row]), f"{kind}.json")
     assert told in str(refused.value)
     assert not any(word in str(refused.value) for word in ("Error", "None", "'str'", "object", "indices"))
+
+
+@pytest.mark.parametrize(
+    ("damaged", "told"),
+    [
+        ({"verdict": "exakt"}, 'entry 1: "exakt" is none of exact, safe, blocked, '),
+        ({"source": 7}, "entry 1: source is not built as the format says"),
+        ({"evidence": [1]}, "entry 1: evidence is not built as the format says"),
+        ({"expected": "5"}, "entry 1: expected is not built as the format says"),
+    ],
+)
+def test_the_error_names_the_damaged_member_of_an_edited_plan(damaged, told):
+    text = plan.to_json(plan_of(entry()))
+    document = json.loads(text)
+    document["entries"][0] |= damaged
+    with pytest.raises(InvalidFile, match=told):
+        plan.from_json(json.dumps(document), "plan.json")
 
 
 def test_the_error_shows_the_damaged_entry():

@@ -78,6 +78,7 @@ def test_a_name_is_not_taken_for_several(name, shown):
 def test_what_a_user_has_written_keeps_its_backslashes():
     assert quoted(r"\2.new") == r"'\2.new'"
     assert quoted_list(["it's", "a"]) == """["it's", 'a']"""
+    assert quoted('it\'s "quoted"') == "'it''s \"quoted\"'"
 
 
 def test_lines_of_a_file_end_at_line_feeds_alone():
