@@ -333,7 +333,7 @@ from ..module_utils._module.progress_file import progress_spec, reporter
 
 def backlog_copy(module: Module) -> dict[str, t.Any]:
     params, is_absent = module.params, module.params["state"] == "absent"
-    options.check(
+    options.check_all(
         {**params, "source": None} if is_absent else params,
         lambda: options.check_not_negative(params, "idle_wait"),
         lambda: options.check_positive(params, "max_bytes_per_second"),

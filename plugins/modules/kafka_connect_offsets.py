@@ -205,7 +205,7 @@ def connect_offsets(module: Module) -> dict[str, t.Any]:
     params = module.params
     path = params["receipt"]
     rolling_back = params["state"] == "rolled_back"
-    options.check(
+    options.check_all(
         params,
         (lambda: files.check_exists(path, "receipt")) if rolling_back else None,
         lambda: files.check_writable(path),

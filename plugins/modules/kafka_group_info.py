@@ -247,7 +247,7 @@ def look(module: Module) -> dict[str, t.Any]:
     selection = options.selection(params)
     if not selection.groups and not selection.group_patterns:
         selection = dataclasses.replace(selection, group_patterns=(".*",))
-    options.check(
+    options.check_all(
         params,
         lambda: waves.waves_from(params["waves"]),
         (lambda: check_assessment(params)) if params["assessment"] else None,

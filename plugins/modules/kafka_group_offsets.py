@@ -216,7 +216,7 @@ def take(module: Module) -> dict[str, t.Any]:
     params = module.params
     path = params["snapshot"]
     selection = options.selection(params)
-    options.check(
+    options.check_all(
         params,
         lambda: files.check_writable(path),
         lambda: options.check_not_negative(params, "idle_wait", "stop_timeout"),

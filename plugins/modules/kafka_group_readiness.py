@@ -313,7 +313,7 @@ from ..module_utils._module.status_results import status_result
 
 def look(module: Module) -> dict[str, t.Any]:
     params = module.params
-    options.check(
+    options.check_all(
         params,
         lambda: options.check_not_negative(params, "changed_offsets", "wait_for_start", "idle_wait"),
         lambda: check_status_paths(params),

@@ -164,7 +164,7 @@ from ..module_utils._module.frame import Module
 def remove(module: Module) -> dict[str, t.Any]:
     params = module.params
     path = params["removed"]
-    options.check(
+    options.check_all(
         params,
         lambda: options.check_not_negative(params, "idle_wait"),
         lambda: options.rollback_selection(params),

@@ -273,7 +273,7 @@ _File = t.TypeVar("_File")
 
 def look(module: Module) -> dict[str, t.Any]:
     params = module.params
-    options.check(params, options.selection(params).check)
+    options.check_all(params, options.selection(params).check)
     migrated, names = _turned_round(params)
     source, destination = options.both_clusters(params)
     selection = dataclasses.replace(options.selection(params), of_receipt=names is not None)

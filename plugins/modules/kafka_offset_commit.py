@@ -422,7 +422,7 @@ def _check_rollback(params: dict[str, t.Any]) -> None:
 def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dict[str, t.Any]:
     params = module.params
     path = params["receipt"]
-    options.check(
+    options.check_all(
         params,
         lambda: options.check_not_negative(params, "idle_wait"),
         lambda: options.rollback_selection(params),

@@ -345,7 +345,7 @@ from ..module_utils._model.match_on import PARTS
 from ..module_utils._model.policies import OnAbsent, OnActiveGroup, OnAdvance, OnBlocked, OnProblem, OnRewind
 from ..module_utils._module import options, verify_results
 from ..module_utils._module.frame import Module
-from ..module_utils._module.plan_verification import check_options, scope, verify_as_asked
+from ..module_utils._module.plan_verification import check_verification, scope, verify_as_asked
 from ..module_utils._module.progress_file import progress_spec
 
 # A plan says all of this by itself.
@@ -353,7 +353,7 @@ _WITHOUT_PLAN = (*options.selection_spec(), *options.mapping_spec(), "match_on")
 
 
 def verify(module: Module) -> dict[str, t.Any]:
-    check_options(module.params)
+    check_verification(module.params)
     source, destination = options.both_clusters(module.params)
     found, digests = verify_as_asked(module, source, destination)
     result = verify_results.verify_result(found, digests)

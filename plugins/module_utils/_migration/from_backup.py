@@ -13,7 +13,7 @@ from .._model.faults import all_done
 from .._model.option_names import option_name
 from .._model.progress import first_names
 from .._model.records import TopicPartition
-from .._model.selection import Selected, Selection, cause_of, name_hint
+from .._model.selection import Selected, Selection, name_hint, unused_cause
 from .._model.snapshot import Snapshot
 from .._model.visible_text import names_text
 from .take_snapshot import TakenSnapshot, check_snapshot_cluster
@@ -41,7 +41,7 @@ def from_backup(backup: Snapshot, path: str, connection: Connection, selection: 
         if entry.group in committed:
             committed[entry.group].append(entry.partition)
     topics = selection.topics_of(committed)
-    _check_topics(selection, {where.topic for its in committed.values() for where in its}, path, cause_of(unused))
+    _check_topics(selection, {where.topic for its in committed.values() for where in its}, path, unused_cause(unused))
     taken = dataclasses.replace(
         backup,
         groups=tuple(group for group in backup.groups if group.name in committed),

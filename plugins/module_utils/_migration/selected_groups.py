@@ -19,7 +19,7 @@ from .._model.known_names import STREAMS_TOPICS, known
 from .._model.notes import Note, excluded
 from .._model.option_names import option_name
 from .._model.policies import OnBlocked
-from .._model.selection import Selected, Selection, cause_of, comma_hint, name_hint
+from .._model.selection import Selected, Selection, comma_hint, name_hint, unused_cause
 from .._model.visible_text import names_text, quoted_list
 from . import quiet
 
@@ -138,14 +138,14 @@ def select_topics_of(
             f"none of the selected groups has committed anything for {', '.join(missing)}, or "
             "TOPIC DESCRIBE is not allowed",
             cluster=str(connection),
-            why=cause_of(unused),
+            why=unused_cause(unused),
             remedy=f"correct {option_name('topics')}{name_hint('topics', missing, topics)}, "
             "select a group that consumes it, or grant the ACL",
         )
     if topics and not any(each.names for each in selected.values()):
         what = "topic of the selected groups"
         left_out = Selected((), tuple(sorted({topic for each in selected.values() for topic in each.left_out})))
-        why = cause_of(unused)
+        why = unused_cause(unused)
         raise _unmatched(what, "topics", "topic_patterns", selection.topic_patterns, left_out, connection, why)
     return selected
 

@@ -121,7 +121,7 @@ class Selection:
         return [Note(NoteKind.RULE_UNUSED, text)]
 
 
-def cause_of(unused: t.Iterable[Note]) -> str | None:
+def unused_cause(unused: t.Iterable[Note]) -> str | None:
     """Group patterns that match nothing, as the reason why topics of the selected groups are missing; None without any."""
     return " ".join(note.text for note in unused).removesuffix(".") or None
 

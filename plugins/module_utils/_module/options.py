@@ -181,7 +181,7 @@ def spark_spec() -> Spec:
     return {"spark": {"type": "dict", "options": options}}
 
 
-def check(params: Spec, *own: t.Callable[[], object] | None) -> None:
+def check_all(params: Spec, *own: t.Callable[[], object] | None) -> None:
     """Raise one error for all that is wrong with what a module shares with others, and with what its own checks refuse.
 
     Called before a file is read or a cluster is asked. It looks at those of the options that are in params. own: None for a

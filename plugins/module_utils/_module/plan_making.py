@@ -34,7 +34,7 @@ def check_options(params: dict[str, t.Any]) -> None:
 
     Ansible's own rules for arguments would say it less plainly.
     """
-    options.check(
+    options.check_all(
         params,
         lambda: options.check_not_negative(params, "wait_for_replication", "search_limit", "spark_limit"),
         lambda: raise_any((_faults_of_reset if params["strategy"] == Strategy.RESET else _faults)(params)),

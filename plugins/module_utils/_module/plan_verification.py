@@ -41,9 +41,9 @@ class _Planned(t.NamedTuple):
     chosen: list[plan.PlanEntry] | None
 
 
-def check_options(params: dict[str, t.Any]) -> None:
+def check_verification(params: dict[str, t.Any]) -> None:
     """Raise InvalidInput, before anything is read, for options that cannot be meant or do not go together."""
-    options.check(
+    options.check_all(
         params,
         lambda: options.check_not_negative(params, "limit"),
         lambda: _check_chosen(params),

@@ -27,7 +27,7 @@ from .results import note_results
 def promote_topics(module: Module) -> dict[str, t.Any]:
     """Decide what becomes of the topics, or take it from the plan, and do it. -> the module's result."""
     params, path = module.params, module.params["plan"]
-    options.check(
+    options.check_all(
         params,
         lambda: files.check_writable(path),
         lambda: files.check_writable(params["receipt"]),
@@ -68,7 +68,7 @@ def promote_topics(module: Module) -> dict[str, t.Any]:
 def fence_topics(module: Module) -> dict[str, t.Any]:
     """Let nobody write to the topics, or nobody read them either, and look who still does. -> the module's result."""
     params, path = module.params, module.params["receipt"]
-    options.check(
+    options.check_all(
         params,
         lambda: _check_no_snapshot(params),
         lambda: files.check_writable(path),
@@ -125,7 +125,7 @@ def _parsed_fence(path: str) -> topic_receipt.PromotionReceipt | None:
 def roll_back_topics(module: Module) -> dict[str, t.Any]:
     """Take back what the receipt of a promotion or of a fence says. -> the module's result."""
     path, lifts = module.params["receipt"], module.params["state"] == "lifted"
-    options.check(
+    options.check_all(
         {
             name: value
             for name, value in module.params.items()

@@ -34,8 +34,10 @@ NEVER_SHOWN = {
         _model.offset_formats.from_text _model.offset_formats.read_snapshot _model.promotion.PromotionOptions.check
         _model.promotion.overrides_from _model.promotion.replication_factor_from _model.reset_rules.reset_rules_from
         _model.stock_csv._numbered _module.digests.check_digest _module.options.check_named_once _module.options.match_on
-        _module.options.replication_policy _module.status_files.check_status_paths _module.plan_making.check_options
-        _module.plan_making._check_reset _module.plan_making._from_records _model.selection.Selection.check""",
+        _module.options.replication_policy _module.status_files.check_status_paths _module.plan_making._faults
+        _module.plan_making._faults_of_reset _module.plan_making._faults_without_source _module.plan_making._from_records
+        _model.selection.Selection._faults_of_choice _model.promotion.PromotionOptions._contradictions
+        _model.promotion.PromotionOptions._faults_of_principals""",
     "its tasks choose another value than the one that refuses": """
         _migration._committing.write_watch.WriteWatch.before _migration._committing.source_watch.SourceWatch.before
         _migration._promotion.topic_decisions._grows _migration._promotion.topic_decisions._missing
@@ -50,7 +52,7 @@ NEVER_SHOWN = {
         _migration.selected_groups._unknown_topics
         _module.run_end._kept _module.run_end.end_run _module.support_bundle.write_bundle""",
     "it looks at no waves, nor at several directories": """
-        _model.waves._refuse _model.waves.waves_from _module.status_results._check_existing
+        _model.waves._refuse _model.waves._wave _module.status_results._check_existing
         _module.status_results._read""",
     "it removes no old groups": """
         _control.permissions.removal_obstacles _migration._committing.group_removal._allowing
@@ -58,7 +60,7 @@ NEVER_SHOWN = {
     "the message leaves out what the role lacks": """
         _module.files.named_after""",
     "it starts no Spark": """
-        _migration.preflight.lacking_for_verification _model.spark._checked_conf _model.spark.spark_options_from
+        _migration.preflight.lacking_for_verification _model.spark._checked _model.spark._of_places
         _spark.cluster_manager.check_cluster_manager _spark.failures.known_failure _spark.java._places
         _spark.java.find_java _spark.session._embedded _spark.session._unreachable _spark.session.obstacle
         _spark.shipping.check_archives _spark.surroundings._unfit _spark.workers.cores""",

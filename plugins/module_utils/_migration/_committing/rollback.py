@@ -18,7 +18,7 @@ from ..._model.policies import OnAdvance, OnRewind
 from ..._model.progress import are, counted, first_names, first_of
 from ..._model.receipt import Key, Origin, Receipt, ReceiptEntry
 from ..._model.records import TopicPartition
-from ..._model.selection import Selected, Selection, cause_of, name_hint
+from ..._model.selection import Selected, Selection, name_hint, unused_cause
 from ..._model.visible_text import group_partition, names_text, quoted_list
 from . import conflicts
 from .conflicts import Commits, Target
@@ -64,7 +64,7 @@ def choose(receipt: Receipt, selection: Selection | None, cluster: str) -> Chose
         tuple(sorted({topic for each in topics.values() for topic in each.left_out})),
     )
     all_known = {topic for known in known_topics.values() for topic in known}
-    why, whose = cause_of(unused), " of the selected groups"
+    why, whose = unused_cause(unused), " of the selected groups"
     _check_known("topic", selection.topics, all_known, cluster, receipt.name, whose, why)
     _check_matched("topic", selection.topic_patterns, every_topic, all_known, cluster, receipt.name, whose, why)
 

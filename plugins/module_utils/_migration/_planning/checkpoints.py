@@ -22,7 +22,7 @@ from ..._model.policies import OnUncommitted
 from ..._model.receipt import Receipt
 from ..._model.records import TopicPartition
 from ..._model.replication_policy import ReplicationPolicy
-from ..._model.selection import Selection, cause_of
+from ..._model.selection import Selection, unused_cause
 from ..._model.snapshot import Snapshot, SnapshotEntry
 from ..._model.verdicts import Reason, Verdict
 from ..._model.visible_text import names_text, quoted_list
@@ -155,7 +155,7 @@ def _selected(
     unused = selection.unused("groups", {key.group for key in found}, where)
     absent = sorted(set(selection.topics) - {source.topic for source, _checkpoint in of_flow.values()})
     if absent:
-        raise _no_checkpoint(absent, cluster, topic, cause_of(unused))
+        raise _no_checkpoint(absent, cluster, topic, unused_cause(unused))
     chosen = {key: its for key, its in of_flow.items() if its[0].topic in topics_chosen[key.group].names}
     topics_left_out = sorted({topic for each in topics_chosen.values() for topic in each.left_out})
     lines = not_taken.topic_lines(consumed, topics_chosen, selection)
