@@ -6,20 +6,26 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import functools
 import re
 import typing as t
 from types import MappingProxyType
 
 from ansible.errors import AnsibleError
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
-from ..module_utils._module.options import cluster_spec, spark_spec
-from ._given import Given, Inventory, playbooks
+from ..module_utils._model.faults import faults_of
+from ..module_utils._model.mapping import rules_from
+from ..module_utils._model.selection import compiled
+from ..module_utils._module.options import cluster_spec, connection, spark_spec
+from ._given import Given, HostCluster, Inventory, playbooks
 from ._value_types import Option, did_you_mean, of_value, unknown_key
 
 Lines = t.Iterator[str]
 Places = t.Mapping[str, t.Iterable[str | None]]  # {variable: paths}
 
 _EXAMPLE = "kafka_cluster: {bootstrap_servers: [broker1:9092]}"
+_PEM = "-----BEGIN CERTIFICATE-----\n-----BEGIN PRIVATE KEY-----"
 _ALIKE = 0.7  # see difflib.SequenceMatcher.ratio()
 _DRY_RUN = re.compile("dry_?run|check(_?mode)?")  # what a dry run is called where it is a variable
 
@@ -104,16 +110,32 @@ def not_taken(given: Given, options: t.Mapping[str, Option]) -> Lines:
             value = given.variables[name]
             if value is None and option.get("type") == "list":
                 yield f"{name} has no value. Give a list, such as [], or leave it out."
-            yield from of_value(value, known, name)
-            yield from _useless(name, value)
+            if wrong := [*of_value(value, known, name)]:
+                yield from wrong
+            elif value is not None:
+                yield from _senseless(name, _converted(option, value))
 
 
-def _useless(name: str, value: t.Any) -> Lines:
+def _converted(option: Option, value: t.Any) -> t.Any:
+    """A value of the right type, as Ansible gives it to a module."""
+    return ArgumentSpecValidator({"it": dict(option)}).validate({"it": value}).validated_parameters.get("it")
+
+
+def _senseless(name: str, value: t.Any) -> Lines:
     """A value of the right type that nobody can mean."""
     if name.endswith("_match_on") and value == []:
         yield f"{name} is empty. Name the parts, or leave it out to compare all of them."
-    if name.endswith("_max_bytes_per_second") and str(value) == "0":
+    if name.endswith("_max_bytes_per_second") and value == 0:
         yield f"{name} is {value}. Give more than 0, or leave it out for no limit."
+    if name.endswith(("_patterns", "_repartitioned")):
+        yield from _refused(*(functools.partial(compiled, each, name, value) for each in value))
+    if name.endswith(("_topic_map", "_group_map", "_principal_map")):
+        yield from _refused(functools.partial(rules_from, name, value))
+
+
+def _refused(*checks: t.Callable[[], object]) -> Lines:
+    """What modules say of the same."""
+    yield from (str(part) for fault in faults_of(*checks) for part in fault.parts or (fault,))
 
 
 def unnamed(given: Given, inventory: Inventory, sides: t.Iterable[str]) -> Lines:
@@ -183,8 +205,26 @@ def wrong_clusters(inventory: Inventory, hosts: t.Iterable[str]) -> Lines:
                     f"kafka_cluster of host {host} has no bootstrap_servers. Give the brokers, such as bootstrap_servers: "
                     "[broker1:9092]. If they come from another variable, it is not defined for the host that runs the tasks."
                 )
-            for key, value in cluster.values.items():
-                yield from (f"Host {host}: {line}" for line in of_value(value, known[key], f"kafka_cluster.{key}"))
+            wrong = [
+                line
+                for key, value in cluster.values.items()
+                for line in of_value(value, known[key], f"kafka_cluster.{key}")
+            ]
+            yield from (f"Host {host}: {line}" for line in wrong)
+            if not wrong and cluster.values.get("bootstrap_servers") and known.keys() >= {*cluster.keys}:
+                yield from _of_connection(host, cluster)
+
+
+def _of_connection(host: str, cluster: HostCluster) -> Lines:
+    """What modules say of a cluster whatever its secrets are, which are not read here: they may be empty, or right."""
+    if None in cluster.values.values():  # not defined here, or not set
+        return
+    hidden = {key: _PEM if key in ("ssl_cert", "ssl_key") else "hidden" for key in cluster.keys or ()}
+    told = []
+    for given in (cluster.values, {**hidden, **cluster.values}):
+        its = _converted(cluster_spec("cluster")["cluster"], {**given, "name": host})
+        told.append([*_refused(functools.partial(connection, {"cluster": its}, "cluster"))])
+    yield from (line for line in told[0] if line in told[1])
 
 
 def cluster_options() -> dict[str, Option]:

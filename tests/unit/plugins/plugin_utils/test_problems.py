@@ -429,6 +429,33 @@ def test_wrong_values_of_all_kinds_are_told_together_with_misspelt_variables_and
     ]
 
 
+def test_patterns_rules_and_clusters_that_cannot_be_meant_are_told_with_the_rest():
+    wrong = given(
+        group_migration_source="onprem",
+        group_migration_destination="cloud",
+        group_migration_group_patterns="(,fine",
+        group_migration_group_map=[{"pattern": "a", "to": "\\1"}, {"name": "b", "to": ["c", "c"], "topics": ["["]}],
+        group_migration_search_limit=-1,
+    )
+    login = {"bootstrap_servers": ["a:9092"], "security_protocol": "SASL_SSL", "ssl_keyfile": "key.pem"}
+    clusters = inventory(
+        onprem=HostCluster((*login, "sasl_mechanism"), values={**login, "sasl_mechanism": "PLAIN"}),
+        cloud=HostCluster(("bootstrap_servers", "sasl_password", "ssl_key"), values={"bootstrap_servers": ["b:9092"]}),
+    )
+    lines = list(of_clusters(wrong, clusters, SIDES))
+    for part in (
+        "group_migration_group_patterns holds '('",
+        "group_migration_group_map, entry 1: '\\1' does not fit",
+        "group_migration_group_map, entry 2 has the new name c twice",
+        "group_migration_group_map, entry 2, topics holds '['",
+        "group_migration_search_limit is -1",
+        "cluster onprem: ssl_keyfile is given without ssl_certfile",
+        "cluster onprem: PLAIN needs sasl_username and sasl_password",
+    ):
+        assert [line for line in lines if line.startswith(part)], part
+    assert len(lines) == 7
+
+
 def test_a_playbook_s_values_have_types_too():
     known = {"source": "str", "directories": "list", "idle_wait": "float"}
     wrong = given(
