@@ -85,6 +85,8 @@ def test_by_default_a_migration_of_one_group_is_short_and_ends_with_its_report_a
     (kept,) = controller.history()
     subprocess.run(["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=kept, check=True)
     assert (kept / "run.json").read_text() == (report.parent / "run.json").read_text() and orders not in str(run)
+    # A dry run that finds nothing to do asks for no other run.
+    ended(controller.migrate_groups("--check", **its), START, *STEPS[:3], "commit")
 
 
 def test_the_main_job(source, destination, orders, controller):

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import functools
 import typing as t
 
 from . import documents
@@ -55,7 +56,7 @@ class ProblemKind(enum.StrEnum):
 class Flaw(t.NamedTuple):
     """One thing that is wrong with a finding's offsets. detail: what, in words."""
 
-    kind: t.Annotated[ProblemKind, Form(ProblemKind)]
+    kind: t.Annotated[ProblemKind, Form(functools.partial(documents.choice_of, ProblemKind))]
     detail: str
 
 

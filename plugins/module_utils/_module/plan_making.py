@@ -25,7 +25,7 @@ from .._model.replication_policy import ReplicationPolicy
 from .._model.reset_rules import ResetRule, reset_rules_from
 from .._model.snapshot import Snapshot
 from .._model.verdicts import Reason
-from . import files, options, streaming_checkpoint
+from . import exports, files, options, streaming_checkpoint
 from .progress_file import reporter
 
 
@@ -39,6 +39,7 @@ def check_options(params: dict[str, t.Any]) -> None:
         lambda: options.check_not_negative(params, "wait_for_replication", "search_limit", "spark_limit"),
         lambda: raise_any((_faults_of_reset if params["strategy"] == Strategy.RESET else _faults)(params)),
         lambda: files.check_writable(params["plan"]),
+        lambda: exports.asked_for(params),
     )
 
 
