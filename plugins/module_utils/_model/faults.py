@@ -42,8 +42,11 @@ def faults_of(*checks: t.Callable[[], object]) -> t.Iterator[MigrationError]:
             yield exc
 
 
-def raise_any(faults: t.Iterable[MigrationError]) -> None:
-    """Raise an error that says all of these once, if there are any: as the first one. What they have in common comes once."""
+def raise_any(faults: t.Iterable[MigrationError], most: int = _NAMED) -> None:
+    """Raise an error that says all of these once, if there are any: as the first one. What they have in common comes once.
+
+    most: how many of them it says.
+    """
     found = list({str(part): part for fault in faults for part in fault.parts or (fault,)}.values())
     if not found:
         return
@@ -51,9 +54,9 @@ def raise_any(faults: t.Iterable[MigrationError]) -> None:
     if len(found) == 1:
         raise first
     shared = {name: getattr(first, name) for name in _SHARED if len({getattr(each, name) for each in found}) == 1}
-    clauses = [_clause(each, shared) for each in found[:_NAMED]]
-    if found[_NAMED:]:
-        clauses.append(f"and {len(found) - _NAMED:,} more")
+    clauses = [_clause(each, shared) for each in found[:most]]
+    if found[most:]:
+        clauses.append(f"and {len(found) - most:,} more")
     whole = type(first)("; ".join(clauses), kind=first.kind, **shared)
     whole.parts = found
     raise whole

@@ -12,7 +12,7 @@ import typing as t
 from .._model.connection import Connection, connection_from
 from .._model.errors import InvalidInput
 from .._model.failure_kinds import FailureKind
-from .._model.faults import all_done, all_of, raise_any
+from .._model.faults import all_of, faults_of, raise_any
 from .._model.mapping import NO_PREFIXES, Mapping, prefixes_from, repartitioned_from, rules_from
 from .._model.match_on import MatchOn
 from .._model.option_names import is_in_one_cluster, option_name
@@ -58,6 +58,7 @@ _CLUSTER: Spec = {
 }
 
 _CLUSTERS = ("cluster", "source", "destination")
+_SAID = 20  # faults of options that one message says: whoever corrects them wants to do so once
 _STRINGS: Spec = {"type": "list", "elements": "str"}
 
 
@@ -187,14 +188,15 @@ def check_all(params: Spec, *own: t.Callable[[], object] | None) -> None:
     Called before a file is read or a cluster is asked. It looks at those of the options that are in params. own: None for a
     check that is not for this case.
     """
-    all_done(
+    checks: list[t.Callable[[], object]] = [
         *filter(None, own),
         *(functools.partial(connection, params, name) for name in _CLUSTERS if params.get(name)),
         selection(params).check_words,
         functools.partial(mapping, params),
         functools.partial(spark_options, params),
         functools.partial(match_on, params),
-    )
+    ]
+    raise_any(faults_of(*checks), most=_SAID)
 
 
 def connection(params: Spec, option: str) -> Connection:

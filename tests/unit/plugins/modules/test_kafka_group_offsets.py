@@ -77,9 +77,9 @@ def test_all_that_is_wrong_is_in_one_message_before_anything_is_asked(run_module
         "groups, entry 2 is empty",
         "topic_patterns holds '('",
         "ssl_keyfile is given without ssl_certfile",
+        "PLAIN needs sasl_username and sasl_password",
     ):
         assert part in told
-    assert "and 1 more" in told
 
 
 def test_ansible_s_own_refusals_are_told_together(run_module):
