@@ -16,7 +16,7 @@ FILES = {
     "kafka_group_offsets": (("snapshot",), "no group is selected"),
     "kafka_offset_translate": (("snapshot", "plan"), "there is no snapshot file {snapshot}."),
     "kafka_offset_verify": (("plan",), "there is no plan file {plan}."),
-    "kafka_topic_promotion": (("plan", "receipt"), "127.0.0.1:1: cannot connect"),
+    "kafka_topic_promotion": (("plan", "receipt"), "no topic is selected"),
 }
 NOWHERE = {"bootstrap_servers": ["127.0.0.1:1"]}
 
