@@ -544,15 +544,14 @@ def translate(module: Module) -> dict[str, t.Any]:
             files.write_document(path, text, file.from_json, check=module.check_mode)
         diffs = [its for each in exported if (its := each.write(module.check_mode)) is not None]
     diff = results.file_diff(before, made.plan, path, results.plan_lines, lambda *_file: previous or made.plan)
+    notes = [*made.notes, *(note for each in exported for note in each.notes)]
     return {
         "changed": text != before or bool(diffs),
         "plan": path,
         "exports": [each.path for each in exported],
         "digest": digests.digest(text),
         **plan_result(made, previous, ReturnEntries(params["return_entries"])),
-        **module.warned(
-            [*made.notes, *(note for each in exported for note in each.notes)], in_summary=(NoteKind.ABSENT,)
-        ),
+        **module.warned(notes, in_summary=(NoteKind.ABSENT,)),
         "diff": [diff, *diffs] if exported else diff,
     }
 
