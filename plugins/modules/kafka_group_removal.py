@@ -159,6 +159,7 @@ from ..module_utils._model import plan, receipt, removed
 from ..module_utils._model.policies import OnActiveGroup
 from ..module_utils._module import files, options, results
 from ..module_utils._module.frame import Module
+from ..module_utils._module.status_results import to_undo
 
 
 def remove(module: Module) -> dict[str, t.Any]:
@@ -182,6 +183,7 @@ def remove(module: Module) -> dict[str, t.Any]:
             outcome = use_case.remove_old_groups(made, written, known, cluster, policies, save)
         else:
             gone = files.parsed_required(path, removed.from_json, "removed groups", None)
+            selection, _told_by_the_rollback = to_undo(selection, written, params["receipt"])
             outcome = use_case.restore_old_groups(gone, selection, cluster, policies, save, written)
     return {
         "changed": bool(outcome.groups) or outcome.removed != known,

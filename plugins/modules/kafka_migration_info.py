@@ -267,6 +267,7 @@ from ..module_utils._module import files, options
 from ..module_utils._module.assessment_results import write_part
 from ..module_utils._module.frame import Module
 from ..module_utils._module.results import note_results
+from ..module_utils._module.status_results import to_undo
 
 _File = t.TypeVar("_File")
 
@@ -274,7 +275,7 @@ _File = t.TypeVar("_File")
 def look(module: Module) -> dict[str, t.Any]:
     params = module.params
     options.check_all(params, options.selection(params).check)
-    migrated, names = _turned_round(params)
+    migrated, names, left_out = _turned_round(params)
     source, destination = options.both_clusters(params)
     selection = dataclasses.replace(options.selection(params), of_receipt=names is not None)
     mapping = options.mapping(params)
@@ -323,7 +324,7 @@ def look(module: Module) -> dict[str, t.Any]:
     result = {
         "cluster_ids": found.cluster_ids,
         "problems": [{**problem.place(), "message": str(problem), "remedy": problem.remedy} for problem in problems],
-        **note_results([*told, *found.notes]),
+        **note_results([*left_out, *told, *found.notes]),
         "settings": [each._asdict() for each in found.settings],
         "return_names": names and names._asdict(),
     }
@@ -333,16 +334,21 @@ def look(module: Module) -> dict[str, t.Any]:
     return {"changed": False, **result}
 
 
-def _turned_round(params: dict[str, t.Any]) -> tuple[receipt.Receipt, ReturnNames] | tuple[None, None]:
-    """What a return undoes, and its names, which the options have from here on. Raises InvalidFile without a receipt."""
+def _turned_round(
+    params: dict[str, t.Any],
+) -> tuple[receipt.Receipt, ReturnNames, list[Note]] | tuple[None, None, list[Note]]:
+    """What a return undoes, its names, which the options have from here on, and notes. Raises InvalidFile without a receipt."""
     path = params["returns"]
     if path is None:
-        return None, None
+        return None, None, []
     migrated = files.parsed_required(path, receipt.from_json, "receipt", None)
-    source = str(options.connection(params, "source"))
-    names = return_names(migrated, options.selection(params), options.mapping(params), source)
+    source, asked = str(options.connection(params, "source")), options.selection(params)
+    meant, notes = to_undo(asked, migrated, path)
+    if meant is None or not (meant.groups or meant.group_patterns):  # a return of nothing is none
+        meant, notes = asked, []
+    names = return_names(migrated, meant, options.mapping(params), source)
     params |= {**names._asdict(), "group_patterns": [], "topic_patterns": [], "exclude_group_patterns": None}
-    return migrated, names
+    return migrated, names, notes
 
 
 def _read(path: str | None, parse: t.Callable[[str, str], _File], damaged: list[MigrationError]) -> _File | None:

@@ -75,7 +75,7 @@ options:
   groups:
     description:
       - With O(state=rolled_back), names of the groups to roll back. O(exclude_group_patterns) does not apply to them. A
-        name that is not in the receipt is an error.
+        name that is not in the receipt is an error, unless the snapshot beside the receipt has it, or has left it out.
       - With O(state=committed) and without O(snapshot), what the plan must be about. The module refuses a plan with groups
         or topics that are not selected, and tells groups that are named and not in the plan as left out.
       - Set O(groups) or O(group_patterns), unless O(everything=true).
@@ -370,7 +370,7 @@ from ..module_utils._module import digests, files, options, summaries
 from ..module_utils._module.commit_results import commit_result
 from ..module_utils._module.frame import Module
 from ..module_utils._module.objections import read_objections
-from ..module_utils._module.status_results import read_return
+from ..module_utils._module.status_results import read_return, to_undo
 
 
 def commit(module: Module) -> dict[str, t.Any]:
@@ -466,6 +466,7 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
         else:
             recorded = files.parsed_required(path, receipt.from_json, "receipt", None)
             returned = _returned(recorded, path)
+            selection, notes = to_undo(selection, recorded, path)
             outcome, stands = use_case.roll_back(recorded, selection, cluster, policies, writer, returned), None
             may_start = []
             head = [summaries.rollback_line(outcome.set, {entry.group for entry in recorded.entries})]

@@ -80,10 +80,10 @@ def missing_files(given: Given, metrics: str, plan: str, looked: t.Iterable[Look
 def idle_digest(given: Given) -> Lines:
     """A digest of a plan that is none, or in a phase that commits what no plan of before can have said."""
     wanted, phase, name = given.get("plan_digest"), given.get("phase"), f"{given.name}_plan_digest"
-    if wanted is None or phase in ("plan", "rollback"):
+    if wanted is None or phase in ("plan", "rollback") or (wanted == "" and phase != "apply"):
         return
-    if not is_digest(str(wanted)):
-        yield f"{name} is {wanted}. Give the SHA-256 digest that the phase plan has printed, 64 hexadecimal digits."
+    if not is_digest(str(wanted)):  # empty in the phase apply, it may be of a review that has failed
+        yield f"{name} is {wanted or 'empty'}. Give the SHA-256 digest that the phase plan has printed, 64 hexadecimal digits."
     if phase in ("sync", "cut_over", "return"):
         yield (
             f"{name} is the digest of a reviewed plan, and the phase {phase} makes a new plan. Set {given.name}_phase to "

@@ -433,6 +433,9 @@ def test_a_blocked_plan_fails_and_commits_nothing(source, destination, orders, c
     assert not (controller.directory / "kafka-migrations/onprem-to-cloud/receipt.json").exists()
     done(controller.migrate_groups(groups=[orders, blocked], on_blocked="skip_group"))
     assert {orders, blocked} & set(list_groups(destination)) == {orders}
+    undone = done(controller.migrate_groups(groups=[orders, blocked], on_blocked="skip_group", phase="rollback")).output
+    assert f"has written nothing for {blocked}, which it left out" in undone
+    assert not {orders, blocked} & set(list_groups(destination))
 
 
 def test_a_named_group_keeps_a_topic_called_like_one_of_a_tool_and_what_a_pattern_leaves_out_is_listed(

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import dataclasses
 import os
 import time
@@ -12,15 +13,19 @@ import typing as t
 
 from .._control.groups import list_groups
 from .._migration._committing.look_at_status import look_at_status
+from .._migration._committing.rollback import without_left_out
 from .._migration.selected_groups import seen_on
-from .._model import documents, lease, metrics, plan, receipt, report, status, waves
+from .._model import documents, lease, metrics, offset_formats, plan, receipt, report, status, waves
 from .._model.connection import Connection
 from .._model.documents import utc_text
 from .._model.errors import InvalidFile
 from .._model.failure_kinds import FailureKind
 from .._model.migration_status import DirectoryFiles, half_written, incomplete_lines, next_lines, status_table
+from .._model.notes import Note
 from .._model.open_run import OpenRun
 from .._model.option_names import option_name
+from .._model.selection import Selection
+from .._model.snapshot import Snapshot
 from . import digests, files, leases
 from .frame import Module
 from .status_files import write_metrics
@@ -140,6 +145,22 @@ def read_return(directory: str) -> receipt.Receipt | None:
     still_synced, last_end = _synced(files.parsed(os.path.join(home, "status.json"), status.from_json))
     lines = (line for line in returned.entries if line.group not in still_synced or (line.time or 0) > last_end)
     return dataclasses.replace(returned, entries=tuple(lines))
+
+
+def to_undo(
+    selection: Selection | None, written: receipt.Receipt | None, path: str | None
+) -> tuple[Selection | None, list[Note]]:
+    """As rollback.without_left_out(), by the snapshot beside the receipt of this path; one that is damaged tells nothing."""
+    if selection is None or written is None or path is None:
+        return selection, []
+    beside = os.path.join(os.path.dirname(path), "snapshot.json")
+
+    def taken() -> Snapshot | None:
+        with contextlib.suppress(InvalidFile):
+            return files.parsed(beside, offset_formats.read_snapshot)
+        return None
+
+    return without_left_out(written, selection, taken)
 
 
 def _synced(last: status.Status | None) -> tuple[frozenset[str], float]:

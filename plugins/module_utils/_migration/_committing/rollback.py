@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
 import typing as t
 
 from ..._control.positions import Bounds
@@ -19,7 +20,8 @@ from ..._model.progress import are, counted, first_names, first_of
 from ..._model.receipt import Key, Origin, Receipt, ReceiptEntry
 from ..._model.records import TopicPartition
 from ..._model.selection import Selected, Selection, name_hint, unused_cause
-from ..._model.visible_text import group_partition, names_text, quoted_list
+from ..._model.snapshot import Snapshot
+from ..._model.visible_text import group_partition, names_text, quoted_list, visible_name
 from . import conflicts
 from .conflicts import Commits, Target
 
@@ -43,6 +45,8 @@ def choose(receipt: Receipt, selection: Selection | None, cluster: str) -> Chose
     """
     if selection is None:
         return Chosen(receipt.entries)
+    if not selection.groups and not selection.group_patterns:  # see without_left_out()
+        return Chosen(())
     origins = {origin for entry in receipt.entries for origin in entry.origins}
     known_groups = {origin.group for origin in origins}
     groups = selection.select_groups(known_groups)
@@ -80,6 +84,39 @@ def choose(receipt: Receipt, selection: Selection | None, cluster: str) -> Chose
             raise _partly_selected(entry, others[0], cluster)
     unused += selection.unused("topics", every_topic_of_all, where)
     return Chosen(tuple(entries), (*excluded(groups.left_out, every_topic.left_out), *unused))
+
+
+def without_left_out(
+    receipt: Receipt, selection: Selection, taken: t.Callable[[], Snapshot | None]
+) -> tuple[Selection, list[Note]]:
+    """The selection without names that the migration knew and left out, and a note of them: the variables of a run undo it.
+
+    taken: what reads the snapshot beside the receipt. Other names that the receipt does not have may be misspelt, and stay.
+    """
+    origins = {origin for entry in receipt.entries for origin in entry.origins}
+    groups, topics = {origin.group for origin in origins}, {origin.partition.topic for origin in origins}
+    snapshot = taken() if {*selection.groups} - groups or {*selection.topics} - topics else None
+    if snapshot is None:
+        return selection, []
+    known = {group.name for group in snapshot.groups} | {entry.partition.topic for entry in snapshot.entries}
+
+    def is_left_out(name: str) -> bool:
+        return name in known or any(visible_name(name) in line for line in snapshot.left_out)
+
+    without = [name for name in selection.groups if name not in groups and is_left_out(name)]
+    others = [name for name in selection.topics if name not in topics and is_left_out(name)]
+    if not without and not others:
+        return selection, []
+    names = first_names([*without, *others], _NAMES_SHOWN)
+    text = f"The migration has written nothing for {names}, which it left out. So there is nothing to undo."
+    left = dataclasses.replace(
+        selection,
+        groups=tuple(name for name in selection.groups if name not in without),
+        topics=tuple(name for name in selection.topics if name not in others),
+    )
+    if others and not left.topics and not left.topic_patterns:  # without any, all topics would be meant
+        left = Selection()
+    return left, [Note(NoteKind.RULE_UNUSED, text)]
 
 
 def without_kept(

@@ -72,10 +72,15 @@ KEEPING = [role for role in ROLES if role != "migration_assessment"]
             (
                 role,
                 {"plan_digest": wrong, "phase": "apply"},
-                [{"plan_digest": "0F" * 32}, {"phase": "plan"}, {"phase": "rollback"}],
+                [
+                    {"plan_digest": "0F" * 32},
+                    {"phase": "plan"},
+                    {"phase": "rollback"},
+                    {"plan_digest": "", "phase": phase},
+                ],
                 f"plan_digest is {wrong}. Give the SHA-256 digest that the phase plan has printed, 64 hex",
             )
-            for role in (MIGRATION, CLONE, "group_reset")
+            for role, phase in ((MIGRATION, "migrate"), (CLONE, "clone"), ("group_reset", "reset"))
             for wrong in ("0" * 63, "g" * 64)
         ),
         (

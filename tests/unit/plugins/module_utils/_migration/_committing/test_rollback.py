@@ -11,6 +11,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_na
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Origin, Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import (
+    Snapshot,
+    SnapshotEntry,
+    SnapshotGroup,
+)
 
 P0, P1 = TopicPartition("orders", 0), TopicPartition("orders", 1)
 
@@ -196,6 +201,41 @@ def test_a_name_or_pattern_that_fits_nothing_is_told_in_the_words_of_the_role(se
     finally:
         set_variables(None)
     assert said in str(refused.value)
+
+
+TAKEN = Snapshot(
+    "id",
+    tuple(SnapshotGroup(name, "classic") for name in ("billing", "blocked")),
+    (SnapshotEntry("blocked", TopicPartition("payments", 0), CommittedOffset(7)),),
+    left_out=("audit: a share group, which keeps no offsets that can be migrated",),
+)
+
+
+@pytest.mark.parametrize(
+    ("given", "left", "told"),
+    [
+        ({"groups": ("billing", "blocked", "audit")}, {"groups": ("billing",)}, "blocked, audit"),
+        ({"groups": ("blocked", "biling")}, {"groups": ("biling",)}, "blocked"),
+        (
+            {"groups": ("billing",), "topics": ("shop.orders", "payments")},
+            {"groups": ("billing",), "topics": ("shop.orders",)},
+            "payments",
+        ),
+        ({"groups": ("billing",), "topics": ("payments",)}, {}, "payments"),
+        ({"groups": ("blocked",)}, {}, "blocked"),
+        ({"groups": ("billing", "biling")}, None, None),
+        ({"groups": ("billing",)}, None, None),
+    ],
+)
+def test_the_selection_of_a_run_undoes_it_though_it_names_what_the_run_has_left_out(given, left, told):
+    selection = Selection(**given)
+    found, notes = rollback.without_left_out(RECEIPT, selection, lambda: TAKEN)
+    assert found == (selection if left is None else Selection(**left))
+    assert [note.kind for note in notes] == ([] if told is None else [NoteKind.RULE_UNUSED])
+    assert told is None or f"has written nothing for {told}, which it left out" in notes[0].text
+    assert rollback.without_left_out(RECEIPT, selection, lambda: None) == (selection, [])
+    if left == {}:
+        assert rollback.choose(RECEIPT, found, "cloud") == ((), ())
 
 
 def test_an_empty_receipt_says_so():
