@@ -106,7 +106,7 @@ class LookupModule(LookupBase):
             return [given.changed()]
         hosts = variables["hostvars"]
         inventory = Inventory(
-            variables["groups"], lambda host: _cluster(hosts[host]), lambda host, name: _value(hosts[host], name)
+            variables["groups"], lambda host: _cluster(hosts[host], what), lambda host, name: _value(hosts[host], name)
         )
         if what == "clusters":
             lines = of_clusters(given, inventory, option("sides"))
@@ -149,17 +149,28 @@ def _value(variables: t.Mapping[str, t.Any], name: str) -> t.Any:
     return None if isinstance(value, Undefined) else value
 
 
-def _cluster(variables: t.Mapping[str, t.Any]) -> HostCluster | None:
-    """What kafka_cluster of a host is. No secret in it is read."""
+def _cluster(variables: t.Mapping[str, t.Any], what: str) -> HostCluster | None:
+    """What kafka_cluster of a host is. No secret in it is read. what: the question."""
     if "kafka_cluster" not in variables:
         return None
     try:
         cluster = variables["kafka_cluster"]
         keys = tuple(cluster) if isinstance(cluster, dict | Undefined) else None
     except _UNDEFINED as exc:
-        return HostCluster(undefined=str(exc))
+        return HostCluster(undefined={"kafka_cluster": str(exc)})
     if keys is None:
         return HostCluster(None)
     read = [key for key, option in cluster_options().items() if key in keys and not option.get("no_log")]
-    values = {key: _value(cluster, key) for key in read}
-    return HostCluster(keys, bool(values.get("bootstrap_servers")), values=values)
+    values: dict[str, t.Any] = dict.fromkeys(read)
+    undefined = {}
+    for key in read:
+        try:
+            str(cluster[key])  # works out what is in it
+            values[key] = cluster[key]
+        except _UNDEFINED as exc:
+            undefined[f"kafka_cluster.{key}"] = str(exc)
+    # A playbook that runs on the cluster's own host may have it from a play, whose variables no other host knows.
+    told = {} if what == "problems" else undefined
+    return HostCluster(
+        keys, bool(values.get("bootstrap_servers") or "kafka_cluster.bootstrap_servers" in told), told, values
+    )

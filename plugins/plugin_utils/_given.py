@@ -80,13 +80,13 @@ def number(value: t.Any) -> float:
 class HostCluster(t.NamedTuple):
     """The variable kafka_cluster of a host.
 
-    keys: None where it is no dictionary. undefined: why its value is not known, empty where it is. values: of the keys that a
-    cluster may have and that hold no secret.
+    keys: None where it is no dictionary. undefined: why a value is not known, by its place, such as kafka_cluster.ssl_cafile.
+    values: of the keys that a cluster may have and that hold no secret, None where it is not known.
     """
 
     keys: tuple[str, ...] | None = ()
     has_brokers: bool = True
-    undefined: str = ""
+    undefined: t.Mapping[str, str] = MappingProxyType({})
     values: t.Mapping[str, t.Any] = MappingProxyType({})
 
 

@@ -19,13 +19,16 @@ from ..module_utils._model.mapping import rules_from
 from ..module_utils._model.selection import compiled
 from ..module_utils._module.options import cluster_spec, connection, spark_spec
 from ._given import Given, HostCluster, Inventory, playbooks
-from ._value_types import Option, did_you_mean, of_value, unknown_key
+from ._value_types import Option, did_you_mean, of_value, unknown_keys
 
 Lines = t.Iterator[str]
 Places = t.Mapping[str, t.Iterable[str | None]]  # {variable: paths}
 
 _EXAMPLE = "kafka_cluster: {bootstrap_servers: [broker1:9092]}"
 _PEM = "-----BEGIN CERTIFICATE-----\n-----BEGIN PRIVATE KEY-----"
+_ALONE = frozenset(
+    {"bootstrap_servers", "request_timeout", "client_config"}
+)  # whatever the other keys of a cluster are
 _ALIKE = 0.7  # see difflib.SequenceMatcher.ratio()
 _DRY_RUN = re.compile("dry_?run|check(_?mode)?")  # what a dry run is called where it is a variable
 
@@ -40,12 +43,9 @@ def of_clusters(given: Given, inventory: Inventory, sides: t.Collection[str]) ->
         yield from misspelt(given)
     its = {name: given.options.get(name, {}) for name in (f"{given.name}_{side}" for side in sides)}
     yield from not_taken(given, {name: option for name, option in given.options.items() if name not in its})
-    # Whatever else there is to say takes names of hosts to be texts.
-    if wrong := [*not_taken(given, its)]:
-        yield from wrong
-        return
+    yield from not_taken(given, its)
     yield from unnamed(given, inventory, sides)
-    hosts = [*filter(None, map(given.get, sides))]
+    hosts = [host for host in map(given.get, sides) if host and isinstance(host, str)]
     yield from unknown_hosts(inventory, hosts)
     yield from wrong_clusters(inventory, hosts)
 
@@ -191,37 +191,35 @@ def wrong_clusters(inventory: Inventory, hosts: t.Iterable[str]) -> Lines:
         cluster = inventory.cluster_of(host) if host in inventory.groups["all"] else None
         if cluster is None:
             continue
-        if cluster.undefined:
-            yield f"kafka_cluster of host {host} has no value: {cluster.undefined}. Define what it is made of for this host."
-        elif cluster.keys is None:
+        for place, why in cluster.undefined.items():
+            yield f"{place} of host {host} has no value: {why}. Define what it is made of for this host."
+        if cluster.keys is None:
             yield f"kafka_cluster of host {host} is not a dictionary. Give one, such as {_EXAMPLE}."
         else:
-            known = cluster_options()
-            for key in cluster.keys:
-                if key not in known:
-                    yield unknown_key(f"kafka_cluster of host {host}", key, known)
-            if not cluster.has_brokers:
-                yield (
-                    f"kafka_cluster of host {host} has no bootstrap_servers. Give the brokers, such as bootstrap_servers: "
-                    "[broker1:9092]. If they come from another variable, it is not defined for the host that runs the tasks."
-                )
-            wrong = [
-                line
-                for key, value in cluster.values.items()
-                for line in of_value(value, known[key], f"kafka_cluster.{key}")
-            ]
-            yield from (f"Host {host}: {line}" for line in wrong)
-            if not wrong and cluster.values.get("bootstrap_servers") and known.keys() >= {*cluster.keys}:
-                yield from _of_connection(host, cluster)
+            yield from _of_keys(host, cluster, cluster.keys)
 
 
-def _of_connection(host: str, cluster: HostCluster) -> Lines:
+def _of_keys(host: str, cluster: HostCluster, keys: t.Collection[str]) -> Lines:
+    known = cluster_options()
+    yield from unknown_keys(f"kafka_cluster of host {host}", keys, known)
+    if not cluster.has_brokers:
+        yield (
+            f"kafka_cluster of host {host} has no bootstrap_servers. Give the brokers, such as bootstrap_servers: "
+            "[broker1:9092]. If they come from another variable, it is not defined for the host that runs the tasks."
+        )
+    wrong = {key: [*of_value(value, known[key], f"kafka_cluster.{key}")] for key, value in cluster.values.items()}
+    yield from (f"Host {host}: {line}" for lines in wrong.values() for line in lines)
+    right = {key: value for key, value in cluster.values.items() if value is not None and not wrong[key]}
+    hidden = {key: _PEM if key in ("ssl_cert", "ssl_key") else "hidden" for key in keys if key not in cluster.values}
+    if {*keys} - {*known} or not right.keys() | _ALONE >= cluster.values.keys():  # nobody knows what login is meant
+        right, hidden = {key: value for key, value in right.items() if key in _ALONE}, {}
+    yield from _of_connection(host, {"bootstrap_servers": ["broker1:9092"], **right}, hidden)
+
+
+def _of_connection(host: str, values: t.Mapping[str, t.Any], hidden: t.Mapping[str, str]) -> Lines:
     """What modules say of a cluster whatever its secrets are, which are not read here: they may be empty, or right."""
-    if None in cluster.values.values():  # not defined here, or not set
-        return
-    hidden = {key: _PEM if key in ("ssl_cert", "ssl_key") else "hidden" for key in cluster.keys or ()}
     told = []
-    for given in (cluster.values, {**hidden, **cluster.values}):
+    for given in (values, {**hidden, **values}):
         its = _converted(cluster_spec("cluster")["cluster"], {**given, "name": host})
         told.append([*_refused(functools.partial(connection, {"cluster": its}, "cluster"))])
     yield from (line for line in told[0] if line in told[1])

@@ -43,13 +43,20 @@ _WANTED: dict[str, tuple[t.Callable[[t.Any], t.Any], str]] = {
 
 def did_you_mean(given: object, known: t.Iterable[str]) -> str:
     """A question with a blank before it, if one of these is much like what was given; else empty."""
-    alike = difflib.get_close_matches(str(given), list(known), n=1)
-    return f" Did you mean {alike[0]}?" if alike else ""
+    folded = {name.lower(): name for name in known}
+    alike = difflib.get_close_matches(str(given).lower(), list(folded), n=1)
+    return f" Did you mean {folded[alike[0]]}?" if alike else ""
 
 
-def unknown_key(place: str, key: object, known: t.Collection[str]) -> str:
-    """The line for a key that no specification has."""
-    return f"{place} has the key {key}, which does not exist.{did_you_mean(key, known)} There are: {', '.join(known)}."
+def unknown_keys(place: str, keys: t.Iterable[object], known: t.Collection[str]) -> Lines:
+    """A line for each key that no specification has. The last one lists those that there are."""
+    lines = [
+        f"{place} has the key {key}, which does not exist.{did_you_mean(key, known)}"
+        for key in keys
+        if key not in known
+    ]
+    yield from lines[:-1]
+    yield from (f"{line} There are: {', '.join(known)}." for line in lines[-1:])
 
 
 def of_value(value: t.Any, option: Option, place: str) -> Lines:
@@ -101,9 +108,7 @@ def _strange(value: t.Any, option: Option, place: str) -> Lines:
 def _of_dictionary(value: dict[str, t.Any], option: Option, place: str) -> Lines:
     known: Option = option["options"]
     given = {key for key, its in value.items() if its is not None}
-    for key in value:
-        if key not in known:
-            yield unknown_key(place, key, known)
+    yield from unknown_keys(place, value, known)
     for key, its in known.items():
         if its.get("required") and key not in given:
             yield f"{place} has no {key}. Give it."

@@ -4,6 +4,7 @@ import pytest
 from ansible.errors import AnsibleUndefinedVariable
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar, trust_as_template
+from jinja2 import UndefinedError
 
 from ansible_collections.streamshift.kafka.plugins.lookup.given import LookupModule
 
@@ -53,6 +54,30 @@ def test_no_value_is_read_that_no_check_needs():
     assert look_up("preflight", "group_reset", {**RESET, **undefined}, hosts=["cloud"]) == []
     with pytest.raises(AnsibleUndefinedVariable):
         look_up("preflight", "group_reset", {**RESET, "group_reset_phase": "{{ nowhere }}"}, hosts=["cloud"])
+
+
+def test_each_key_of_a_cluster_without_a_value_is_told_but_where_a_play_may_define_it():
+    class Undefined:
+        """As in hostvars, where values are worked out when they are read."""
+
+        def __repr__(self):
+            raise UndefinedError("'nowhere' is undefined")
+
+    cluster = {
+        "bootstrap_servers": [Undefined()],
+        "sasl_username": Undefined(),
+        "request_timeout": "soon",
+        "sasl_password": Undefined(),  # is not read
+    }
+    raw = {**RESET, "kafka_cluster": cluster}
+    lines = look_up("clusters", "group_reset", raw, sides=["cluster"])
+    assert [line.partition(". ")[0] for line in lines] == [
+        "kafka_cluster.bootstrap_servers of host cloud has no value: 'nowhere' is undefined",
+        "kafka_cluster.sasl_username of host cloud has no value: 'nowhere' is undefined",
+        "Host cloud: kafka_cluster.request_timeout is soon",
+    ]
+    (missing, wrong) = look_up("problems", "list_groups", raw, known={}, hosts=["cloud"])
+    assert "it is not defined for the host that runs the tasks" in missing and "request_timeout is soon" in wrong
 
 
 @pytest.mark.parametrize(

@@ -149,7 +149,10 @@ def test_without_a_group_of_clusters_all_hosts_are_looked_at():
             HostCluster(None),
             ["is not a dictionary. Give one, such as kafka_cluster: {bootstrap_servers: [broker1:9092]}."],
         ),
-        (HostCluster(undefined="'brokers' is undefined"), ["has no value: 'brokers' is undefined. Define "]),
+        (
+            HostCluster(undefined={"kafka_cluster": "'brokers' is undefined"}),
+            ["has no value: 'brokers' is undefined. Define "],
+        ),
     ],
 )
 def test_what_is_wrong_with_a_cluster_is_told_once_with_its_host(cluster, problems):
@@ -178,6 +181,49 @@ def test_values_of_a_cluster_that_no_module_takes_are_told_with_their_host():
         "Host cloud: kafka_cluster.sasl_plain_username is a list. Give one text.",
         "Host cloud: kafka_cluster.request_timeout is soon. Give a number.",
         "Host cloud: kafka_cluster.client_config is a list. Give a dictionary.",
+    ]
+
+
+def test_a_fault_of_one_key_of_a_cluster_hides_none_of_its_others_and_none_of_another_host():
+    values = {
+        "bootstrap_servers": ["broker1", "broker2:9092"],
+        "security_protocol": "sasl_ssl",
+        "sasl_mechanism": "PLAIN",
+        "client_config": {"log_cb": "it"},
+        "request_timeout": "soon",
+    }
+    undefined = {"kafka_cluster.ssl_cafile": "'files' is undefined"}
+    hosts = inventory(
+        onprem=HostCluster((*values, "sasl_pasword", "colour"), values=values),
+        cloud=HostCluster(
+            ("bootstrap_servers", "ssl_cafile"),
+            undefined=undefined,
+            values={"bootstrap_servers": ["a"], "ssl_cafile": None},
+        ),
+    )
+    wrong = given(group_migration_source="onprem", group_migration_destination="cloud", group_migration_groups={})
+    lines = list(of_clusters(wrong, hosts, SIDES))
+    assert [line.partition(". ")[0] for line in lines] == [
+        "group_migration_groups is a dictionary",
+        "kafka_cluster of host onprem has the key sasl_pasword, which does not exist",
+        "kafka_cluster of host onprem has the key colour, which does not exist",
+        "Host onprem: kafka_cluster.security_protocol is sasl_ssl",
+        "Host onprem: kafka_cluster.request_timeout is soon",
+        "cluster onprem: bootstrap server 'broker1' is not of the form host:port",
+        "cluster onprem: client_config holds log_cb, which the collection sets itself",
+        "kafka_cluster.ssl_cafile of host cloud has no value: 'files' is undefined",
+        "cluster cloud: bootstrap server 'a' is not of the form host:port",
+    ]
+    assert "Did you mean sasl_password?" in lines[1] and "There are:" not in lines[1]
+    assert "There are: bootstrap_servers, " in lines[2]
+    assert "Did you mean SASL_SSL?" in lines[3]
+
+
+def test_a_side_of_a_wrong_type_does_not_hide_what_is_wrong_with_the_other():
+    wrong = given(group_migration_source=["onprem"], group_migration_destination="clod")
+    assert [line.partition(". ")[0] for line in of_clusters(wrong, BOTH, SIDES)] == [
+        "group_migration_source is a list",
+        "clod is no host of this inventory",
     ]
 
 
