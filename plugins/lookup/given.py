@@ -36,6 +36,11 @@ options:
     default: []
   hosts: {description: "The clusters, as hosts of the inventory.", type: list, elements: str, default: []}
   places: {description: "Paths that may be relative to the inventory, by their variable.", type: dict, default: {}}
+  waves:
+    description: The files of waves, or patterns of them, of which V(problems) returns what is wrong with them, too.
+    type: list
+    elements: str
+    default: []
   metrics: {description: "With V(preflight), the path of the metrics, empty for none.", type: str, default: ""}
   plan: {description: "With V(preflight), the path of the plan that must be there, empty for none.", type: str, default: ""}
   looked:
@@ -62,6 +67,7 @@ _raw:
   elements: raw
 """
 
+import os
 import typing as t
 
 from ansible.errors import AnsibleUndefinedVariable, AnsibleValueOmittedError
@@ -73,6 +79,7 @@ from ..module_utils._model.progress import first_names
 from ..plugin_utils._given import Given, HostCluster, Inventory, role_options
 from ..plugin_utils._problems import cluster_options, of_clusters, of_play
 from ..plugin_utils._role_problems import of_role
+from ..plugin_utils._waves import read_waves
 
 _NAMED = 20
 # What reading a value of another host raises, depending on how deep in it a variable is that is not defined.
@@ -109,11 +116,15 @@ class LookupModule(LookupBase):
             variables["groups"], lambda host: _cluster(hosts[host], what), lambda host, name: _value(hosts[host], name)
         )
         if what == "clusters":
-            lines = of_clusters(given, inventory, option("sides"))
+            lines: t.Iterable[str] = of_clusters(given, inventory, option("sides"))
         elif what == "preflight":
             lines = of_role(given, inventory, option("hosts"), option("metrics"), option("plan"), option("looked"))
         else:
-            lines = of_play(given, inventory, option("facts"), option("hosts"), option("places"))
+            beside = str(variables.get("inventory_dir") or os.getcwd())
+            lines = (
+                *of_play(given, inventory, option("facts"), option("hosts"), option("places")),
+                *read_waves(option("waves"), beside).problems,
+            )
         return list(lines)
 
 

@@ -11,8 +11,8 @@ version_added: 0.2.0
 description:
   - A wave is a file of variables of the role P(streamshift.kafka.group_migration#role), as C(-e @waves/billing.yml) gives
     them to a run. The look-up returns what the option O(streamshift.kafka.kafka_group_info#module:waves) takes.
-  - Fails if no file is called like a path, and names every file that selects no group, or has a variable that the role
-    does not know.
+  - Fails if no file is called like a path, and names every file that selects no group, names one twice, or has a variable
+    that the role does not know or a value that it does not take.
   - Reads only the machine that Ansible runs on.
 author: The streamshift.kafka authors (@streamshift)
 options:
@@ -48,18 +48,13 @@ _raw:
   elements: dict
 """
 
-import glob
 import os
 import typing as t
 
-import yaml
 from ansible.errors import AnsibleLookupError
 from ansible.plugins.lookup import LookupBase
 
-from ..plugin_utils._given import Given, role_options
-from ..plugin_utils._problems import misspelt
-
-_ROLE = "group_migration"
+from ..plugin_utils._waves import read_waves
 
 
 class LookupModule(LookupBase):
@@ -71,48 +66,8 @@ class LookupModule(LookupBase):
         """The waves of these files."""
         self.set_options(var_options=variables, direct=kwargs)  # type: ignore[no-untyped-call]
         inventory = str((variables or {}).get("inventory_dir") or os.getcwd())
-        problems: list[str] = []
-        paths: set[str] = set()
-        for term in terms:
-            found = glob.glob(os.path.join(inventory, term))
-            paths.update(found)
-            if not found:
-                problems.append(f"No file matches {term} in the inventory's directory {inventory}.")
-        known = role_options(_ROLE)
-        waves = [_wave(path, known, problems) for path in sorted(paths)]
+        waves, problems = read_waves(terms, inventory)
         if problems:
             raise AnsibleLookupError("\n".join(problems))
         home = self.get_option("directory")  # type: ignore[no-untyped-call]
         return [{**wave, "directory": os.path.join(inventory, wave["directory"] or home)} for wave in waves]
-
-
-def _wave(path: str, known: t.Mapping[str, t.Mapping[str, t.Any]], problems: list[str]) -> dict[str, t.Any]:
-    """The wave of a file, whose directory may be empty; what is wrong with the file is added to the problems.
-
-    known: the variables of the role, with what its specification says of each.
-    """
-    its = None
-    try:
-        with open(path, encoding="utf-8") as file:
-            its = yaml.safe_load(file)
-    except IsADirectoryError:
-        problems.append(f"{path} is a directory. Name its files, such as {os.path.join(path, '*.yml')}.")
-    except (OSError, ValueError, yaml.YAMLError) as exc:
-        problems.append(f"{path} cannot be read: {exc}")
-    else:
-        if not isinstance(its, dict):
-            problems.append(f"{path} has no variables.")
-    given = its if isinstance(its, dict) else {}
-    variables = {str(name): value for name, value in given.items()}
-    problems.extend(f"{path}: {line}" for line in misspelt(Given(_ROLE, "role", known, variables)))
-    names = ("groups", "group_patterns", "exclude_group_patterns")
-    chosen = {name: given[f"{_ROLE}_{name}"] for name in names if f"{_ROLE}_{name}" in given}
-    problems.extend(
-        f"{path}: {_ROLE}_{name} is no list of texts. Give one, such as [billing]."
-        for name, its in chosen.items()
-        if isinstance(its, dict) or (isinstance(its, list) and any(isinstance(each, (dict, list)) for each in its))
-    )
-    if given and not chosen.get("groups") and not chosen.get("group_patterns"):
-        problems.append(f"{path} selects no group: set {_ROLE}_groups or {_ROLE}_group_patterns.")
-    name = os.path.splitext(os.path.basename(path))[0]
-    return {"name": name, "directory": given.get(f"{_ROLE}_directory", ""), **chosen}

@@ -16,7 +16,7 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ..module_utils._model.faults import faults_of
 from ..module_utils._model.mapping import rules_from
-from ..module_utils._model.selection import compiled
+from ..module_utils._model.selection import compiled, faults_of_names
 from ..module_utils._module.options import cluster_spec, connection, spark_spec
 from ._given import Given, HostCluster, Inventory, playbooks
 from ._value_types import Option, did_you_mean, of_value, unknown_keys
@@ -114,6 +114,8 @@ def not_taken(given: Given, options: t.Mapping[str, Option]) -> Lines:
                 yield from wrong
             elif value is not None:
                 yield from _senseless(name, _converted(option, value))
+                if name in (f"{given.name}_groups", f"{given.name}_topics"):
+                    yield from map(str, faults_of_names(name, _converted(option, value)))
 
 
 def _converted(option: Option, value: t.Any) -> t.Any:

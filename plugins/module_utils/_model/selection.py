@@ -69,15 +69,7 @@ class Selection:
 
     def _faults_of_names(self) -> t.Iterator[InvalidInput]:
         for option in ("groups", "topics"):
-            for number, name in enumerate(getattr(self, option), 1):
-                if not name:
-                    yield InvalidInput(f"{option_name(option)}, entry {number} is empty", remedy="remove it")
-            names = collections.Counter(getattr(self, option))
-            if twice := [name for name, count in names.items() if count > 1 and name]:
-                yield InvalidInput(
-                    f"{option_name(option)} names {names_text(twice)} twice",
-                    remedy="remove one of them, or correct it if another one was meant",
-                )
+            yield from faults_of_names(option, getattr(self, option))
 
     def _faults_of_patterns(self) -> t.Iterator[MigrationError]:
         for option in ("group_patterns", "exclude_group_patterns", "topic_patterns", "exclude_topic_patterns"):
@@ -119,6 +111,18 @@ class Selection:
             f"Correct {option_name(f'{what}_patterns')}, or remove from it what is not needed."
         )
         return [Note(NoteKind.RULE_UNUSED, text)]
+
+
+def faults_of_names(option: str, names: t.Sequence[str]) -> t.Iterator[InvalidInput]:
+    """Names that are empty, or that are there twice."""
+    for number, name in enumerate(names, 1):
+        if not name:
+            yield InvalidInput(f"{option_name(option)}, entry {number} is empty", remedy="remove it")
+    if twice := [name for name, count in collections.Counter(names).items() if count > 1 and name]:
+        yield InvalidInput(
+            f"{option_name(option)} names {names_text(twice)} twice",
+            remedy="remove one of them, or correct it if another one was meant",
+        )
 
 
 def unused_cause(unused: t.Iterable[Note]) -> str | None:

@@ -36,6 +36,22 @@ def test_a_misspelt_variable_is_named_with_the_one_that_was_meant(controller, pl
 ABSOLUTE = "Give the absolute path of a directory that lasts."
 
 
+def test_everything_that_is_wrong_with_lists_and_waves_is_told_before_a_cluster_is_asked(controller):
+    waves = controller.directory / "waves"
+    waves.mkdir()
+    (waves / "a.yml").write_text("group_migration_groups: [a, a]\ngroup_migration_group_patterns: ['(']")
+    files = ["waves/*.yml", "nowhere/*.yml"]
+    output = failed(controller.list_groups(waves=files, group_patterns=["["], directory="/nowhere", hosts="onprem"))
+    assert "list_groups_directory is /nowhere, which is no directory of the machine" in output
+    assert "list_groups_group_patterns holds '['" in output
+    assert "No file matches nowhere/*.yml" in output
+    assert "a.yml: group_migration_groups names a twice" in output
+    assert "a.yml: group_migration_group_patterns holds '('" in output
+    output = failed(controller.migration_status(waves=files, idle_wait="soon"))
+    assert "migration_status_idle_wait is soon" in output and "No file matches nowhere/*.yml" in output
+    assert "Finalization" not in output and "cannot connect" not in output
+
+
 ROLES = {
     "clone_groups": ("group_clone_directory", "kafka-clones/onprem"),
     "migration_status": ("migration_status_directories", "kafka-migrations/onprem-to-cloud"),

@@ -8,7 +8,17 @@ from jinja2 import UndefinedError
 
 from ansible_collections.streamshift.kafka.plugins.lookup.given import LookupModule
 
-DEFAULTS = {"known": None, "facts": [], "sides": [], "hosts": [], "places": {}, "metrics": "", "plan": "", "looked": []}
+DEFAULTS = {
+    "known": None,
+    "facts": [],
+    "sides": [],
+    "hosts": [],
+    "places": {},
+    "waves": [],
+    "metrics": "",
+    "plan": "",
+    "looked": [],
+}
 
 
 def look_up(what, name, variables, **options):

@@ -57,6 +57,7 @@ def test_all_that_is_wrong_is_told_at_once(look_up):
             broken="a: [",
             misspelt="group_migration_grups: [billing]",
             nested="group_migration_groups: [{name: billing}]",
+            values="group_migration_groups: [a, a]\ngroup_migration_group_patterns: ['(']\ngroup_migration_phase: bogus",
         )
     said = str(failed.value)
     assert "No file matches nowhere/*.yml" in said
@@ -64,5 +65,13 @@ def test_all_that_is_wrong_is_told_at_once(look_up):
     assert said.count("has no variables.") == 2
     assert "broken.yml cannot be read" in said
     assert "misspelt.yml: group_migration_grups is no variable of the role group_migration. Did you mean" in said
-    assert "misspelt.yml selects no group" in said
-    assert "nested.yml: group_migration_groups is no list of texts. Give one, such as [billing]." in said
+    assert "misspelt.yml: It selects no group" in said
+    assert "nested.yml: group_migration_groups, entry 1 is a dictionary. Give one text." in said
+    assert "values.yml: group_migration_groups names a twice. Remove one of them" in said
+    assert "values.yml: group_migration_group_patterns holds '('" in said
+    assert "values.yml: group_migration_phase is bogus. The choices are " in said
+
+
+def test_values_that_a_run_makes_of_templates_are_left_to_the_run(look_up):
+    (wave,) = look_up(a="group_migration_groups: [a]\ngroup_migration_phase: '{{ wanted }}'")
+    assert wave["groups"] == ["a"]

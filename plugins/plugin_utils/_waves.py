@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""The files of waves: what they select, and a line for each thing that is wrong with them."""
+
+from __future__ import annotations
+
+import glob
+import os
+import typing as t
+
+import yaml
+
+from ._given import Given, role_options
+from ._problems import misspelt, not_taken
+
+_ROLE = "group_migration"
+
+
+class ReadWaves(t.NamedTuple):
+    """waves: as a module takes them, by path; their directory may be missing. problems: a line for each."""
+
+    waves: list[dict[str, t.Any]]
+    problems: list[str]
+
+
+def read_waves(terms: t.Iterable[str], inventory: str) -> ReadWaves:
+    """The waves of files. terms: paths, or patterns of them, relative to the directory of the inventory."""
+    paths: set[str] = set()
+    problems: list[str] = []
+    for term in terms:
+        found = glob.glob(os.path.join(inventory, term))
+        paths.update(found)
+        if not found:
+            problems.append(f"No file matches {term} in the inventory's directory {inventory}.")
+    waves = []
+    for path in sorted(paths):
+        try:
+            given = _variables(path)
+        except (TypeError, ValueError) as exc:
+            problems.append(str(exc))
+        else:
+            problems.extend(f"{path}: {line}" for line in _wrong(given))
+            waves.append(_wave(path, given.variables))
+    return ReadWaves(waves, problems)
+
+
+def _variables(path: str) -> Given:
+    """The variables of a file, or TypeError or ValueError."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            its = yaml.safe_load(file)
+    except IsADirectoryError as exc:
+        raise ValueError(f"{path} is a directory. Name its files, such as {os.path.join(path, '*.yml')}.") from exc
+    except (OSError, ValueError, yaml.YAMLError) as exc:
+        raise ValueError(f"{path} cannot be read: {exc}") from exc
+    if not isinstance(its, dict):
+        raise TypeError(f"{path} has no variables.")
+    return Given(_ROLE, "role", role_options(_ROLE), {str(name): value for name, value in its.items()})
+
+
+def _wrong(given: Given) -> t.Iterator[str]:
+    yield from misspelt(given)
+    # A run may make other variables of templates. Those of groups are read as they are.
+    templates = {name for name, value in given.variables.items() if "{{" in str(value)} - {*_chosen(given.variables)}
+    yield from not_taken(given, {name: option for name, option in given.options.items() if name not in templates})
+    if not given.get("groups") and not given.get("group_patterns"):
+        yield f"It selects no group. Set {_ROLE}_groups or {_ROLE}_group_patterns."
+
+
+def _chosen(variables: t.Mapping[str, t.Any]) -> dict[str, str]:
+    """{variable: option of a wave} of those that are given and select groups."""
+    options = ("groups", "group_patterns", "exclude_group_patterns")
+    return {f"{_ROLE}_{option}": option for option in options if f"{_ROLE}_{option}" in variables}
+
+
+def _wave(path: str, variables: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    chosen = {option: variables[name] for name, option in _chosen(variables).items()}
+    name = os.path.splitext(os.path.basename(path))[0]
+    return {"name": name, "directory": variables.get(f"{_ROLE}_directory", ""), **chosen}
