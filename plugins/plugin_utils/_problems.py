@@ -13,9 +13,11 @@ from types import MappingProxyType
 
 from ansible.errors import AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible.module_utils.common.validation import check_type_list
 
 from ..module_utils._model.faults import faults_of
-from ..module_utils._model.mapping import rules_from
+from ..module_utils._model.mapping import rule_from
+from ..module_utils._model.reset_rules import LARGEST_OFFSET, reset_rule_from
 from ..module_utils._model.selection import compiled, faults_of_names
 from ..module_utils._module.options import cluster_spec, connection, spark_spec
 from ._given import Given, HostCluster, Inventory, playbooks
@@ -110,12 +112,27 @@ def not_taken(given: Given, options: t.Mapping[str, Option]) -> Lines:
             value = given.variables[name]
             if value is None and option.get("type") == "list":
                 yield f"{name} has no value. Give a list, such as [], or leave it out."
-            if wrong := [*of_value(value, known, name)]:
-                yield from wrong
-            elif value is not None:
-                yield from _senseless(name, _converted(option, value))
-                if name in (f"{given.name}_groups", f"{given.name}_topics"):
+            wrong = [*of_value(value, known, name)]
+            yield from wrong
+            if value is not None and option.get("type") == "list":
+                yield from _senseless_list(name, value, _right_entries(option, value))
+                if not wrong and name in (f"{given.name}_groups", f"{given.name}_topics"):
                     yield from map(str, faults_of_names(name, _converted(option, value)))
+            elif not wrong and name.endswith("_max_bytes_per_second") and _converted(option, value) == 0:
+                yield f"{name} is {value}. Give more than 0, or leave it out for no limit."
+
+
+def _right_entries(option: Option, value: t.Any) -> dict[int, t.Any]:
+    """The entries of a list with which nothing is wrong, as Ansible gives them to a module, by their numbers."""
+    try:
+        entries = check_type_list(value)
+    except TypeError:
+        return {}
+    return {
+        number: _converted(option, [entry])[0]
+        for number, entry in enumerate(entries, 1)
+        if entry is not None and not any(of_value([entry], option, ""))
+    }
 
 
 def _converted(option: Option, value: t.Any) -> t.Any:
@@ -123,16 +140,18 @@ def _converted(option: Option, value: t.Any) -> t.Any:
     return ArgumentSpecValidator({"it": dict(option)}).validate({"it": value}).validated_parameters.get("it")
 
 
-def _senseless(name: str, value: t.Any) -> Lines:
-    """A value of the right type that nobody can mean."""
+def _senseless_list(name: str, value: t.Any, entries: t.Mapping[int, t.Any]) -> Lines:
+    """What nobody can mean, although its type is right. entries: of the value, by their numbers."""
     if name.endswith("_match_on") and value == []:
         yield f"{name} is empty. Name the parts, or leave it out to compare all of them."
-    if name.endswith("_max_bytes_per_second") and value == 0:
-        yield f"{name} is {value}. Give more than 0, or leave it out for no limit."
     if name.endswith(("_patterns", "_repartitioned")):
-        yield from _refused(*(functools.partial(compiled, each, name, value) for each in value))
-    if name.endswith(("_topic_map", "_group_map", "_principal_map")):
-        yield from _refused(functools.partial(rules_from, name, value))
+        beside = [*entries.values()]
+        yield from _refused(*(functools.partial(compiled, each, name, beside) for each in beside))
+    for number, entry in entries.items():
+        if name.endswith(("_topic_map", "_group_map", "_principal_map")):
+            yield from _refused(functools.partial(rule_from, f"{name}, entry {number}", entry))
+        if name.endswith("_resets"):  # but for the future, because the machine that the tasks run on has its own clock
+            yield from _refused(functools.partial(reset_rule_from, f"{name}, entry {number}", entry, LARGEST_OFFSET))
 
 
 def _refused(*checks: t.Callable[[], object]) -> Lines:

@@ -162,10 +162,13 @@ class Mapping:
 
 def rules_from(option: str, rows: t.Iterable[dict[str, t.Any]]) -> tuple[Rule, ...]:
     """Build the rules of topic_map or group_map, or raise InvalidInput that names the rows."""
-    return tuple(all_of(lambda entry: _rule(f"{option_name(option)}, entry {entry[0]}", entry[1]), enumerate(rows, 1)))
+    return tuple(
+        all_of(lambda entry: rule_from(f"{option_name(option)}, entry {entry[0]}", entry[1]), enumerate(rows, 1))
+    )
 
 
-def _rule(where: str, row: dict[str, t.Any]) -> Rule:
+def rule_from(where: str, row: dict[str, t.Any]) -> Rule:
+    """Build one rule, or raise InvalidInput. where: which row it is."""
     name, pattern, topics = row.get("name"), row.get("pattern"), tuple(row.get("topics") or ())
     all_done(
         lambda: _check_one(name, pattern, where),

@@ -85,7 +85,10 @@ def reset_rules_from(rows: t.Sequence[t.Mapping[str, t.Any]], now: int) -> tuple
             "there are no resets", remedy=f"set {option_name('resets')}, for example to [{{to: earliest}}]"
         )
     return tuple(
-        all_of(lambda entry: _rule(f"{option_name('resets')}, entry {entry[0]}", entry[1], now), enumerate(rows, 1))
+        all_of(
+            lambda entry: reset_rule_from(f"{option_name('resets')}, entry {entry[0]}", entry[1], now),
+            enumerate(rows, 1),
+        )
     )
 
 
@@ -133,7 +136,8 @@ def duration_of(text: str, where: str) -> int:
     return milliseconds
 
 
-def _rule(where: str, row: t.Mapping[str, t.Any], now: int) -> ResetRule:
+def reset_rule_from(where: str, row: t.Mapping[str, t.Any], now: int) -> ResetRule:
+    """Build one rule, or raise InvalidInput. where: which entry it is."""
     to, topics, partitions = ResetTo(row["to"]), tuple(row.get("topics") or ()), frozenset(row.get("partitions") or ())
     all_done(
         lambda: _value_of(to, row.get("value"), where, now),

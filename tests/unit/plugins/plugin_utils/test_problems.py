@@ -502,6 +502,39 @@ def test_patterns_rules_and_clusters_that_cannot_be_meant_are_told_with_the_rest
     assert len(lines) == 7
 
 
+def test_a_fault_of_one_entry_of_a_list_hides_none_of_the_others():
+    rules = [{"pattern": "a"}, {"name": "b", "to": "c"}, {"pattern": "(", "to": "d"}, None, {"name": "e", "to": ""}]
+    wrong = given(group_migration_topic_map=rules, group_migration_group_patterns=["[", {"a": "b"}])
+    assert [line.partition(". ")[0] for line in of_play(wrong, BOTH)] == [
+        "group_migration_group_patterns, entry 2 is a dictionary",
+        "group_migration_group_patterns holds '[', which is no regular expression: unterminated character set at position 0",
+        "group_migration_topic_map, entry 1 has no to",
+        "group_migration_topic_map, entry 4 is empty",
+        (
+            "group_migration_topic_map, entry 3 holds '(', which is no regular expression: missing ), unterminated subpattern at "
+            "position 0"
+        ),
+        "group_migration_topic_map, entry 5 has no new name",
+    ]
+
+
+def test_a_fault_of_one_reset_hides_none_of_the_others():
+    later = "2999-01-01T00:00:00Z"  # by which clock is up to the machine that resets the group
+    resets = [
+        {"topics": ["a"]},
+        {"to": "shift"},
+        {"to": "latst"},
+        {"to": "datetime", "value": later},
+        {"to": "offset", "value": "x"},
+    ]
+    assert [line.partition(". ")[0] for line in of_play(given("group_reset", group_reset_resets=resets), BOTH)] == [
+        "group_reset_resets, entry 1 has no to",
+        "group_reset_resets, entry 3: to is latst",
+        "group_reset_resets, entry 2: to: shift needs a value",
+        "group_reset_resets, entry 5: 'x' is no offset",
+    ]
+
+
 def test_a_playbook_s_values_have_types_too():
     known = {"source": "str", "directories": "list", "idle_wait": "float"}
     wrong = given(
