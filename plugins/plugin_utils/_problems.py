@@ -21,16 +21,14 @@ from ..module_utils._model.reset_rules import LARGEST_OFFSET, reset_rule_from
 from ..module_utils._model.selection import compiled, faults_of_names
 from ..module_utils._module.options import cluster_spec, connection, spark_spec
 from ._given import Given, HostCluster, Inventory, playbooks
-from ._value_types import Option, did_you_mean, of_value, unknown_keys
+from ._value_types import Option, did_you_mean, of_no_value, of_value, unknown_keys
 
 Lines = t.Iterator[str]
 Places = t.Mapping[str, t.Iterable[str | None]]  # {variable: paths}
 
 _EXAMPLE = "kafka_cluster: {bootstrap_servers: [broker1:9092]}"
 _PEM = "-----BEGIN CERTIFICATE-----\n-----BEGIN PRIVATE KEY-----"
-_ALONE = frozenset(
-    {"bootstrap_servers", "request_timeout", "client_config"}
-)  # whatever the other keys of a cluster are
+_ALONE = frozenset(("bootstrap_servers", "request_timeout", "client_config"))  # whatever a cluster's other keys are
 _ALIKE = 0.7  # see difflib.SequenceMatcher.ratio()
 _DRY_RUN = re.compile("dry_?run|check(_?mode)?")  # what a dry run is called where it is a variable
 
@@ -110,8 +108,8 @@ def not_taken(given: Given, options: t.Mapping[str, Option]) -> Lines:
         # What is not defined for this host may be for the one that the role runs on, and "omit" is no value.
         with contextlib.suppress(AnsibleError, KeyError):
             value = given.variables[name]
-            if value is None and option.get("type") == "list":
-                yield f"{name} has no value. Give a list, such as [], or leave it out."
+            if value is None:
+                yield from of_no_value(option, name)
             wrong = [*of_value(value, known, name)]
             yield from wrong
             if value is not None and option.get("type") == "list":

@@ -40,6 +40,8 @@ _WANTED: dict[str, tuple[t.Callable[[t.Any], t.Any], str]] = {
     "list": (check_type_list, "Give a list of texts"),
 }
 
+_EMPTY = {"list": "list, such as []", "dict": "dictionary, such as {}"}
+
 
 def did_you_mean(given: object, known: t.Iterable[str]) -> str:
     """A question with a blank before it, if one of these is much like what was given; else empty."""
@@ -57,6 +59,16 @@ def unknown_keys(place: str, keys: t.Iterable[object], known: t.Collection[str])
     ]
     yield from lines[:-1]
     yield from (f"{line} There are: {', '.join(known)}." for line in lines[-1:])
+
+
+def of_no_value(option: Option, place: str) -> Lines:
+    """A line where Ansible's own check takes null for nothing: for a list, and beside a default for all but texts."""
+    kind, choices = option.get("type", "str"), " or ".join(map(str, option.get("choices", ())))
+    give = f"Give {choices}" if choices and kind == "str" else _WANTED[kind][1] if kind in _WANTED else ""
+    if kind in _EMPTY:
+        give = f"Give a {_EMPTY[kind]}"
+    if give and (kind == "list" or option.get("default") is not None):
+        yield f"{place} has no value. {give}, or leave it out."
 
 
 def of_value(value: t.Any, option: Option, place: str) -> Lines:

@@ -356,7 +356,7 @@ def test_a_variable_that_begins_with_the_name_of_a_playbook_is_refused(role, wro
         ("rewnd", "is rewnd. Did you mean rewind? The choices are fail, keep, rewind."),
         ("", "is empty. The choices are fail, keep, rewind."),
         ("keep", None),
-        (None, None),
+        (None, "has no value. Give fail or keep or rewind, or leave it out."),
         (["fail"], "is a list. Give one text."),
     ],
 )
@@ -405,6 +405,10 @@ def test_what_has_another_value_than_its_default_is_known():
         ({"idle_wait": "nan"}, "group_migration_idle_wait is nan. Give a number."),
         ({"stop_timeout": "inf"}, "group_migration_stop_timeout is inf. Give a number."),
         ({"groups": None}, "group_migration_groups has no value. Give a list, such as [], or leave it out."),
+        ({"topic_map": None}, "group_migration_topic_map has no value. Give a list, such as [], or leave it out."),
+        ({"spark": None}, "group_migration_spark has no value. Give a dictionary, such as {}, or leave it out."),
+        ({"write_report": None}, "group_migration_write_report has no value. Give true or false, or leave it out."),
+        ({"idle_wait": None}, "group_migration_idle_wait has no value. Give a number, or leave it out."),
         ({"idle_wait": "soon"}, "group_migration_idle_wait is soon. Give a number."),
         ({"write_report": "perhaps"}, "group_migration_write_report is perhaps. Give true or false."),
         ({"spark": "local"}, "group_migration_spark is no dictionary. Give a dictionary with master, "),
@@ -502,6 +506,11 @@ def test_patterns_rules_and_clusters_that_cannot_be_meant_are_told_with_the_rest
     assert len(lines) == 7
 
 
+def test_null_stays_right_where_it_is_no_value():
+    nothing = dict.fromkeys(("replication_policy", "backup", "metrics", "plan_digest"))
+    assert list(of_play(given(**{f"group_migration_{name}": value for name, value in nothing.items()}), BOTH)) == []
+
+
 def test_a_fault_of_one_entry_of_a_list_hides_none_of_the_others():
     rules = [{"pattern": "a"}, {"name": "b", "to": "c"}, {"pattern": "(", "to": "d"}, None, {"name": "e", "to": ""}]
     wrong = given(group_migration_topic_map=rules, group_migration_group_patterns=["[", {"a": "b"}])
@@ -511,8 +520,8 @@ def test_a_fault_of_one_entry_of_a_list_hides_none_of_the_others():
         "group_migration_topic_map, entry 1 has no to",
         "group_migration_topic_map, entry 4 is empty",
         (
-            "group_migration_topic_map, entry 3 holds '(', which is no regular expression: missing ), unterminated subpattern at "
-            "position 0"
+            "group_migration_topic_map, entry 3 holds '(', which is no regular expression: missing ), unterminated subpattern "
+            "at position 0"
         ),
         "group_migration_topic_map, entry 5 has no new name",
     ]

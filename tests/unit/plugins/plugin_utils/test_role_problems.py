@@ -102,7 +102,7 @@ KEEPING = [role for role in ROLES if role != "migration_assessment"]
         ),
         (MIGRATION, {"idle_wait": "-0.5"}, [{"idle_wait": "0.5"}], "idle_wait is -0.5. Give 0 or more."),
         *(
-            (MIGRATION, {name: -1}, [{name: None}], f"{name} is -1. Give 0 ")
+            (MIGRATION, {name: -1}, [{name: 0}], f"{name} is -1. Give 0 ")
             for name in ("verify_limit", "search_limit")
         ),
         (
