@@ -169,14 +169,20 @@ def _of_servers(connection: Connection) -> _Faults:
         yield _refusal(connection, "bootstrap_servers is empty", "name at least one broker as host:port")
         return
     for server in connection.bootstrap_servers:
-        found = re.fullmatch(r"(\[[0-9A-Fa-f:.%\w]+\]|[^\s:\[\]/@]+):([0-9]{1,5})", server)
+        found = re.fullmatch(r"(\[[0-9A-Fa-f:.%\w]+\]|[^\s:\[\]/@]+):([0-9]+)", server)
         if "://" in server:
             yield _refusal(
                 connection,
                 f"bootstrap server {masked(server)!r} has a protocol in front",
                 "give host:port, and the protocol as security_protocol",
             )
-        elif not found or not 0 < int(found[2]) < 65536:
+        elif found and not 0 < int(found[2]) < 65536:
+            yield _refusal(
+                connection,
+                f"bootstrap server {masked(server)!r} has a port that no broker has",
+                "give one from 1 to 65535",
+            )
+        elif not found:
             yield _refusal(
                 connection,
                 f"bootstrap server {masked(server)!r} is not of the form host:port",
@@ -348,9 +354,10 @@ def _idle(connection: Connection, options: t.Sequence[str], why: str, remedy: st
 
 def _unknown(option: str, value: str, known: t.Sequence[str]) -> tuple[str, str]:
     """What is wrong with a value, which is not shown, and what to do."""
-    near = difflib.get_close_matches(value, known, 1)
+    parts = [name for name in known if len(value) > 3 and value in name]  # such as SCRAM
+    near = parts or difflib.get_close_matches(value, known, 1)
     return f"{option} has an unknown value", (
-        f"did you mean {near[0]}? Use" if near else "use"
+        f"did you mean {' or '.join(near)}? Use" if near else "use"
     ) + f" one of {', '.join(known)}"
 
 

@@ -101,10 +101,7 @@ KEEPING = [role for role in ROLES if role != "migration_assessment"]
             for all_of_it in (True, "yes")
         ),
         (MIGRATION, {"idle_wait": "-0.5"}, [{"idle_wait": "0.5"}], "idle_wait is -0.5. Give 0 or more."),
-        *(
-            (MIGRATION, {name: -1}, [{name: 0}], f"{name} is -1. Give 0 ")
-            for name in ("verify_limit", "search_limit")
-        ),
+        *((MIGRATION, {name: -1}, [{name: 0}], f"{name} is -1. Give 0 ") for name in ("verify_limit", "search_limit")),
         (
             "backlog_migration",
             {"max_bytes_per_second": "0"},
