@@ -115,7 +115,7 @@ class _Manager(KafkaConnectionManager):
             options["timeout_ms"] = min(options.get("timeout_ms") or math.inf, CONNECT_SECONDS * 1000)
         connection = super().get_connection(node_id, *args, **options)  # type: ignore[no-untyped-call]
         if not connection.init_future.is_done:
-            connection.init_future.add_errback(self._failed)
+            connection.init_future.add_errback(lambda reason: self._failed(reason, node_id))
         return connection
 
     def _least_failed(self) -> list[t.Any]:
@@ -130,7 +130,9 @@ class _Manager(KafkaConnectionManager):
             self.closed = self.closed or all(self._failures[server.node_id] for server in self._servers())
         return super().update_backoff(node_id)  # type: ignore[no-untyped-call]
 
-    def _failed(self, reason: BaseException) -> None:
+    def _failed(self, reason: BaseException, node_id: t.Any = None) -> None:
+        if server := self.cluster.broker_metadata(node_id):
+            reason.add_note(server.host)
         self.reasons.append(reason)
         if not self.bootstrapped and hopeless(reason):
             self.closed = True

@@ -32,6 +32,7 @@ _CLOSED = _Row(
     "check that it is a Kafka listener, and that security_protocol is what it speaks",
     hopeless=False,
 )
+_DNS = _Row("dns", "the host name cannot be resolved", "check the names in bootstrap_servers", hopeless=False)
 _ROWS = (
     _LIMIT,
     _Row("saslauthenticationfailed", None, _LOGIN),
@@ -76,7 +77,7 @@ _ROWS = (
     _Row("failed to get a token", None, "check the oauth options or aws_region, and the credentials"),
     _Row("econnrefused", "connection refused", "check that a broker listens there", hopeless=False),
     _Row("connection refused", "connection refused", "check that a broker listens there", hopeless=False),
-    _Row("dns", "the host name cannot be resolved", "check the names in bootstrap_servers", hopeless=False),
+    _DNS,
     _CLOSED,
     _Row("timed out", "no answer", "check addresses, firewalls and security_protocol", hopeless=False),
     _Row("timeout", "no answer", "check addresses, firewalls and security_protocol", hopeless=False),
@@ -99,7 +100,8 @@ def hopeless(reason: BaseException) -> bool:
 def refusal(connection: Connection, reasons: t.Sequence[BaseException]) -> MigrationError:
     """The most telling of the reasons, in the order in which they came, as an error.
 
-    A MigrationError among them says why no token can be had (security.py): it tells everything.
+    A MigrationError among them says why no token can be had (security.py): it tells everything. Names that cannot be resolved
+    are told beside any other reason: they are the notes of theirs.
     """
     for own in reasons:
         if isinstance(own, MigrationError):
@@ -114,7 +116,12 @@ def refusal(connection: Connection, reasons: t.Sequence[BaseException]) -> Migra
     remedy = login if row.remedy == _LOGIN else row.remedy
     if row is _CLOSED and connection.uses_sasl:  # the reason came with SaslAuthenticate, which Kafka has since 1.0
         remedy += f"; brokers before Kafka 1.0 refuse a login in this way, so {login}, too"
-    return ConnectionFailed("cannot connect", cluster=str(connection), why=row.why or _text(reason), remedy=remedy)
+    why = row.why or _text(reason)
+    names = {name: None for reason in reasons if _row(reason) is _DNS for name in getattr(reason, "__notes__", ())}
+    if names:
+        unresolved = " and ".join(f"the host name {name} cannot be resolved" for name in names)
+        why = unresolved if row is _DNS else f"{why}; {unresolved}"
+    return ConnectionFailed("cannot connect", cluster=str(connection), why=why, remedy=remedy)
 
 
 def _row(reason: BaseException) -> _Row | None:

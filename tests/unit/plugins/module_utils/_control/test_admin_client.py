@@ -66,6 +66,13 @@ def test_the_most_telling_of_several_reasons_is_told():
     assert reasons.refusal(CLUSTER, several).why == "no"
 
 
+def test_names_that_cannot_be_resolved_are_told_beside_another_reason(monkeypatch):
+    monkeypatch.setattr(admin_client, "CONNECT_SECONDS", 0.5)
+    with pytest.raises(ConnectionFailed) as failed:
+        admin_client.connect(connection_from({"bootstrap_servers": "127.0.0.1:1,no-such-host.invalid:9092"}))
+    assert failed.value.why == "connection refused; the host name no-such-host.invalid cannot be resolved"
+
+
 def too_old(text: str) -> errors.KafkaError:
     return errors.IncompatibleBrokerVersion(text)
 
