@@ -24,6 +24,7 @@ from .errors import InvalidFile
 from .failure_kinds import FailureKind
 from .group_state import CommittedOffset
 from .option_names import path_option
+from .progress import first_of
 from .visible_text import shortened
 
 Json = dict[str, t.Any]
@@ -52,6 +53,7 @@ _AGAIN = {
 _OPENING, _CLOSING = '"entries": [', "\n]}\n"
 _AT_ONCE = 1 << 16  # characters of entries that are read at a time, or one longer entry
 _LONGEST_HEAD = 1 << 20  # characters: a longer first line is read with the rest of the document
+_NAMED = 5  # entries that one error says
 KINDS = ("snapshot", "plan", "receipt", "report", "copy")  # what people query
 _T = t.TypeVar("_T")
 _Choice = t.TypeVar("_Choice", bound=enum.StrEnum)
@@ -172,8 +174,16 @@ def loads_any(text: str, path: str) -> Json:
 
 
 def parse_entries(kind: str, path: str, rows: t.Iterable[t.Any], build: t.Callable[[t.Any], _T]) -> tuple[_T, ...]:
-    """As parse(), for all entries of a document; an error says which of them it is about, counted from 1."""
-    return tuple(parse(kind, path, row, build, f"entry {number}: ") for number, row in enumerate(rows, 1))
+    """As parse(), for all entries of a document; the error says which of them it is about, counted from 1."""
+    made, wrong = [], []
+    for number, row in enumerate(rows, 1):
+        try:
+            made.append(parse(kind, path, row, build, f"entry {number}: "))
+        except InvalidFile as exc:
+            wrong.append(str(exc.why))
+    if wrong:
+        raise damaged(kind, path, first_of(wrong, _NAMED, between="; "))
+    return tuple(made)
 
 
 def check_once(kind: str, path: str, keys: t.Iterable[tuple[str, t.Any]], where: str = "") -> None:

@@ -177,6 +177,20 @@ def test_the_error_shows_the_damaged_entry():
     assert json.dumps({"group": "billing", "topic": "orders"}) in str(refused.value)
 
 
+def test_several_damaged_entries_are_told_at_once():
+    text = plan.to_json(plan_of(*[entry()] * 9))
+    lines = text.splitlines()
+    for number in (2, 4):
+        lines[number] = lines[number].replace('"offset": 5', f'"offset": -{number}')
+    with pytest.raises(InvalidFile) as refused:
+        plan.from_json("\n".join(lines) + "\n", "/srv/plan.json")
+    message = str(refused.value)
+    assert message.count("/srv/plan.json is damaged") == 1
+    assert "entry 2: -2 is not an offset" in message and "entry 4: -4 is not an offset" in message
+    with pytest.raises(InvalidFile, match=r"entry 5: .* and 4 more\."):
+        plan.from_json(text.replace('"offset"', '"place"'), "/srv/plan.json")
+
+
 def test_a_name_that_thousands_of_entries_share_takes_memory_once():
     one, other = (documents.name_of(json.loads('"billing-of-the-shop"')) for _unused in range(2))
     assert one is other
