@@ -47,7 +47,8 @@ def test_everything_that_is_wrong_with_lists_and_waves_is_told_before_a_cluster_
     assert "No file matches nowhere/*.yml" in output
     assert "a.yml: group_migration_groups names a twice" in output
     assert "a.yml: group_migration_group_patterns holds '('" in output
-    output = failed(controller.migration_status(waves=files, idle_wait="soon"))
+    output = failed(controller.migration_status(waves=files, idle_wait="soon", directories=["/nowhere"]))
+    assert "There is no directory /nowhere. Correct migration_status_directories." in output
     assert "migration_status_idle_wait is soon" in output and "No file matches nowhere/*.yml" in output
     assert "Finalization" not in output and "cannot connect" not in output
 
