@@ -11,8 +11,8 @@ import typing as t
 from .cluster_identity import LogRange
 from .documents import utc_text
 from .group_lag import GroupLag, lag_sum
-from .group_state import GroupReading
-from .open_run import OpenRun
+from .group_state import CommittedOffset, GroupReading
+from .open_run import UNFINISHED, OpenRun
 from .plan import Plan
 from .progress import counted, first_names
 from .receipt import Key, Receipt, ReceiptEntry
@@ -30,6 +30,7 @@ class GroupState(enum.StrEnum):
     AT_SOURCE = "consuming_at_source"
     MOVED = "moved"
     GONE = "commits_gone"
+    UNFINISHED = "unfinished"
     NOT_STARTED = "not_started"
     COMMITTED = "committed"
     PLANNED = "planned"
@@ -44,6 +45,7 @@ NEXT = {
     GroupState.MOVED: f"find out who has committed other offsets; then run streamshift.kafka.rollback and {_MIGRATE}",
     GroupState.GONE: "find out whether the committed offsets have expired, or somebody has removed or renamed the group; then "
     f"run {_MIGRATE} (streamshift.kafka.return_groups if they were returned), which says what each way on repeats",
+    GroupState.UNFINISHED: UNFINISHED,
     GroupState.NOT_STARTED: "start the consumers at the destination, or run streamshift.kafka.rollback",
     GroupState.COMMITTED: "stop the consumers at the source, and run the playbook of the rounds with its phase cut_over, "
     f"such as {_MIGRATE} {_PHASE}=cut_over",
@@ -58,7 +60,14 @@ _CAUSES = "plan.json, report.json and the report"
 _BLOCKED = f"remove what blocks partitions or fails verification, which {_CAUSES} name, and run {_MIGRATE} again"
 
 # Whoever starts consumers, or looks for somebody else's commits, would take what a run has half done for its end.
-_NEEDS_AN_END = {GroupState.MOVED, GroupState.GONE, GroupState.NOT_STARTED, GroupState.ROLLED_BACK, GroupState.RETURNED}
+_NEEDS_AN_END = {
+    GroupState.MOVED,
+    GroupState.GONE,
+    GroupState.UNFINISHED,
+    GroupState.NOT_STARTED,
+    GroupState.ROLLED_BACK,
+    GroupState.RETURNED,
+}
 
 
 class DirectoryFiles(t.NamedTuple):
@@ -149,7 +158,8 @@ class GroupStatus(t.NamedTuple):
         """What somebody has to do, as a clause."""
         its = self.files
         if its.open_run is not None and self.state in _NEEDS_AN_END:
-            return its.open_run.next
+            is_complete = self.state is GroupState.NOT_STARTED and not self.left_out
+            return its.open_run.next_of_complete if is_complete else its.open_run.next
         return _BLOCKED if self.state is GroupState.PLANNED and its.blocked else NEXT[self.state]
 
     def row(self) -> dict[str, t.Any]:
@@ -239,14 +249,17 @@ def assess(
     else:
         lines = [(line, reading) for line in files.written]
     found = [(line, where.offsets.get(line.partition)) for line, where in lines]
-    moved = sum(not line.explains(now) for line, now in found)
-    unexplained = GroupState.GONE if any(now is None for _line, now in found) else GroupState.MOVED if moved else None
+    unexplained = _unexplained(found)
+    pending = {line for line, now in found if line.is_pending(now)}
     consumed = any(_has_consumed(line, reading) for line in files.written)
     is_set = {*reading.offsets, *(line.partition for line in files.written)}
     went_on = any(
         offset is not None and (now := at_source[group].offsets.get(partition)) is not None and now.offset > offset
         for (group, partition), offset in files.source.items()
     )
+    left_out = _left_out(files, is_set)
+    files = files._replace(written=tuple(line for line in files.written if line not in pending))
+    has_ways = unexplained is not GroupState.UNFINISHED and bool(files.written) and not files.is_returned
     return GroupStatus(
         files,
         _state(files, used_at_source, reading.has_members or consumed, unexplained, went_on),
@@ -254,10 +267,19 @@ def assess(
         reading.has_members,
         _lag(((at_source[group], partition) for group, partition in files.source), logs[0]),
         _lag(((reading, partition) for partition in files.partitions), logs[1]),
-        moved,
-        WayBack() if files.is_returned or not files.written else way_back._replace(**_in_use(used_at_source)),
-        _left_out(files, is_set),
+        sum(not line.explains(now) and line not in pending for line, now in found),
+        way_back._replace(**_in_use(used_at_source)) if has_ways else WayBack(),
+        left_out,
     )
+
+
+def _unexplained(found: t.Sequence[tuple[ReceiptEntry, CommittedOffset | None]]) -> GroupState | None:
+    """The state of a group, by the lines whose committed offset their receipt does not explain; None without such lines."""
+    others = [(line, now) for line, now in found if not line.explains(now)]
+    changed = [now for line, now in others if not line.is_pending(now)]
+    if None in changed:
+        return GroupState.GONE
+    return GroupState.MOVED if changed else GroupState.UNFINISHED if others else None
 
 
 def _left_out(files: GroupFiles, is_set: t.Collection[TopicPartition]) -> int:
@@ -274,6 +296,8 @@ def _in_use(used_at_source: bool | None) -> dict[str, None]:
 def _state(
     files: GroupFiles, used_at_source: bool | None, consumed: bool, unexplained: GroupState | None, went_on: bool
 ) -> GroupState:
+    if unexplained is GroupState.UNFINISHED:
+        return unexplained
     if not files.written:
         return GroupState.ROLLED_BACK if files.is_rolled_back else GroupState.PLANNED
     if files.is_returned:
@@ -354,7 +378,11 @@ def incomplete_lines(groups: t.Iterable[GroupStatus]) -> list[str]:
 
 def half_written(groups: t.Iterable[GroupStatus], directory: str) -> list[str]:
     """The groups of a directory, by name, that have other committed offsets than the last run was to write."""
-    return sorted(group.files.group for group in groups if group.moved and group.files.directory == directory)
+    return sorted(
+        group.files.group
+        for group in groups
+        if (group.moved or group.state is GroupState.UNFINISHED) and group.files.directory == directory
+    )
 
 
 def next_lines(groups: t.Iterable[GroupStatus], named: int = 5) -> list[str]:
@@ -363,5 +391,6 @@ def next_lines(groups: t.Iterable[GroupStatus], named: int = 5) -> list[str]:
     for group in in_order(groups):
         by_step[group.state, group.next].append(group.files.group)
     return [
-        f"{len(names)} {state.value} ({first_names(names, named)}): {step}." for (state, step), names in by_step.items()
+        f"{len(names):,} {state.value} ({first_names(names, named)}): {step}."
+        for (state, step), names in by_step.items()
     ]

@@ -14,6 +14,9 @@ _AGAIN = "run it again or roll it back, before any consumers start"
 _ELSEWHERE = f"find out whether the last run was killed, or its machine was; if so, remove lease.json, and {_AGAIN}"
 
 
+UNFINISHED = f"the last run has not written all committed offsets: {_AGAIN}"
+
+
 class OpenRun(t.NamedTuple):
     """process: a clause that names it. is_stopped: whether it is gone, None where nobody here can tell: of other machines."""
 
@@ -27,6 +30,16 @@ class OpenRun(t.NamedTuple):
         if self.is_stopped is False:
             return "wait until the run in the directory has ended, before any consumers start"
         return f"the last run was stopped before its end: {_AGAIN}" if self.is_stopped else _ELSEWHERE
+
+    @property
+    def next_of_complete(self) -> str:
+        """The same for a group that has all of its committed offsets at the destination already."""
+        if self.is_stopped is False:
+            return self.next
+        return (
+            "all of their offsets are committed; start the consumers at the destination only after the last run was run again "
+            "to its end"
+        )
 
     def note(self, half_written: t.Sequence[str]) -> Note:
         """half_written: groups of which it may have written a part, if it was stopped."""

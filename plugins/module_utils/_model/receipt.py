@@ -63,6 +63,11 @@ class ReceiptEntry(t.NamedTuple):
             return current.offset >= self.written.offset
         return current[:2] == self.written[:2]
 
+    def is_pending(self, current: CommittedOffset | None) -> bool:
+        """Has the group still what it had before, because a run was stopped before it wrote this, or could not?"""
+        is_open = self.written is not None and self.after is None and not self.explains(current)
+        return is_open and (current and current[:2]) == (self.before and self.before[:2])
+
     @property
     def is_confirmed(self) -> bool:
         """Was what is written here read back?"""

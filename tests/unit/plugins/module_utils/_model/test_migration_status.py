@@ -39,6 +39,11 @@ def line(written: int | None = 40, time: int = NOON) -> ReceiptEntry:
     return ReceiptEntry("billing-new", NEW, None, offset, offset, (Origin("billing", OLD),), time)
 
 
+def begun(before: int | None = None) -> ReceiptEntry:
+    """What a run was about to write when it was stopped."""
+    return line()._replace(after=None, before=None if before is None else CommittedOffset(before))
+
+
 def back(written: int | None, time: int) -> ReceiptEntry:
     offset = None if written is None else CommittedOffset(written)
     return ReceiptEntry("billing", OLD, CommittedOffset(50), offset, offset, (Origin("billing-new", NEW),), time)
@@ -106,6 +111,13 @@ def look(
         (GroupState.GONE, [line()], {"new": None}),
         (GroupState.GONE, [line()], {"returned": [back(55, NOON + 9)], "old": None}),
         (GroupState.MOVED, [line()], {"new": 39, "used_new": True}),
+        (GroupState.UNFINISHED, [begun()], {"new": None}),
+        (GroupState.UNFINISHED, [begun()], {"new": None, "used_old": True}),
+        (GroupState.UNFINISHED, [begun(30)], {"new": 30}),
+        (GroupState.UNFINISHED, [line()], {"returned": [back(55, NOON + 9)._replace(after=None)], "old": 50}),
+        (GroupState.NOT_STARTED, [begun()], {}),
+        (GroupState.MOVED, [begun(30)], {"new": 31}),
+        (GroupState.GONE, [begun(30)], {"new": None}),
         (GroupState.ROLLED_BACK, [line(None)], {"new": None}),
         (GroupState.RETURNED, [line()], {"returned": [back(55, NOON + 9)], "old": 57, "used_old": True}),
         (GroupState.MOVED, [line()], {"returned": [back(55, NOON + 9)], "old": 54}),
@@ -209,11 +221,30 @@ def test_partitions_that_are_left_out_are_counted_and_told(lines, now, left):
     )
 
 
+def test_what_a_stopped_run_has_not_written_is_neither_gone_nor_committed_and_has_no_deadlines():
+    run = OpenRun("/here", "process 7 on box", True)
+    its = look(begun(), new=None, open_run=run)
+    row = its.row()
+    assert (row["committed"], row["moved"], row["left_out"], row["committed_at"]) == (0, 0, 0, None)
+    assert row["rollback_until"] is None and row["return_until"] is None
+    assert row["next"] == run.next and half_written([its], "/here") == ["billing-new"]
+    assert "run it again or roll it back, before any consumers start" in look(begun(), new=None).next
+
+
+def test_a_group_that_a_stopped_run_has_written_as_a_whole_is_not_told_to_run_again_for_itself():
+    for is_stopped in (True, None):
+        its = look(line(), open_run=OpenRun("/here", "process 7 on box", is_stopped))
+        assert its.next.startswith(
+            "all of their offsets are committed; start the consumers at the destination only after"
+        )
+    working = OpenRun("/here", "process 7 on box", False)
+    assert look(line(), open_run=working).next == working.next
+
+
 @pytest.mark.parametrize("is_stopped", [True, False, None])
 def test_nobody_is_told_to_start_consumers_before_a_run_has_ended(is_stopped):
     run = OpenRun("/here", "process 7 on box", is_stopped)
     groups = [
-        look(line(), open_run=run),
         look(line(), new=None, open_run=run),
         look(line(), new=39, open_run=run),
         look(line(None), new=None, open_run=run),
