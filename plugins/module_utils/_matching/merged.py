@@ -17,7 +17,7 @@ import typing as t
 from .._model.progress import counted
 from .._model.records import TopicPartition
 from .._model.verdicts import Reason, Verdict
-from . import chosen
+from . import chosen, rows
 from .certificates import NothingConsumed, WholeLogs
 from .evidence import Decision, LogFacts, Policy, Span, blocked
 from .group_count import Answer
@@ -155,11 +155,12 @@ def _lags(sources: Sources, missing: Missing, found: PartitionCount, destination
     offset = destination.log_start if last is None else last + 1
     if sources.expired:
         offset = _before_lost_ones(offset, found)
+    deleted = rows.deleted_records(destination.log_start, destination.end <= destination.log_start)
+    wait = "wait for the replication tool" + (" only if it has not copied them yet" if deleted else "")
     return blocked(
         Reason.DESTINATION_LAGS,
         f"{missing.records} consumed records are not at the destination; the last one, {missing.partition} offset "
-        f"{missing.offset}, has not come, nor any after it; they would be repeated when they come: wait for the "
-        "replication tool",
+        f"{missing.offset}, has not come, nor any after it; they would be repeated when they come{deleted}: {wait}",
         lossless=CountedBefore(offset, found.answer.first_wanted),
         to_come=missing.records,
     )

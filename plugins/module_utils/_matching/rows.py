@@ -60,8 +60,8 @@ def _nothing_consumed(reader: Reader) -> Decision:
     if expired:
         detail += f"; {chosen.expired_text(expired, each_a_record)}"
         detail += ", and the destination may have some of them" if lost is None else ""
-    if reader.source.length:
-        detail += _emptied(reader.destination)
+    if reader.source.length and not reader.destination.length:
+        detail += deleted_records(reader.destination.start, is_empty=True)
     decision = Decision.exact(NothingConsumed(0), reader.destination.start, detail=detail)
     return with_lost(decision, lost, lost_bound(lost, expired, each_a_record))
 
@@ -148,23 +148,27 @@ def lags(
         if destination_only
         else ""
     )
+    deleted = deleted_records(destination.start, not destination.length)
+    # A later one may be there, and equal to one that is deleted.
+    others = "nor any after it that can be told from consumed ones" if deleted else "and none after it"
+    wait = "wait for the replication tool" + (" only if it has not copied this record yet" if deleted else "")
     return blocked(
         Reason.DESTINATION_LAGS,
-        f"the last consumed record, source offset {anchor}, is not at the destination, and none after it; wait "
-        f"for the replication tool, or see the documentation of this reason if it leaves out such records"
-        f"{_emptied(destination)}{doubt}",
+        f"the last consumed record, source offset {anchor}, is not at the destination, {others}{deleted}; {wait}, or see "
+        f"the documentation of this reason if it leaves out such records{doubt}",
         lossless=lossless,
         to_come=anchor - reached,
     )
 
 
-def _emptied(destination: LogReader) -> str:
-    """That the destination has deleted all that it had, a clause; nothing where it has records, or never had any."""
-    if destination.length or not destination.start:
+def deleted_records(start: int, is_empty: bool) -> str:
+    """That the destination, whose log has this start, has deleted what it had before, a clause; nothing where it has all."""
+    if not start:
         return ""
+    begins, gone = ("is empty and starts", "there") if is_empty else ("starts", "before")
     return (
-        f"; the destination's log is empty and starts at offset {destination.start}: retention or DeleteRecords has "
-        "deleted what was there, which a replication tool that goes on does not copy again"
+        f"; the destination's log {begins} at offset {start}: retention or DeleteRecords has deleted what was {gone}, which "
+        "a replication tool that goes on does not copy again"
     )
 
 

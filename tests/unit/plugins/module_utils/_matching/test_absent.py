@@ -115,6 +115,19 @@ class TestDeleted:
         "the destination's log is empty and starts at offset 10: retention or DeleteRecords has deleted what was there"
     )
 
+    def test_equal_records_of_which_some_were_deleted_are_not_waited_for(self) -> None:
+        source, copies = log("a " * 70), log("a@1 " * 20, start=50)
+        decision = decided(36, source, copies, with_timestamp=False)
+        assert decision.reason is Reason.DESTINATION_LAGS
+        assert (
+            "the destination's log starts at offset 50: retention or DeleteRecords has deleted what was before"
+            in decision.detail
+        )
+        assert "wait for the replication tool only if it has not copied this record yet" in decision.detail
+        assert "none after it" not in decision.detail
+        with_all = decided(36, source, log("a@1 " * 20), with_timestamp=False)
+        assert "none after it; wait for the replication tool, or see" in with_all.detail
+
     @pytest.mark.parametrize("committed", [0, 5, 10])
     def test_an_empty_log_that_had_records_is_told_apart_from_a_tool_that_lags(self, committed: int) -> None:
         assert self.EMPTIED in decided(committed, log(run(0, 10)), log("", start=10)).detail
