@@ -27,6 +27,9 @@ from .settling import PAUSE
 _Key = t.TypeVar("_Key")
 
 
+_MATCH_ON = "if replication tools or brokers change timestamps, set match_on to key and value"
+
+
 class Staying(t.NamedTuple):
     """Records that only the source has. None: not counted, because more than search_limit offsets would have to be read.
 
@@ -34,6 +37,7 @@ class Staying(t.NamedTuple):
     follow the last consumed record that both clusters have. again: so many records from the planned offset on may be consumed
     ones, as their contents say. doubt: why nobody knows whether the planned offset skips what the group has not consumed.
     is_early: whether what the destination lacks from the planned offset on may be far before it, as timestamps say.
+    times_differ: whether the destination may have some of them with other timestamps, as contents say.
     """
 
     unconsumed: int | None
@@ -42,6 +46,7 @@ class Staying(t.NamedTuple):
     again: int = 0
     doubt: str = ""
     is_early: bool = False
+    times_differ: bool = False
 
     def __str__(self) -> str:
         unconsumed = "an unknown number of unconsumed records"
@@ -49,7 +54,8 @@ class Staying(t.NamedTuple):
             unconsumed = counted(self.unconsumed, "unconsumed record")
         at = "" if self.first is None else f" (from source offset {self.first} on)"
         consumed = f" and {counted(self.consumed, 'consumed record')}" if self.consumed else ""
-        return f"only at the source: {unconsumed}{at}{consumed}"
+        times = f"; the destination has such records with other timestamps: {_MATCH_ON}" if self.times_differ else ""
+        return f"only at the source: {unconsumed}{at}{consumed}{times}"
 
 
 def with_new_records(
@@ -221,13 +227,14 @@ def _counted(entry: PlanEntry, facts: LogFacts, counts: PartitionPair, times: bo
             "that has another timestamp, so nobody knows whether the group has consumed it"
         )
     if doubt and times:
-        doubt = f"{doubt}; if replication tools or brokers change timestamps, set match_on to key and value"
+        doubt = f"{doubt}; {_MATCH_ON}"
     return Staying(
         lacking,
         first,
         counts.last_consumed(committed, lag) if lag else 0,
         counts.again(committed, offset) if entry.offset is None else 0,
         doubt,
+        times_differ=bool(lacking or lag) and counts.times_differ,
     )
 
 
@@ -263,6 +270,8 @@ def _blocked(entry: PlanEntry, staying: Staying) -> PlanEntry:
         "let a replication tool copy them to the destination and wait for it by wait_for_replication, or set on_new_records to "
         "leave to go on without them"
     )
+    if staying.times_differ:
+        remedy = f"otherwise, {remedy}"
     if staying.unconsumed is None:
         remedy = f"raise search_limit to have them counted; {remedy}"
     found = _without_offset(entry, f"{staying}; {remedy}")

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import bisect
 import collections
+import functools
 import heapq
 import itertools
 import operator
@@ -26,7 +27,7 @@ class PartitionPair:
     """
 
     def __init__(self, records: t.Sequence[Record], copies: t.Sequence[Record], times: bool) -> None:
-        self._records, self._copies = records, copies
+        self._records, self._copies, self._times = records, copies, times
         key = _matching(records, copies, times).key
         self._keys, self._copy_keys = list(map(key, records)), list(map(key, copies))
         # From the two offsets that were asked for last on.
@@ -96,6 +97,16 @@ class PartitionPair:
             min(number, bisect.bisect_left(self._by_content.get(content, ()), committed))
             for content, number in contents.items()
         )
+
+    @functools.cached_property
+    def times_differ(self) -> bool:
+        """Whether records that lack a copy have one by their contents, with another timestamp."""
+        known = set(self._keys) & set(self._copy_keys)
+        unmatched = [
+            {record.bare for record, key in zip(records, keys, strict=True) if key not in known}
+            for records, keys in ((self._records, self._keys), (self._copies, self._copy_keys))
+        ]
+        return self._times and not unmatched[0].isdisjoint(unmatched[1])
 
     def follows_unknown(self, committed: int, begin: int, offset: int, anchor: int | None) -> bool:
         """Whether a copy before `offset` may be none that the group has consumed: the last one, or one of what lacks a copy.

@@ -91,6 +91,18 @@ def test_unconsumed_new_records_block_with_their_number_and_the_first_one():
     assert is_readable(found)
 
 
+def test_records_that_the_destination_has_with_other_timestamps_are_told_from_new_ones():
+    for entry in (exact(0, 0), lagging(2, 0, 2)):
+        found = settled("abcd", Logs(OLD, "abcd", times=str.upper), entry)
+        assert found.reason is Reason.NEW_RECORDS
+        assert (
+            "such records with other timestamps: if replication tools or brokers change timestamps, set match_on"
+            in (found.detail)
+        )
+    kept = settled("aabcaN", Logs(OLD, "aabc"), exact(4, 4))
+    assert "2 unconsumed records" in kept.detail and "match_on" not in kept.detail, "an equal record, produced since"
+
+
 def test_they_can_be_left():
     found = settled("abcNdOef", "abcdefyz", exact(2, 2), OnNewRecords.LEAVE)
     assert (found.verdict, found.reason, found.offset, found.repeats) == (Verdict.SAFE, Reason.NEW_RECORDS, 2, 0)
