@@ -39,7 +39,7 @@ def test_a_group_that_was_deleted_or_moved_gets_its_offsets_back(source, orders,
 
     commit(source, orders, {(orders, 0): 15})
     restore["directory"] = "another"
-    assert "this would move it back to 5 'kept'" in failed(controller.clone_groups(**restore))
+    assert "would move back to 5 'kept'" in failed(controller.clone_groups(**restore))
     done(controller.clone_groups(**restore, on_rewind="rewind"))
     assert committed(source, orders) == before
     done(controller.clone_groups(**restore | {"playbook": "rollback"}))

@@ -311,7 +311,7 @@ def test_a_plan_says_what_a_commit_would_refuse(source, destination, orders, con
     commit(destination, orders, {(orders, 0): 9})
     output = done(controller.migrate_groups(phase="plan", groups=[orders])).output
     assert "A commit of this plan would be refused now: " in output
-    assert f"group {orders}" in output and "would move it back to 7" in output and "group_migration_on_rewind" in output
+    assert f"group {orders}" in output and "would move back to 7" in output and "group_migration_on_rewind" in output
     assert "Next: decide about what a commit would refuse, and run the same command again." in output
     assert committed(destination, orders) == {(orders, 0): (9, "")}
     allowed = done(controller.migrate_groups(phase="plan", groups=[orders], on_rewind="rewind")).output

@@ -205,7 +205,7 @@ def test_what_cannot_be_returned_is_refused_and_a_return_is_rolled_back(world):
     assert committed(world.old, world.group) == before
     # Somebody has moved it further there than it has consumed.
     commit(world.old, world.group, {(world.old_topic, 0): 45})
-    assert "this would move it back to 20. Set group_migration_on_rewind" in failed(world.take_back())
+    assert "would move back to 20. Set group_migration_on_rewind" in failed(world.take_back())
     commit(world.old, world.group, {where: offset for where, (offset, _metadata) in before.items()})
     done(world.take_back())
     assert committed(world.old, world.group) != before

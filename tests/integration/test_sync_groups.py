@@ -121,7 +121,7 @@ def test_a_later_offset_at_the_destination_is_never_kept_in_silence(mirrored, or
     refused = failed(controller.sync_mirror_maker_groups(**groups))
     says(
         refused,
-        "the group has the committed offset 90, and this would move it back to 50",
+        "committed offset 90 would move back to 50",
         "Set mirror_maker_group_sync_on_rewind to rewind",
     )
     assert other not in list_groups(destination)

@@ -164,7 +164,7 @@ def kept_by_policy(
     option, policy = ("on_rewind", on_rewind) if rewind else ("on_advance", on_advance)
     direction = "back" if rewind else "forward"
     to = "removed" if target is None else f"moved {direction} to {commit_text(target)}"
-    does = "this would remove it" if target is None else f"this would move it {direction} to {commit_text(target)}"
+    does = "be removed" if target is None else f"move {direction} to {commit_text(target)}"
     match policy:
         case OnRewind.REWIND | OnAdvance.ADVANCE:
             return None
@@ -175,7 +175,7 @@ def kept_by_policy(
         case OnRewind.FAIL | OnAdvance.FAIL:
             raise entry_refusal(
                 key,
-                f"the group has the committed offset {commit_text(found)}, and {does}",
+                f"committed offset {commit_text(found)} would {does}",
                 cluster,
                 remedy=f"set {option_name(option)} to {'rewind' if rewind else 'advance'} to allow it, "
                 f"or to keep to leave such {unit} alone",

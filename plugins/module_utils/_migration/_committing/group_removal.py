@@ -212,7 +212,10 @@ def restore_old_groups(
     wanted = {key: target for key, target in was.items() if not same_commit(current.get(key), target)}
     policies = options.on_rewind, options.on_advance
     why = rollback.repeats(
-        (ReceiptEntry(*key, target, target, None) for key, target in wanted.items()), current, one_cluster=True
+        (ReceiptEntry(*key, target, target, None) for key, target in wanted.items()),
+        current,
+        one_cluster=True,
+        are_named=True,
     )
     told = all_of(
         lambda key: conflicts.kept_by_policy(key, current.get(key), wanted[key], *policies, name, "groups", why), wanted

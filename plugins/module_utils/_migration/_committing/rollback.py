@@ -136,7 +136,7 @@ def without_kept(
     returned: the groups that a return has set at the source since they were migrated, for the refusal.
     """
     entries = list(entries)
-    why = repeats(entries, current, returned, one_cluster=is_in_one_cluster())
+    why = repeats(entries, current, returned, one_cluster=is_in_one_cluster(), are_named=True)
     moved = [entry for entry in entries if is_to_move(entry, current)]
     told = all_of(lambda entry: _kept(entry, current.get(entry.key), on_rewind, on_advance, cluster, why), moved)
     kept: dict[str, list[str]] = {}
@@ -274,36 +274,49 @@ def is_to_move(entry: ReceiptEntry, current: Commits) -> bool:
 
 
 def repeats(
-    entries: t.Iterable[ReceiptEntry], current: Commits, returned: t.Collection[str] = (), *, one_cluster: bool
+    entries: t.Iterable[ReceiptEntry],
+    current: Commits,
+    returned: t.Collection[str] = (),
+    *,
+    one_cluster: bool,
+    are_named: bool = False,
 ) -> str | None:
     """What a rollback of these entries means for groups that have consumed since, None where no group has.
 
-    A group that was returned goes on at the source where the return has set it, whatever is rolled back.
+    A group that was returned goes on at the source where the return has set it, whatever is rolled back. are_named: whether the
+    message has named all groups that have moved, so that they are only named again where this is true of some of them.
     """
     consumed: collections.Counter[str] = collections.Counter()
     for entry in entries:
         found = current.get(entry.key)
-        if entry.written is None or found is None:
+        if entry.written is None or found is None or same_commit(found, entry.written):
             continue
         start = entry.written.offset
         if one_cluster and entry.before is not None and entry.origins == (Origin(*entry.key),):
             start = max(start, entry.before.offset)  # a reset: the group itself goes on where it was before
         consumed[entry.group] += max(0, found.offset - start)
     again = sorted(group for group, count in consumed.items() if count and group not in returned)
+    back = sorted(group for group, count in consumed.items() if count and group in returned)
+
+    def who(groups: list[str], one: str, more: str) -> str:
+        whole = "the group" if len(groups) == 1 else "the groups"
+        are_all = are_named and len(groups) == len(consumed)
+        return f"{whole if are_all else first_names(groups, _GROUPS_SHOWN)} {one if len(groups) == 1 else more}"
+
     texts = []
     if again:
         records = counted(sum(consumed[group] for group in again), "record")
         texts.append(
-            f"{first_names(again, _GROUPS_SHOWN)} {'has' if len(again) == 1 else 'have'} consumed up to {records} "
+            f"{who(again, 'has', 'have')} consumed up to {records} "
             + (
                 "since the run that is rolled back; after the rollback, the consumers consume them again"
                 if one_cluster
                 else "at the destination since the migration; after the rollback, consumers at the source consume them again"
             )
         )
-    if back := sorted(group for group, count in consumed.items() if count and group in returned):
+    if back:
         texts.append(
-            f"{first_names(back, _GROUPS_SHOWN)} {'was' if len(back) == 1 else 'were'} returned to the source, where the "
+            f"{who(back, 'was', 'were')} returned to the source, where the "
             "consumers go on at the offsets of the return; this rollback changes nothing there"
         )
     return "; ".join(texts) or None

@@ -320,6 +320,6 @@ def test_inside_one_cluster_a_rollback_speaks_of_no_source(found, repeated, sour
         set_variables(None)
     assert refused.value.why == (
         repeated
-        and f"billing has consumed up to {repeated} records since the run that is rolled back; after the rollback, the "
+        and f"the group has consumed up to {repeated} records since the run that is rolled back; after the rollback, the "
         "consumers consume them again"
     )
