@@ -490,7 +490,7 @@ summary:
   type: list
   elements: str
   sample:
-    - "group    partitions        exact  at most repeated"
+    - "group    partitions        exact  at_most_repeated"
     - "billing          12           12                 0"
     - "Total: 1 group, 12 group-partitions: 12 exact, 0 safe, 0 blocked; at most 0 records repeated."
 notes:

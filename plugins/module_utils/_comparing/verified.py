@@ -79,9 +79,9 @@ def _problems(
         )
     repeated = counts.repeated + counts.pending
     if claim.repeats is not None and repeated > claim.repeats:
-        said = f"at most {claim.repeats}" if claim.repeats else "none"
+        said = f"at most {claim.repeats:,}" if claim.repeats else "none"
         where = f"from {_offsets(claim)} on, first {_spot(claim, counts.first_repeated)}" if counts.repeated else ""
-        late = f"{counts.pending} still to be copied, because the replication tool has not come as far as the group"
+        late = f"{counts.pending:,} still to be copied, because the replication tool has not come as far as the group"
         what = "; ".join(each for each in (where, late if counts.pending else "") if each)
         yield Flaw(ProblemKind.REPEATED, f"{_records(repeated, 'consumed')} repeated: {what}; the plan says {said}")
     if _is_elsewhere(claim, counts, windows):
@@ -171,7 +171,7 @@ def _notes(claim: Claim, counts: Counts, windows: Windows, is_compacted: bool) -
         following = (
             "1 copy of an aborted record follows"
             if counts.aborted == 1
-            else f"{counts.aborted} copies of aborted records follow"
+            else f"{counts.aborted:,} copies of aborted records follow"
         )
         yield Note(
             NoteKind.ABORTED,
@@ -206,7 +206,7 @@ def _expired_clause(claim: Claim, windows: Windows) -> str:
 
 def _records(number: int, kind: str) -> str:
     noun = f"{kind} record".strip()
-    return f"1 {noun} is" if number == 1 else f"{number} {noun}s are"
+    return f"1 {noun} is" if number == 1 else f"{number:,} {noun}s are"
 
 
 def _offsets(claim: Claim) -> str:

@@ -43,7 +43,7 @@ def expired(
         case OnExpired.FIRST_VISIBLE:
             offset, detail = (
                 first,
-                f"the first record that the source still has: at most {lost} unconsumed ones are skipped",
+                f"the first record that the source still has: at most {lost:,} unconsumed ones are skipped",
             )
         case OnExpired.COUNT_BACK:
             offset, detail = count_back()

@@ -159,7 +159,7 @@ def _lags(sources: Sources, missing: Missing, found: PartitionCount, destination
     wait = "wait for the replication tool" + (" only if it has not copied them yet" if deleted else "")
     return blocked(
         Reason.DESTINATION_LAGS,
-        f"{missing.records} consumed records are not at the destination; the last one, {missing.partition} offset "
+        f"{missing.records:,} consumed records are not at the destination; the last one, {missing.partition} offset "
         f"{missing.offset}, has not come, nor any after it; they would be repeated when they come{deleted}: {wait}",
         lossless=CountedBefore(offset, found.answer.first_wanted),
         to_come=missing.records,

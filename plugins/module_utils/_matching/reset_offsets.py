@@ -92,4 +92,4 @@ def _between(low: int, high: int, log: ResetLog) -> int:
 
 
 def _offsets(count: int) -> str:
-    return "1 offset is" if count == 1 else f"{count} offsets are"
+    return "1 offset is" if count == 1 else f"{count:,} offsets are"

@@ -28,7 +28,7 @@ from .search import TAIL, Cut
 def budget_spent(policy: Policy) -> Decision:
     """More would have to be read than one entry may."""
     return blocked(
-        Reason.SEARCH_BUDGET_SPENT, f"more than {policy.budget} records (search_limit) would have to be read"
+        Reason.SEARCH_BUDGET_SPENT, f"more than {policy.budget:,} records (search_limit) would have to be read"
     )
 
 
@@ -144,7 +144,7 @@ def lags(
     has, where none of them is a copy of one of the source's.
     """
     doubt = (
-        f". None of the destination's {destination_only} records is at the source: is it the right topic?"
+        f". None of the destination's {destination_only:,} records is at the source: is it the right topic?"
         if destination_only
         else ""
     )

@@ -14,7 +14,7 @@ from .group_state import GroupKind, GroupMember, GroupReading
 from .known_names import GROUPS, ICEBERG_CONTROL, known
 from .records import TopicPartition
 from .selection import Selection
-from .visible_text import padded, shown_width, visible, visible_name
+from .visible_text import padded, shown_width, unbroken, visible, visible_name
 
 _COLUMNS = ("group", "type", "what", "state", "members", "topics", "partitions", "lag", "movable", "why_not")
 _CSV_COLUMNS = (*_COLUMNS, "expired")  # at the end, where it moves no column of an earlier release
@@ -162,7 +162,7 @@ def spreadsheet(columns: t.Sequence[str], rows: t.Iterable[t.Mapping[str, t.Any]
 
 
 def _cells(group: GroupOverview, unknown: str) -> dict[str, str]:
-    row = {**group.row(), "lag": group.lag and str(group.lag)}
+    row = {**group.row(), "lag": group.lag and unbroken(str(group.lag))}
     return {name: _cell(row[name], unknown) for name in _COLUMNS}
 
 

@@ -18,7 +18,7 @@ from .progress import counted, first_names
 from .receipt import Key, Receipt, ReceiptEntry
 from .records import TopicPartition
 from .verdicts import Verdict
-from .visible_text import padded, shown_width, visible
+from .visible_text import padded, shown_width, unbroken, visible
 
 Readings = t.Mapping[str, GroupReading]
 _NOT_ASKED = GroupReading("", False, "", "", "", {})
@@ -343,10 +343,7 @@ def in_order(groups: t.Iterable[GroupStatus]) -> list[GroupStatus]:
 
 
 def status_table(groups: t.Sequence[GroupStatus]) -> list[str]:
-    """A header, and a line for each group in columns. A lag with * is of a group that has members there.
-
-    No column has a blank in its name, at which Ansible folds a long header where it shows results as YAML.
-    """
+    """A header, and a line for each group in columns. A lag with * is of a group that has members there."""
     rows: list[tuple[str, ...]] = [
         ("group", "state", "source_lag", "destination_lag", "rollback_until", "return_until")
     ]
@@ -357,7 +354,7 @@ def status_table(groups: t.Sequence[GroupStatus]) -> list[str]:
             (
                 group.files.group,
                 group.state.value,
-                *(("-" if lag is None else str(lag)) + "*" * bool(used) for lag, used in lags),
+                *(("-" if lag is None else unbroken(str(lag))) + "*" * bool(used) for lag, used in lags),
                 *ways,
             )
         )
@@ -368,7 +365,7 @@ def status_table(groups: t.Sequence[GroupStatus]) -> list[str]:
 def incomplete_lines(groups: t.Iterable[GroupStatus]) -> list[str]:
     """A line for each group of which a migration has left partitions out."""
     return [
-        f"{visible(group.files.group)}: {'' if group.files.written else 'nothing is written; '}{group.left_out} of "
+        f"{visible(group.files.group)}: {'' if group.files.written else 'nothing is written; '}{group.left_out:,} of "
         f"{counted(len(group.files.consumed), 'partition')} {'left out' if group.files.written else 'blocked'}: {_CAUSES} in "
         f"{group.files.directory} say why. Remove the cause, and run {_MIGRATE} again."
         for group in groups

@@ -9,6 +9,7 @@ import dataclasses
 import typing as t
 
 from .notes import Note, NoteKind
+from .progress import counted
 from .report import Finding, PartitionOffset, ProblemKind, finding_name
 
 _GRAVITY = {kind: number for number, kind in enumerate(ProblemKind)}
@@ -71,9 +72,8 @@ def counts_by_kind(problems: t.Iterable[Problem]) -> dict[str, int]:
 def summary(problems: t.Sequence[Problem]) -> str:
     """`5 problems of 2 kinds: skipped 1, absent 4`."""
     counts = counts_by_kind(problems)
-    total = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
-    kinds = "1 kind" if len(counts) == 1 else f"{len(counts)} kinds"
-    return f"{total} of {kinds}: {', '.join(f'{kind} {count}' for kind, count in counts.items())}"
+    kinds = counted(len(counts), "kind")
+    return f"{counted(len(problems), 'problem')} of {kinds}: {', '.join(f'{kind} {count:,}' for kind, count in counts.items())}"
 
 
 def _count(finding: Finding, kind: ProblemKind) -> int | None:

@@ -98,7 +98,7 @@ def counted(number: int, noun: str) -> str:
 
 def first_of(names: t.Sequence[str], most: int, more: str = "more", between: str = ", ") -> str:
     """So many names at most, and how many there are besides, such as "a, b and 3 more"."""
-    return between.join(names[:most]) + (f" and {len(names) - most} {more}" if names[most:] else "")
+    return between.join(names[:most]) + (f" and {len(names) - most:,} {more}" if names[most:] else "")
 
 
 def first_names(names: t.Iterable[str], most: int, more: str = "more") -> str:

@@ -163,7 +163,7 @@ def readiness_lines(groups: t.Iterable[Readiness], most: int = MOST_LINES) -> li
     rest = sorted_groups[most:]
     if rest:
         ready = sum(each.ready for each in rest)
-        result.append(f"and {counted(len(rest), 'group')} more, {ready} of them ready")
+        result.append(f"and {counted(len(rest), 'group')} more, {ready:,} of them ready")
     return result
 
 

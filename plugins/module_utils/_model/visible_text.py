@@ -67,6 +67,11 @@ def padded(text: str, width: int) -> str:
     return visible(text) + " " * (width - shown_width(text))
 
 
+def unbroken(cell: str) -> str:
+    """A cell of a table without blanks: Ansible, where it shows results as YAML, breaks long lines at a single blank."""
+    return cell.replace(" ", "_")
+
+
 def shortened(text: str, most: int) -> str:
     """The first characters of a text, so many at most, and how many there are besides: nobody takes a part for the whole."""
     more = len(text) - most

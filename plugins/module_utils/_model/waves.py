@@ -129,7 +129,7 @@ def wave_lines(found: WaveGroups, states: t.Mapping[str, str] | None = None) -> 
     """A line for each wave, with how far it is where states are given, and what is wrong with them together."""
     lines = []
     for row in wave_results(found, states)["waves"]:
-        far = ", ".join(f"{number} {state}" for state, number in row.get("states", {}).items())
+        far = ", ".join(f"{number:,} {state}" for state, number in row.get("states", {}).items())
         lines.append(f"wave {row['wave']}: {counted(len(row['groups']), 'group')}{f': {far}' if far else ''}")
         if row["gone"]:
             lines.append(f"wave {row['wave']} names groups that do not exist: {first_names(row['gone'], _NAMED)}")

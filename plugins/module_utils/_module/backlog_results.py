@@ -103,10 +103,10 @@ def _amounts(its: t.Collection[RangeSummary], is_done: bool) -> str:
 def _from(each: RangeSummary) -> str:
     """Which groups set the start, and what is to be said of it."""
     groups = first_names(each.groups, _GROUPS)
-    lost = f"{each.lost} offsets before the start have expired, and are lost" if each.lost else ""
+    lost = f"{each.lost:,} offsets before the start have expired, and are lost" if each.lost else ""
     nothing = "nothing to copy" if each.range.start == each.range.end else ""
     if each.left:
-        nothing = f"no group has committed anything: {each.left} offsets are left alone"
+        nothing = f"no group has committed anything: {each.left:,} offsets are left alone"
     return "; ".join(part for part in (groups, lost, nothing) if part)
 
 

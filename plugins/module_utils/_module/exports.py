@@ -88,9 +88,9 @@ def export_of(plan: Plan, path: str, form: OffsetFormat) -> Export:
     missing = collections.Counter(entry.verdict.value for entry in plan.entries if entry.offset is None)
     lacks = []
     if missing and form is OffsetFormat.CSV:
-        kinds = " and ".join(f"{count} {verdict}" for verdict, count in sorted(missing.items()))
+        kinds = " and ".join(f"{count:,} {verdict}" for verdict, count in sorted(missing.items()))
         lacks.append(
-            f"{path} lacks {missing.total()} of {counted(len(plan.entries), 'group-partition')} ({kinds}): the stock tool "
+            f"{path} lacks {missing.total():,} of {counted(len(plan.entries), 'group-partition')} ({kinds}): the stock tool "
             "leaves their committed offsets as they are."
         )
     if missing and form is OffsetFormat.STRUCTURED_STREAMING:

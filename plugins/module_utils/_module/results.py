@@ -150,7 +150,7 @@ def _verdict(entry: PlanEntry) -> str:
     if entry.reason:
         words.append(f"({entry.reason.value})")
     if entry.verdict is Verdict.SAFE:
-        words.append("repeats not counted" if entry.repeats is None else f"repeats at most {entry.repeats}")
+        words.append("repeats not counted" if entry.repeats is None else f"repeats at most {entry.repeats:,}")
     is_told = entry.verdict is not Verdict.EXACT or entry.absent or entry.lost != 0
     line = " ".join(words) + (f": {entry.shown_detail}" if entry.detail and is_told else "")
     if entry.lossless is None:

@@ -18,7 +18,7 @@ from .._model.record_sum import Bound, RecordSum
 from .._model.records import TopicPartition
 from .._model.report import Finding
 from .._model.verdicts import Verdict
-from .._model.visible_text import padded, shown_width
+from .._model.visible_text import padded, shown_width, unbroken
 from .results import blocked_line, entry_line, plan_counts
 
 MOST_LINES = 20  # of groups, and of entries: with 4,000 groups, too, everything stays on one screen
@@ -103,18 +103,20 @@ def commit_summary(
     lines += [f"{counted(len(names), 'group')}, all {kind}" for kind, names in folded.items() if names]
     total = f"Total: {_size(len(partitions), len(before))}: {len(written):,} changed"
     total += f"{costs}{_see_above(len(left_out))}." if left_out else f", 0 left out{costs}."
-    return [*lines, *first_lines([f"  {line}" for line in (*going_on, *left_out)]), total]
+    return [*lines, *first_lines([f"  {line}" for line in (*left_out, *going_on)]), total]
 
 
 def _see_above(lines: int) -> str:
     """Each line may be a group, or some of its partitions."""
+    if lines > MOST_LINES:
+        return f"; left out: {counted(lines, 'line')}, the first {MOST_LINES} of them above"
     return f"; left out: see the {f'{lines} lines' if lines > 1 else 'line'} above"
 
 
 def rollback_line(written: t.Iterable[tuple[str, t.Any]], recorded: t.Collection[str]) -> str:
     """How many of the groups that a receipt holds go back, true of a run and of its prediction alike."""
     back = len({group for group, _partition in written})
-    return f"Rollback of {back} of {counted(len(recorded), 'group')} in the receipt"
+    return f"Rollback of {back:,} of {counted(len(recorded), 'group')} in the receipt"
 
 
 def _table(
@@ -125,16 +127,16 @@ def _table(
         return []
     old_width, width = (
         max([len(head), *(shown_width(names[side]) for names in groups)])
-        for side, head in enumerate(("old group", "group" if logs is None else "new group"))
+        for side, head in enumerate(("old_group", "group" if logs is None else "new_group"))
     )
     lags = {} if logs is None else {names: _lags(names[0], entries, logs) for names, entries in groups.items()}
     lag_width = max([10, *(len(lag) for both in lags.values() for lag in both)])
     seen = {entry.verdict for entries in groups.values() for entry in entries}
     verdicts = [verdict.value for verdict in Verdict if verdict in seen]
-    head = "" if logs is None else f"{'old group':<{old_width}}  {'lag':>{lag_width}}  "
-    head += f"{'group' if logs is None else 'new group':<{width}}" + ("" if logs is None else f"  {'lag':>{lag_width}}")
+    head = "" if logs is None else f"{'old_group':<{old_width}}  {'lag':>{lag_width}}  "
+    head += f"{'group' if logs is None else 'new_group':<{width}}" + ("" if logs is None else f"  {'lag':>{lag_width}}")
     head += f"  {'partitions':>10}  " + "  ".join(f"{verdict:>11}" for verdict in verdicts)
-    lines = [head + "  at most repeated"]
+    lines = [head + "  at_most_repeated"]
     for (old, name), entries in groups.items():
         counts = collections.Counter(entry.verdict.value for entry in entries)
         cells = "  ".join(f"{counts[verdict]:>11}" for verdict in verdicts)
@@ -142,7 +144,7 @@ def _table(
         if logs is not None:
             lag, new_lag = lags[old, name]
             left, right = f"{padded(old, old_width)}  {lag:>{lag_width}}  ", f"  {new_lag:>{lag_width}}"
-        repeats = str(most_repeats(entries)) if _sets_any(entries) else "-"
+        repeats = unbroken(str(most_repeats(entries))) if _sets_any(entries) else "-"
         lines.append(f"{left}{padded(name, width)}{right}  {len(entries):>10}  {cells}  {repeats:>16}")
     return lines
 
@@ -150,7 +152,8 @@ def _table(
 def _lags(old: str, entries: t.Iterable[PlanEntry], logs: t.Mapping[TopicPartition, LogRange]) -> tuple[str, str]:
     """The lags of an old group and of the new one on the partitions that the one gets from the other."""
     was = ((entry, at.offset) for entry in entries for at in entry.source if at.group == old)
-    return str(_lag(was, logs)), str(_lag(((entry, entry.offset) for entry in entries), logs))
+    lags = _lag(was, logs), _lag(((entry, entry.offset) for entry in entries), logs)
+    return unbroken(str(lags[0])), unbroken(str(lags[1]))
 
 
 def _plan_total(plan: Plan, left_out: int) -> str:

@@ -34,10 +34,10 @@ def verify_result(found: Verified, plan_digests: list[str]) -> dict[str, t.Any]:
 
 
 def _line(found: Verified) -> str:
-    within = f" ({found.incomplete} within the limit only)" if found.incomplete else ""
+    within = f" ({found.incomplete:,} within the limit only)" if found.incomplete else ""
     wrong = len({(each.group, where) for each in found.problems for where, _offset in each.destination})
-    numbers = f"{found.without_records} without records, {counted(found.compared, 'record')} compared"
-    return f"{found.verified} verified{within}, {f'{wrong} with problems, ' if wrong else ''}{numbers}."
+    numbers = f"{found.without_records:,} without records, {counted(found.compared, 'record')} compared"
+    return f"{found.verified:,} verified{within}, {f'{wrong:,} with problems, ' if wrong else ''}{numbers}."
 
 
 def failure_place(gravest: Problem, destination: Connection) -> dict[str, t.Any]:

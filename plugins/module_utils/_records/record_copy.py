@@ -313,7 +313,7 @@ class _Copy:
     def _too_large(self, task: _CopyTask, offset: int, length: int) -> MigrationError:
         where = task.range.destination
         return Refused(
-            f"the record at source offset {offset} of {task.range.source} has {length} bytes, and max.message.bytes is "
+            f"the record at source offset {offset} of {task.range.source} has {length:,} bytes, and max.message.bytes is "
             f"{self.job.largest[where.topic]}: it does not fit when it is compressed, either",
             cluster=str(self.destination),
             remedy="raise max.message.bytes of the topic there, and run again: the copy goes on where it has ended",

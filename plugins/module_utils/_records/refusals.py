@@ -90,7 +90,7 @@ def lost(connection: Connection, where: TopicPartition, what: str) -> LogChanged
 def unfinished(connection: Connection, where: TopicPartition, position: int, more: int) -> BrokerError:
     """Records come, but too slowly; a partition's next offset is `position`, and so many more partitions wait."""
     return BrokerError(
-        f"the time for reading is up at offset {position}" + (f" ({more} more partitions wait)" if more else ""),
+        f"the time for reading is up at offset {position}" + (f" ({more:,} more partitions wait)" if more else ""),
         cluster=str(connection),
         **where._asdict(),
         remedy="migrate fewer groups at a time, or when the cluster and this machine are less busy",
@@ -108,7 +108,7 @@ def stalled(
     """Nothing came of a partition whose next offset is `position`, nor of so many more partitions."""
     return BrokerError(
         f"no record and no end of the log at offset {position} within {seconds:.0f} s"
-        + (f" ({more} more partitions wait)" if more else ""),
+        + (f" ({more:,} more partitions wait)" if more else ""),
         cluster=str(connection),
         **where._asdict(),
         why=connection_failed(connection, complaints).why if complaints else None,

@@ -85,4 +85,4 @@ def write_records(connection: Connection, records: t.Sequence[NewRecord]) -> Non
     left = producer.flush(_WRITTEN_WITHIN)
     if failed or left:
         where, error = failed[0] if failed else (records[-1].partition, KafkaError(KafkaError._MSG_TIMED_OUT))
-        raise refusals.unwritten(connection, error, f"{len(failed) + left} records could not be written", where)
+        raise refusals.unwritten(connection, error, f"{len(failed) + left:,} records could not be written", where)

@@ -99,7 +99,7 @@ class Transactions:
             if time.monotonic() < end:
                 continue
             raise BrokerError(
-                f"{left} records were not acknowledged within {_WAIT_SECONDS:.0f} s",
+                f"{left:,} records were not acknowledged within {_WAIT_SECONDS:.0f} s",
                 cluster=str(self._destination),
                 remedy=refusals.unacknowledged(),
             )

@@ -158,7 +158,7 @@ class Pace:
             together, first = Amount(), Amount()
             for topic, amount in found.items():
                 together, first = together.plus(amount), first.plus(self.first[topic])
-            said.append(_line(f"all {len(found)} topics", together, first, seconds))
+            said.append(_line(f"all {len(found):,} topics", together, first, seconds))
         return said
 
 

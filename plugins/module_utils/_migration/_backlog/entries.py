@@ -134,7 +134,7 @@ def _entry(draft: Draft, its: BacklogRange, on_uncommitted: OnUncommitted) -> Pl
     reason, detail = None, ""
     if offset < its.start:
         reason = Reason.EXPIRED
-        detail = f"{its.start - offset} offsets from {offset} on had left the source's log before the copy"
+        detail = f"{its.start - offset:,} offsets from {offset} on had left the source's log before the copy"
     parts = FINGERPRINTED if its.done is not None and its.done.without_timestamp else PARTS
     end = its.begin if its.done is None or its.done.next is None else its.done.next
     lost = max(0, its.start - offset)
@@ -146,7 +146,7 @@ def _entry(draft: Draft, its: BacklogRange, on_uncommitted: OnUncommitted) -> Pl
 def _lost(ranges: t.Iterable[RangeSummary]) -> list[Note]:
     """What groups have not consumed and nobody can copy any more."""
     lost = [each for each in ranges if each.lost]
-    named = [f"{each.range.source} ({each.lost} offsets of {names_text(each.groups)})" for each in lost]
+    named = [f"{each.range.source} ({each.lost:,} offsets of {names_text(each.groups)})" for each in lost]
     said = first_of(named, _NAMED, "more partitions")
     text = f"Unconsumed records have left the source's logs, and are lost: {said}."
     return [Note(NoteKind.RECORDS_EXPIRED, text)] if lost else []
@@ -181,7 +181,7 @@ def _as_copied(backlog: Backlog) -> list[Note]:
     notes = [
         Note(
             NoteKind.RECORDS_EXPIRED,
-            f"{each.source}: {its.expired} offsets expired at the source after the copy was planned, before they were "
+            f"{each.source}: {its.expired:,} offsets expired at the source after the copy was planned, before they were "
             "copied.",
         )
         for each, its in done
@@ -189,6 +189,6 @@ def _as_copied(backlog: Backlog) -> list[Note]:
     ]
     stamped = sum(its.without_timestamp for _each, its in done)
     if stamped:
-        text = f"{stamped} records have the timestamp 0, which cannot be written, and have 1 (ms) at the destination."
+        text = f"{stamped:,} records have the timestamp 0, which cannot be written, and have 1 (ms) at the destination."
         notes.append(Note(NoteKind.TIMESTAMP_CHANGED, text))
     return notes

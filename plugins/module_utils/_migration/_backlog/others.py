@@ -222,7 +222,7 @@ def _copied(backlog: Backlog, destination: Connection) -> dict[TopicPartition, R
 
 
 def _told(its: RecordCount) -> str:
-    return f"{its.records} records" + (f", the last one at offset {its.last}" if its.last is not None else "")
+    return f"{its.records:,} records" + (f", the last one at offset {its.last}" if its.last is not None else "")
 
 
 def _written_by_others(destination: Connection, where: TopicPartition, what: str) -> Refused:

@@ -189,7 +189,7 @@ def _growth(known: Backlog, bounds: SourceBounds, source: Connection, live: bool
     first = min(grown)
     said = f"{first} has grown by {counted(grown[first], 'offset')} since the copy was planned"
     if len(grown) > 1:
-        said += f", {len(grown)} partitions altogether"
+        said += f", {len(grown):,} partitions altogether"
     if not known.is_done and not live:
         raise Refused(
             said,

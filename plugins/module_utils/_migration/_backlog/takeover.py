@@ -157,7 +157,7 @@ def check_lost(
         return
     where = min(lost)
     begin = next(each.begin for each in backlog.ranges if each.destination == where)
-    more = f" ({len(lost) - 1} more partitions)" if len(lost) > 1 else ""
+    more = f" ({len(lost) - 1:,} more partitions)" if len(lost) > 1 else ""
     raise Refused(
         f"the progress of the copy is gone, and the log has grown from {begin} to {lost[where]} since it was planned{more}",
         cluster=str(destination),

@@ -114,7 +114,7 @@ def _refuse_in_use(problems: t.Mapping[str, str], destination: Connection, on_ac
         name, problem = next(iter(sorted(problems.items())))
         raise GroupBusy(
             problem
-            + (f" ({len(problems)} groups are in use: {names_text(sorted(problems))})" if len(problems) > 1 else ""),
+            + (f" ({len(problems):,} groups are in use: {names_text(sorted(problems))})" if len(problems) > 1 else ""),
             cluster=str(destination),
             group=name,
             remedy=ways(
@@ -234,5 +234,5 @@ def remove_groups(destination: Connection, names: t.Collection[str], remedy: str
     errors = commits.delete_groups(destination, sorted(names)) if names else {}
     for group, why in sorted(errors.items()):
         error = GroupBusy if why.startswith(commits.BUSY_FOR_REMOVAL) else BrokerError
-        more = f" ({len(errors)} groups cannot be removed: {names_text(sorted(errors))})" if len(errors) > 1 else ""
+        more = f" ({len(errors):,} groups cannot be removed: {names_text(sorted(errors))})" if len(errors) > 1 else ""
         raise error(f"the group cannot be removed{more}", cluster=str(destination), group=group, why=why, remedy=remedy)

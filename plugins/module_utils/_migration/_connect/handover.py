@@ -244,7 +244,7 @@ def _after(on_rewind: OnRewind, offsets: Offsets, found: Offsets, receipt: Conne
     where = doubtful[0]
     raise Refused(
         f"{where}: {found[where]} is stored already, and Replicator has copied up to {offsets[where]}"
-        + (f" ({len(doubtful)} partitions are ahead)" if doubtful[1:] else ""),
+        + (f" ({len(doubtful):,} partitions are ahead)" if doubtful[1:] else ""),
         why="whatever MirrorMaker 2 has copied after Replicator's position would be recopied",
         remedy=f"set {option_name('on_rewind')} to keep what is stored, or to rewind where it is wrong",
         kind=FailureKind.POSITIONS_MOVED,

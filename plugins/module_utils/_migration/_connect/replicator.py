@@ -84,7 +84,7 @@ def stopped_at(source: Connection, its: Replicator, notes: list[Note]) -> Offset
         where, (offset, consumed) = next(iter(differs.items()))
         raise Refused(
             f"{where}: the last record that was copied is {offset} by {its.topic}, and {consumed} by group {its.group}"
-            + (f" ({len(differs)} partitions differ)" if len(differs) > 1 else ""),
+            + (f" ({len(differs):,} partitions differ)" if len(differs) > 1 else ""),
             cluster=str(source),
             why="Replicator was not stopped cleanly, or the group is another's",
             remedy="start and stop it once more, or say which one is right (position: stored or group)",

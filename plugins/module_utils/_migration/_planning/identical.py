@@ -16,7 +16,7 @@ from ..._matching.lost_records import with_lost
 from ..._matching.shifted import keeps_offsets
 from ..._model.errors import InvalidInput
 from ..._model.match_on import EVERYTHING, MatchOn
-from ..._model.option_names import option_name
+from ..._model.option_names import at_destination, option_name
 from ..._model.plan import PlanEntry
 from ..._model.policies import OnExpired
 from ..._model.record_sum import Bound
@@ -95,7 +95,9 @@ def _outside(offset: int, facts: LogFacts, on_expired: OnExpired) -> Decision | 
     if offset < facts.log_start:
         return _expired(offset, facts, on_expired)
     if offset > facts.high_watermark:
-        return blocked(Reason.BEYOND_END, f"offset {offset} is after the destination's end {facts.high_watermark}")
+        return blocked(
+            Reason.BEYOND_END, f"offset {offset} is after the end of the log{at_destination()}, {facts.high_watermark}"
+        )
     return None
 
 
@@ -108,11 +110,12 @@ def _with_lost(decision: Decision, offset: int, start: int, where: str) -> Decis
 
 
 def _expired(offset: int, facts: LogFacts, on_expired: OnExpired) -> Decision:
-    """The decision for an offset before the start of the destination's log."""
-    start, what = facts.log_start, f"offset {offset} has expired at the destination"
+    """The decision for an offset before the start of the destination's log, the only one inside one cluster."""
+    start = facts.log_start
+    what = f"offset {offset} has expired, because the log{at_destination()} starts at {start}"
     match on_expired:
         case OnExpired.FAIL:
-            detail = f"{what}, whose log starts at {start}; on_expired says fail"
+            detail = f"{what}; on_expired says fail"
             return blocked(Reason.POLICY_FAIL, detail, lossless=NoRecordBefore(start, records=0))
         case OnExpired.COUNT_BACK | OnExpired.START | OnExpired.FIRST_VISIBLE:
             detail = f"{what}; the plan takes the first remaining record, and no other is skipped"

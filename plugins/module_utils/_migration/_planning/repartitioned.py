@@ -140,7 +140,8 @@ def _by_records(
 
 def _not_counted(its: Merged, budget: int, no_spark: InvalidInput) -> _Decisions:
     """The decisions where only Spark could count, and is missing: that must not stop all others."""
-    why = f"topic {its.topic} or its source has more than {budget} offsets (search_limit), which only Spark counts; {no_spark}"
+    size = f"more than {budget:,} offsets (search_limit)"
+    why = f"topic {its.topic} or its source has {size}, which only Spark counts; {no_spark}"
     blocked = Decision(Verdict.BLOCKED, None, Reason.SEARCH_BUDGET_SPENT, detail=why.removesuffix("."))
     return [(blocked, Evidence())] * len(its.targets)
 

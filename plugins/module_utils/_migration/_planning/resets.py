@@ -283,7 +283,7 @@ def _without_offset(
     draft = Draft(*key, *key, committed)
     if committed is not None:
         count = counts.get(key[1].topic)
-        what = "the topic does not exist" if count is None else f"the topic has {count} partitions"
+        what = "the topic does not exist" if count is None else f"the topic has {count:,} partitions"
         return draft.entry(Verdict.BLOCKED, reason=Reason.TOPIC_MISSING, detail=f"{what}: exclude it")
     if rule.from_commit:
         detail = f"{rule}: nothing is committed that it could count from: left alone"

@@ -84,7 +84,7 @@ def _pair(case: Case, source: ClusterLogs, destination: ClusterLogs, offset: int
 
 
 def _too_far(decision: Decision, size: int, limit: int) -> Decision:
-    return _with(decision, f"Spark would read {size} records, and spark_limit is {limit}")
+    return _with(decision, f"Spark would read {size:,} records, and spark_limit is {limit:,}")
 
 
 def _with(decision: Decision, remark: str) -> Decision:

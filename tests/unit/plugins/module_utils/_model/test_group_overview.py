@@ -127,7 +127,7 @@ def test_no_group_is_a_header_alone():
 
 def test_what_has_expired_is_beside_the_lag():
     group = overview(committed=(1_000,), ends=(9_000,), start=2_500)
-    assert "6,500 (1,500 expired)" in overview_table([group])[1]
+    assert "6,500_(1,500_expired)" in overview_table([group])[1]
     (row,) = csv.DictReader(io.StringIO(overview_csv([group])))
     assert (row["lag"], row["expired"]) == ("6500", "1500")
 

@@ -151,7 +151,7 @@ def test_a_group_knows_its_lags_and_until_when_it_can_go_back():
         7,
         0,
     )
-    assert "3 (7 expired)" in status_table([expired])[1]
+    assert "3_(7_expired)" in status_table([expired])[1]
     assert (row["committed_at"], row["rollback_until"]) == ("2025-11-25T12:00:00Z", "2025-11-25T12:00:05Z")
     assert row["return_until"] == "2025-11-25T12:00:07Z"
     # Brokers keep the offsets of a group with members; nothing is left to take back of one that was returned.

@@ -1,6 +1,7 @@
 """What a run comes to fits on one screen, whatever its size."""
 
 import dataclasses
+import re
 
 import pytest
 import yaml
@@ -20,9 +21,9 @@ from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._modu
 
 def test_the_plans_table_counts_by_group_and_tells_what_is_not_exact():
     assert summaries.plan_summary(PLAN) == [
-        "group     partitions        exact         safe      blocked  uncommitted  at most repeated",
+        "group     partitions        exact         safe      blocked  uncommitted  at_most_repeated",
         "audit              3            0            2            0            1                 5",
-        "billing            3            1            2            0            0  2, not counted in 1",
+        "billing            3            1            2            0            0  2,_not_counted_in_1",
         "shipping           1            0            0            1            0                 -",
         "  audit orders-0: 41 -> 9, safe (equal_records) repeats at most 2",
         "  audit orders-1: 41 -> 9, safe (equal_records) repeats at most 3",
@@ -182,7 +183,7 @@ def test_inside_one_cluster_old_and_new_groups_are_side_by_side_with_their_lags(
     assert summaries.plan_summary(
         Plan("id", "id", "digest", entries), {first: LogRange(0, 60), second: LogRange(0, 10)}
     ) == [
-        "old group         lag  new group         lag  partitions        exact         safe  uncommitted  at most repeated",
+        "old_group         lag  new_group         lag  partitions        exact         safe  uncommitted  at_most_repeated",
         "a                   5  all                20           1            0            1            0                15",
         "b                  20  all                20           1            0            1            0                15",
         "a                   3  new-a               3           2            1            0            1                 0",
@@ -197,8 +198,8 @@ def test_inside_one_cluster_what_has_expired_is_beside_the_lag():
         PlanEntry("new-a", at, 8, Verdict.SAFE, (SourcePosition("a", at, 7),), reason=Reason.EXPIRED, repeats=0),
     )
     lines = summaries.plan_summary(Plan("id", "id", "digest", entries), {at: LogRange(8, 10)})
-    assert lines[0].startswith("old group            lag  new group            lag  partitions")
-    assert lines[1].startswith("a          2 (1 expired)  new-a                  2           1")
+    assert lines[0].startswith("old_group            lag  new_group            lag  partitions")
+    assert lines[1].startswith("a          2_(1_expired)  new-a                  2           1")
 
 
 def test_inside_one_cluster_the_totals_say_how_much_is_skipped():
@@ -223,6 +224,20 @@ def test_the_commits_table_counts_by_group_and_tells_what_was_left_out():
         "  billing orders-7: left",
         "Total: 1 group, 12 group-partitions: 5 changed; left out: see the line above.",
     ]
+
+
+def test_no_line_says_that_more_is_above_than_is_shown():
+    keys = [("billing", TopicPartition("orders", number)) for number in range(1334)]
+    lines = summaries.commit_summary(dict.fromkeys(keys), [], [f"billing {where}: left" for _group, where in keys])
+    assert lines[-1].endswith("0 changed; left out: 1,334 lines, the first 20 of them above.")
+    assert lines[-2] == "  ... and 1,314 more lines"
+
+
+def test_no_row_of_a_table_has_a_single_blank_at_which_ansible_breaks_it_where_it_shows_yaml():
+    entries = (entry("b" * 70, 0, Verdict.SAFE, 4, None), entry("b" * 70, 1, Verdict.SAFE, 4, repeats=1_000))
+    for line in summaries.plan_summary(Plan("onprem-id", "cloud-id", "digest", entries))[:2]:
+        assert " " not in line.replace("  ", "")[80:].strip()
+        assert re.search(r"\S \S", line) is None
 
 
 @pytest.mark.parametrize(
@@ -252,7 +267,7 @@ def test_of_many_groups_the_exact_ones_are_one_line_and_the_others_are_named():
     entries = [entry(f"g{number:03}", 0, Verdict.EXACT, 7, repeats=0) for number in range(400)]
     entries[7] = entry("g007", 0, Verdict.SAFE, 7, reason=Reason.EQUAL_RECORDS, repeats=2)
     assert summaries.plan_summary(Plan("a", "b", "c", tuple(entries))) == [
-        "group  partitions         safe  at most repeated",
+        "group  partitions         safe  at_most_repeated",
         "g007            1            1                 2",
         "399 groups, all exact",
         "  g007 orders-0: 41 -> 7, safe (equal_records) repeats at most 2",

@@ -26,6 +26,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Rule
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import set_variables
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, Verification
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
     OnExpired,
@@ -315,6 +316,13 @@ def test_an_offset_that_has_expired_is_blocked_where_the_user_says_so(world: Wor
         (entry,) = translate(snapshot(3), SOURCE, DESTINATION, renamed, wanted, None, None).plan.entries
         assert (entry.verdict, entry.reason, entry.offset, entry.lossless) == said
         assert entry.lost == (2 if entry.offset is not None else 0)
+        assert entry.detail.startswith("offset 3 has expired, because the log at the destination starts at 5; ")
+    set_variables({"cluster": "group_clone_cluster"})
+    try:
+        (entry,) = translate(snapshot(3), SOURCE, DESTINATION, renamed, wanted, None, None).plan.entries
+    finally:
+        set_variables(None)
+    assert entry.detail.startswith("offset 3 has expired, because the log starts at 5; ")
 
 
 @pytest.mark.parametrize("strategy", [Strategy.IDENTICAL, Strategy.RECORDS])
