@@ -116,7 +116,7 @@ options:
     description:
       - What to do if there is a problem.
       - V(report) returns it.
-      - V(fail) fails, and its message has a line for each problem.
+      - V(fail) fails, and its message has a line for each problem. Any failure then says that nothing was written to a cluster.
     type: str
     choices: [report, fail]
     default: report
@@ -274,6 +274,8 @@ _File = t.TypeVar("_File")
 
 def look(module: Module) -> dict[str, t.Any]:
     params = module.params
+    if params["on_problem"] == OnProblem.FAIL:  # as the first task of a run
+        module.closing = NOTHING_WRITTEN
     options.check_all(params, options.selection(params).check)
     migrated, names, left_out = _turned_round(params)
     source, destination = options.both_clusters(params)
@@ -329,7 +331,7 @@ def look(module: Module) -> dict[str, t.Any]:
         "return_names": names and names._asdict(),
     }
     if problems and params["on_problem"] == OnProblem.FAIL:
-        message = "\n".join(map(str, [*told, *problems, NOTHING_WRITTEN]))
+        message = "\n".join(map(str, [*told, *problems]))
         module.fail_json(msg=message, failure=problems[0].place(), **result)
     return {"changed": False, **result}
 

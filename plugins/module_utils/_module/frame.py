@@ -39,8 +39,10 @@ COMMON_SPEC = {"option_names": {"type": "dict"}}
 class Module(AnsibleModule):
     """An AnsibleModule whose results, refusals and log show `shown()` of its options; no message holds a secret.
 
-    Its messages name what the user sets: see _model/option_names.py.
+    Its messages name what the user sets: see _model/option_names.py. closing: the last line of whatever it fails with, if any.
     """
+
+    closing = ""
 
     def __init__(self, argument_spec: dict[str, t.Any], **settings: t.Any) -> None:
         spec = {**argument_spec, **COMMON_SPEC}
@@ -73,7 +75,7 @@ class Module(AnsibleModule):
 
     def fail_json(self, msg: str, **result: t.Any) -> t.NoReturn:
         """As Ansible's, which also calls it for the options that it refuses itself."""
-        msg = "\n".join([msg, *self._further_refusals()])
+        msg = "\n".join(filter(None, [msg, *self._further_refusals(), self.closing]))
         for value in sorted(hidden(self.params, self.argument_spec), key=len, reverse=True):
             msg = str(msg).replace(value, HIDDEN)
         msg = "\n".join(map(visible, msg.split("\n")))

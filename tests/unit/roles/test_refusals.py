@@ -240,7 +240,13 @@ def test_a_file_in_place_of_the_directory_of_backups_is_named(controller, place)
 
 
 def test_a_run_that_is_refused_before_it_begins_says_that_nothing_was_written(controller):
-    for refused in (controller.migrate_groups(phase="rewnd"), controller.migrate_groups(groups=[], directory="")):
+    for refused in (
+        controller.migrate_groups(phase="rewnd"),
+        controller.migrate_groups(groups=[], directory=""),
+        controller.migrate_groups(groups=[]),
+        controller.rollback(groups=["billing"], phase="plan"),
+        controller.rollback(groups=[]),
+    ):
         assert "Nothing was written to a cluster." in failed(refused)
 
 

@@ -93,6 +93,12 @@ def test_what_is_wrong_with_the_mapping_hides_nothing_that_is_wrong_with_the_sel
     assert not hasattr(look, "asked")
 
 
+@pytest.mark.parametrize("groups", [[], [""], ["billing", "billing"]])
+def test_whatever_a_run_is_refused_for_before_it_begins_says_that_nothing_was_written(look, groups):
+    assert look(groups=groups, on_problem="fail")["msg"].endswith("\nNothing was written to a cluster.")
+    assert "written" not in look(groups=groups)["msg"]
+
+
 def test_problems_fail_the_module_as_asked(look):
     result = look([NO_ACL, NO_JAVA], on_problem="fail")
     assert result["failed"] and result["msg"] == f"{NO_ACL}\n{NO_JAVA}\nNothing was written to a cluster."
