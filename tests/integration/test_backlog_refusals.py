@@ -300,7 +300,7 @@ def test_a_record_that_is_too_large_in_any_way_is_named(source, destination, top
     with one_session():
         message = migration.backlog(via=refuses_at_last)
         assert message.startswith("destination cluster ") and f"topic {topic}, partition 0: the record at" in message
-        assert f"source offset 1 of {topic}-0 has 200000 bytes, and max.message.bytes is 50000" in message
+        assert f"source offset 1 of {topic}-0 has 200,000 bytes, and max.message.bytes is 50,000" in message
         assert read(destination, topic) == [] and not migration.plan_file.exists()
         change_topic(destination, topic, max_message_bytes=500_000)
         migration.backlog()

@@ -314,7 +314,7 @@ class _Copy:
         where = task.range.destination
         return Refused(
             f"the record at source offset {offset} of {task.range.source} has {length:,} bytes, and max.message.bytes is "
-            f"{self.job.largest[where.topic]}: it does not fit when it is compressed, either",
+            f"{self.job.largest[where.topic]:,}: it does not fit when it is compressed, either",
             cluster=str(self.destination),
             remedy="raise max.message.bytes of the topic there, and run again: the copy goes on where it has ended",
             **where._asdict(),
