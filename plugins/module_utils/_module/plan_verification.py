@@ -172,7 +172,7 @@ def _note(module: Module, path: str, before: _Planned, after: plan.Plan) -> str:
                 remedy="run one migration at a time in its directory",
                 kind=FailureKind.LOCKED,
             )
-        files.write_document(path, plan.to_json(after), plan.from_json)
+        files.write(path, plan.to_json(after))  # read just now: only how entries were verified is new
         return files.file_digest(path)
 
 

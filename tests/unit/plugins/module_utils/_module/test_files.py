@@ -355,13 +355,14 @@ def test_a_document_is_written_as_it_is_and_not_in_a_check(tmp_path):
 def test_only_what_no_module_reads_again_is_written_without_its_reader():
     """Pages, archives, metrics, a status for others, and the forms of other tools, which check what they write themselves.
 
-    And a receipt that was read when it was saved before, and in which only the brokers' confirmation is new.
+    And what was read just before: a plan in which only its verification is new, a receipt in which brokers confirm the writes.
     """
     plugins = Path(__file__).parents[5] / "plugins"
     lines = [line.strip() for file in sorted(plugins.rglob("*.py")) for line in file.read_text().splitlines()]
     assert sorted(line for line in lines if "files.write(" in line) == [
         "files.write(archive, _packed(made))",
         'files.write(params["status"], documents.dumps(KIND, head, result["groups"]))',
+        "files.write(path, plan.to_json(after))  # read just now: only how entries were verified is new",
         "files.write(path, text)",
         "files.write(path, text)",
         "files.write(path, text, 0o644)",
