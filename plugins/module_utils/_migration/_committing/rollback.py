@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import re
 import typing as t
 
 from ..._control.positions import Bounds
@@ -101,7 +102,8 @@ def without_left_out(
     known = {group.name for group in snapshot.groups} | {entry.partition.topic for entry in snapshot.entries}
 
     def is_left_out(name: str) -> bool:
-        return name in known or any(visible_name(name) in line for line in snapshot.left_out)
+        whole = re.compile(rf"(?<![\w.-]){re.escape(visible_name(name))}(?![\w.-])")  # no part of another name
+        return name in known or any(whole.search(line) for line in snapshot.left_out)
 
     without = [name for name in selection.groups if name not in groups and is_left_out(name)]
     others = [name for name in selection.topics if name not in topics and is_left_out(name)]

@@ -224,6 +224,7 @@ TAKEN = Snapshot(
         ({"groups": ("billing",), "topics": ("payments",)}, {}, "payments"),
         ({"groups": ("blocked",)}, {}, "blocked"),
         ({"groups": ("billing", "biling")}, None, None),
+        ({"groups": ("billing", "aud")}, None, None),
         ({"groups": ("billing",)}, None, None),
     ],
 )
