@@ -8,6 +8,8 @@ import collections
 import dataclasses
 import difflib
 import functools
+import itertools
+import operator
 import re
 import typing as t
 
@@ -171,15 +173,20 @@ def looks_like_pattern(name: str) -> bool:
 
 def comma_hint(patterns: t.Sequence[str]) -> str:
     """Whether some of these are parts of a text with a comma in brackets, such as e{2 and 3}, to follow them; else empty."""
-    parts = (patterns[start:end] for end in range(2, len(patterns) + 1) for start in range(end - 1))
-    if any(not _is_whole(each[0]) and _is_whole(",".join(each)) for each in parts):
+    open_ones = list(map(_open_brackets, patterns))
+    sums = (itertools.accumulate(open_ones[at:], _together) for at, first in enumerate(open_ones) if any(first))
+    if any(not any(each) for those in sums for each in those):
         return "; Ansible splits a text at commas, so give a pattern with a comma in a list"
     return ""
 
 
-def _is_whole(pattern: str) -> bool:
-    """Has it as many opening brackets as closing ones?"""
-    return all(pattern.count(left) == pattern.count(right) for left, right in ("{}", "()", "[]"))
+def _open_brackets(pattern: str) -> tuple[int, ...]:
+    """How many more opening brackets of each kind it has than closing ones."""
+    return tuple(pattern.count(left) - pattern.count(right) for left, right in ("{}", "()", "[]"))
+
+
+def _together(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(map(operator.add, one, other))
 
 
 def name_hint(option: str, missing: t.Collection[str], existing: t.Collection[str]) -> str:
