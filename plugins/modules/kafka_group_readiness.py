@@ -326,7 +326,7 @@ def look(module: Module) -> dict[str, t.Any]:
         return status_result(module, source, destination)
     last = last_status(params["status"], params["started"])
     made = files.parsed_required(params["plan"], plan.from_json, "plan", "kafka_offset_translate")
-    objections = read_objections(params["report"], params["plan"])
+    objections = read_objections(params["report"], params["plan"]).lines
     made = dataclasses.replace(made, entries=tuple(objected(made.entries, objections)))
     now = documents.utc_text(last.now)
     found = use_case.look_until_started(made, source, destination, last.ready_since, now, params["wait_for_start"])

@@ -361,7 +361,7 @@ import typing as t
 from ..module_utils._migration._committing import commit as use_case
 from ..module_utils._migration._committing.conflicts import own_objections
 from ..module_utils._migration._committing.outcome import CommitOptions
-from ..module_utils._model import offset_formats, plan, receipt, report
+from ..module_utils._model import offset_formats, plan, receipt
 from ..module_utils._model.errors import InvalidFile, MigrationError
 from ..module_utils._model.migration_status import DirectoryFiles, groups_of
 from ..module_utils._model.notes import Note
@@ -379,9 +379,8 @@ def commit(module: Module) -> dict[str, t.Any]:
     def save(path: str, done: receipt.Receipt) -> None:
         saved.append(path)
         text = receipt.to_json(done)
-        if all(
-            entry.is_confirmed for entry in done.entries
-        ):  # read when they were saved before: brokers only said the same
+        # Such entries were read when they were saved before: only that brokers say the same is new.
+        if all(entry.is_confirmed for entry in done.entries):
             files.write(path, text)
         else:
             files.write_document(path, text, receipt.from_json)
@@ -394,14 +393,16 @@ def commit(module: Module) -> dict[str, t.Any]:
         raise
 
 
-def _objections(params: dict[str, t.Any], made: plan.Plan) -> t.Mapping[receipt.Key, str]:
+def _objections(
+    params: dict[str, t.Any], made: plan.Plan, verified: t.Mapping[receipt.Key, str]
+) -> t.Mapping[receipt.Key, str]:
     """Why offsets must not be written: what the plan itself says, and what the verification says.
 
     Absent records are for the verification, or for the user, to decide; an edited offset is for neither.
     """
     decided = params["report"] or params["on_absent"] == OnAbsent.WARN
     own = own_objections(made.entries, absent=not decided)
-    return own | read_objections(params["report"], params["plan"])
+    return {**own, **verified}
 
 
 def _returned(recorded: receipt.Receipt, path: str) -> frozenset[str]:
@@ -444,7 +445,7 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
             taken = params["snapshot"] and files.read_required(params["snapshot"], "snapshot", "kafka_group_offsets")
             made = plan.from_json(text, params["plan"])
             known = files.parsed(path, receipt.from_json)
-            verified = files.parsed(params["report"], report.from_json)
+            verified = read_objections(params["report"], params["plan"])
             notes = files.lost_receipt(path)
             outcome = use_case.commit(
                 made,
@@ -454,13 +455,12 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
                 writer,
                 offset_formats.read_snapshot(taken, params["snapshot"]) if taken else None,
                 source,
-                _objections(params, made),
+                _objections(params, made, verified.lines),
                 int(time.time()),
                 selection,
             )
             standing = outcome.standing(made.entries)
-            findings = verified.findings if verified is not None else ()
-            costs = summaries.costs(made, standing, outcome.after, findings)
+            costs = summaries.costs(made, standing, outcome.after, verified.absent)
             stands = len(standing) + len(outcome.going_on)
             may_start = outcome.may_start(made.entries)
         else:

@@ -118,10 +118,14 @@ class Report:
 
 
 class Objections(t.NamedTuple):
-    """What a commit needs of a report. lines: what is wrong in words, by group and partition of the destination."""
+    """What a commit needs of a report. lines: what is wrong in words, by group and partition of the destination.
+
+    absent: the findings of absent records.
+    """
 
     plan: str | None
     lines: dict[tuple[str, TopicPartition], str]
+    absent: tuple[Finding, ...] = ()
 
 
 def finding_name(group: str, destination: t.Sequence[PartitionOffset]) -> str:
@@ -152,15 +156,20 @@ def objections(text: str, path: str) -> Objections:
     head, rows = documents.loads(KIND, text, path)
     digest = documents.parse(KIND, path, head, lambda it: None if it["plan"] is None else documents.text_of(it["plan"]))
     lines: dict[tuple[str, TopicPartition], str] = {}
-    for group, partitions, problems in (documents.parse(KIND, path, row, _objection) for row in rows):
+    absent = []
+    for row in rows:
+        group, partitions, problems, lacks = documents.parse(KIND, path, row, _objection)
         if problems:
             lines |= {(group, partition): "; ".join(problems) for partition in partitions}
-    return Objections(digest, lines)
+        if lacks:
+            absent.append(documents.parse(KIND, path, row, lambda its: read_row(Finding, its)))
+    return Objections(digest, lines, tuple(absent))
 
 
-def _objection(row: t.Any) -> tuple[str, list[TopicPartition], list[str]]:
+def _objection(row: t.Any) -> tuple[str, list[TopicPartition], list[str], bool]:
     return (
         documents.name_of(row["group"]),
         [partition_from(at) for at in row["destination"]],
         [documents.text_of(flaw["detail"]) for flaw in row["problems"]],
+        bool(row["absent"]),
     )

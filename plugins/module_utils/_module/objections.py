@@ -4,18 +4,18 @@
 
 from __future__ import annotations
 
-from .._model import receipt, report
+from .._model import report
 from .._model.errors import Refused
 from . import files
 
 
-def read_objections(path: str | None, plan: str) -> dict[receipt.Key, str]:
-    """Why each offset failed verification, by the destination's group and partition; nothing without a report file.
+def read_objections(path: str | None, plan: str) -> report.Objections:
+    """Why each offset failed verification, and which records are absent; nothing without a report file.
 
     path, plan: of the report and of the plan file. Raises Refused for a report about another plan.
     """
     if path is None:
-        return {}
+        return report.Objections(None, {})
     found = files.parsed_required(path, report.objections, "report", "kafka_offset_verify")
     digest = files.file_digest(plan)
     if found.plan != digest:
@@ -25,4 +25,4 @@ def read_objections(path: str | None, plan: str) -> dict[receipt.Key, str]:
             why="the plan has changed since it was verified, or another one was verified",
             remedy="verify this plan with kafka_offset_verify",
         )
-    return found.lines
+    return found
