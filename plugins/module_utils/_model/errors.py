@@ -48,9 +48,8 @@ class MigrationError(Exception):
         self.why = why
         self.remedy = remedy or self.usual_remedy
         self.result: dict[str, t.Any] = {}  # what a module returns besides
-        self.parts: t.Sequence[
-            MigrationError
-        ] = ()  # the errors that this one says, where it says several: see faults.py
+        # The errors that this one says, where it says several: see faults.py.
+        self.parts: t.Sequence[MigrationError] = ()
         super().__init__(self._text())
 
     def place(self) -> dict[str, t.Any]:

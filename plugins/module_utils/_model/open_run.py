@@ -12,8 +12,6 @@ from .progress import first_names
 _NAMED = 5  # groups that a note names
 _AGAIN = "run it again or roll it back, before any consumers start"
 _ELSEWHERE = f"find out whether the last run was killed, or its machine was; if so, remove lease.json, and {_AGAIN}"
-
-
 UNFINISHED = f"the last run has not written all committed offsets: {_AGAIN}"
 
 

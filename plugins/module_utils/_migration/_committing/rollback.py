@@ -52,10 +52,11 @@ def choose(receipt: Receipt, selection: Selection | None, cluster: str) -> Chose
     known_groups = {origin.group for origin in origins}
     groups = selection.select_groups(known_groups)
     every_topic_of_all = {origin.partition.topic for origin in origins}
+    held = _Held("group", known_groups, cluster, receipt.name)
     all_done(
-        lambda: _check_known("group", selection.groups, known_groups, cluster, receipt.name),
-        lambda: _check_known("topic", selection.topics, every_topic_of_all, cluster, receipt.name),
-        lambda: _check_matched("group", selection.group_patterns, groups, known_groups, cluster, receipt.name),
+        lambda: held.check_named(selection.groups),
+        lambda: held._replace(kind="topic", names=every_topic_of_all).check_named(selection.topics),
+        lambda: held.check_matched(selection.group_patterns, groups),
     )
     where = f"in the {receipt.name}"
     unused = selection.unused("groups", known_groups, where)
@@ -69,9 +70,9 @@ def choose(receipt: Receipt, selection: Selection | None, cluster: str) -> Chose
         tuple(sorted({topic for each in topics.values() for topic in each.left_out})),
     )
     all_known = {topic for known in known_topics.values() for topic in known}
-    why, whose = unused_cause(unused), " of the selected groups"
-    _check_known("topic", selection.topics, all_known, cluster, receipt.name, whose, why)
-    _check_matched("topic", selection.topic_patterns, every_topic, all_known, cluster, receipt.name, whose, why)
+    of_selected = _Held("topic", all_known, cluster, receipt.name, " of the selected groups", unused_cause(unused))
+    of_selected.check_named(selection.topics)
+    of_selected.check_matched(selection.topic_patterns, every_topic)
 
     def is_meant(origin: Origin) -> bool:
         return origin.group in topics and origin.partition.topic in topics[origin.group].names
@@ -354,56 +355,49 @@ def _kept(
     return conflicts.kept_by_policy(entry.key, found, entry.before, on_rewind, on_advance, cluster, "groups", repeats)
 
 
-def _check_known(
-    kind: str,
-    names: t.Sequence[str],
-    known: t.Collection[str],
-    cluster: str,
-    receipt: str,
-    whose: str = "",
-    why: str | None = None,
-) -> None:
-    """Raise NotFound for names that nothing in the receipt goes by. whose: of which groups. why: where the reason is known."""
-    missing = [name for name in names if name not in known]
-    if missing:
-        which = (
-            "where a run has renamed groups, the names are the old ones"
-            if is_in_one_cluster()
-            else "the names are those at the source, or at the destination where the receipt has no others"
-        )
-        raise NotFound(
-            f"{kind}{'s' if missing[1:] else ''} {names_text(missing)}{whose} {are(len(missing))} not in the {receipt}",
-            cluster=cluster,
-            why=why or _holds(known),
-            remedy=f"correct {option_name(f'{kind}s')}{name_hint(f'{kind}s', missing, known)}; {which}; or correct "
-            f"{path_option()}",
-        )
+class _Held(t.NamedTuple):
+    """The names of a kind, group or topic, that a receipt holds. whose: of which groups. why: the reason if one lacks."""
 
+    kind: str
+    names: t.Collection[str]
+    cluster: str
+    receipt: str
+    whose: str = ""
+    why: str | None = None
 
-def _check_matched(
-    kind: str,
-    patterns: t.Sequence[str],
-    selected: Selected,
-    known: t.Collection[str],
-    cluster: str,
-    receipt: str,
-    whose: str = "",
-    why: str | None = None,
-) -> None:
-    """The same for patterns, as InvalidInput."""
-    if not selected.names:
-        left_out = " ".join(note.text for note in excluded(**{f"{kind}s": selected.left_out})).rstrip(".")
-        raise InvalidInput(
-            f"no {kind}{whose} in the {receipt} is matched by {option_name(f'{kind}_patterns')} {quoted_list(patterns)}",
-            cluster=cluster,
-            why=why or left_out or _holds(known),
-            remedy=f"correct {option_name(f'{kind}_patterns')}, or name the {kind}s in {option_name(f'{kind}s')}",
-            kind=FailureKind.NOTHING_SELECTED,
-        )
+    def check_named(self, wanted: t.Sequence[str]) -> None:
+        """Raise NotFound for names that nothing in the receipt goes by."""
+        missing = [name for name in wanted if name not in self.names]
+        if missing:
+            which = (
+                "where a run has renamed groups, the names are the old ones"
+                if is_in_one_cluster()
+                else "the names are those at the source, or at the destination where the receipt has no others"
+            )
+            option, more = f"{self.kind}s", "s" if missing[1:] else ""
+            raise NotFound(
+                f"{self.kind}{more} {names_text(missing)}{self.whose} {are(len(missing))} not in the {self.receipt}",
+                cluster=self.cluster,
+                why=self.why or self._text(),
+                remedy=f"correct {option_name(option)}{name_hint(option, missing, self.names)}; {which}; or correct "
+                f"{path_option()}",
+            )
 
+    def check_matched(self, patterns: t.Sequence[str], selected: Selected) -> None:
+        """Raise InvalidInput for patterns that nothing in the receipt goes by."""
+        if not selected.names:
+            option = f"{self.kind}_patterns"
+            left_out = " ".join(note.text for note in excluded(**{f"{self.kind}s": selected.left_out})).rstrip(".")
+            raise InvalidInput(
+                f"no {self.kind}{self.whose} in the {self.receipt} is matched by {option_name(option)} {quoted_list(patterns)}",
+                cluster=self.cluster,
+                why=self.why or left_out or self._text(),
+                remedy=f"correct {option_name(option)}, or name the {self.kind}s in {option_name(f'{self.kind}s')}",
+                kind=FailureKind.NOTHING_SELECTED,
+            )
 
-def _holds(known: t.Collection[str]) -> str:
-    return f"it holds {first_names(sorted(known), _NAMES_SHOWN) or 'nothing'}"
+    def _text(self) -> str:
+        return f"it holds {first_names(sorted(self.names), _NAMES_SHOWN) or 'nothing'}"
 
 
 def _partly_selected(entry: ReceiptEntry, other: Origin, cluster: str) -> InvalidInput:
