@@ -96,4 +96,4 @@ def test_what_was_consumed_counts_for_the_limit_too(topics, migration):
     group = f"{topics['twice']}-{COMMITS[-1]}"
     entry = planned(migration, topics["twice"], search_limit=300, spark_limit=2 * RECORDS - 1)[group]
     assert (entry["verdict"], entry["reason"]) == ("safe", "tail_not_counted")
-    assert f"Spark would read {3 * RECORDS} records" in entry["detail"]
+    assert f"Spark would read {3 * RECORDS:,} records" in entry["detail"]
