@@ -68,6 +68,12 @@ def test_the_end_of_a_run_and_its_report_name_the_groups_that_were_left_out(
         assert ("Start the consumers at the destination, but not those of the groups that were left out") in ticket
         if side == "source":
             assert f"Left out, because they are in use at the source: {orders}." in output
+            assert committed(destination, quiet) and orders not in list_groups(destination)
+            done(controller.migrate_groups(groups=[quiet], **policies))  # the snapshot is another one then
+            undone = done(controller.migrate_groups(groups=[orders, quiet], phase="rollback", **policies)).output
+            assert f"The migration left out {orders} and wrote nothing for it" in undone
+            assert quiet not in list_groups(destination)
+            assert "is not in the receipt" in failed(controller.migrate_groups(groups=[orders[:-1]], phase="rollback"))
             output = done(controller.migrate_groups(groups=[orders], directory="alone", **policies)).output
             assert "Next: look at what is left out, and run the same command again." in output
 

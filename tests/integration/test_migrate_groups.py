@@ -434,7 +434,7 @@ def test_a_blocked_plan_fails_and_commits_nothing(source, destination, orders, c
     done(controller.migrate_groups(groups=[orders, blocked], on_blocked="skip_group"))
     assert {orders, blocked} & set(list_groups(destination)) == {orders}
     undone = done(controller.migrate_groups(groups=[orders, blocked], on_blocked="skip_group", phase="rollback")).output
-    assert f"has written nothing for {blocked}, which it left out" in undone
+    assert f"left out {blocked} and wrote nothing for it" in undone
     assert not {orders, blocked} & set(list_groups(destination))
 
 

@@ -161,16 +161,19 @@ def take(
     seen = seen._replace(readings=_with_first_commits(connection, seen.readings))
     skipped = _skipped(seen, on_active_group, stop_timeout, connection)
     readings = {name: reading for name, reading in seen.readings.items() if name not in skipped}
-    topics = selected_groups.select_topics_of(selection, readings, connection, unused)
-    unused += selected_groups.unused_topic_patterns(selection, readings, connection)
+    # A topic that only a skipped group consumes is not misspelt.
+    of_all = selected_groups.select_topics_of(selection, seen.readings, connection, unused)
+    topics = {name: of_all[name] for name in readings}
+    unused += selected_groups.unused_topic_patterns(selection, seen.readings, connection)
     streams_topics = selected_groups.streams_topics(connection)
     snapshot = _snapshot(connection, readings, topics)
+    names = {*selection.groups, *selection.topics}
     lines = [
         *not_taken.group_lines(selected.left_out, without_offsets),
         *not_taken.topic_lines(partitions_of(readings), topics, selection),
     ]
     return TakenSnapshot(
-        dataclasses.replace(snapshot, left_out=tuple(lines)),
+        dataclasses.replace(snapshot, left_out=tuple(lines), left_out_names=tuple(sorted(names - snapshot.names()))),
         selected.left_out,
         tuple(sorted({topic for each in topics.values() for topic in each.left_out})),
         tuple(without_offsets),

@@ -11,7 +11,8 @@ from .progress import first_names
 
 _NAMED = 5  # groups that a note names
 _AGAIN = "run it again or roll it back, before any consumers start"
-_ELSEWHERE = f"find out whether the last run was killed, or its machine was; if so, remove lease.json, and {_AGAIN}"
+_GONE = "find out whether the last run was killed, or its machine was; if so, remove lease.json, and"
+_ELSEWHERE = f"{_GONE} {_AGAIN}"
 UNFINISHED = f"the last run has not written all committed offsets: {_AGAIN}"
 
 
@@ -38,6 +39,15 @@ class OpenRun(t.NamedTuple):
             "all of their offsets are committed; start the consumers at the destination only after the last run was run again "
             "to its end"
         )
+
+    @property
+    def before_plan(self) -> tuple[str, str]:
+        """Why there is no plan of it, and what to do, as clauses."""
+        if self.is_stopped is False:
+            return f"a run works there now: {self.process}", "wait until it has made a plan"
+        if self.is_stopped:
+            return f"the last run there was stopped before it had made a plan: {self.process}", "run it again"
+        return f"the last run there has not said that it has ended: {self.process}", f"{_GONE} run it again"
 
     def note(self, half_written: t.Sequence[str]) -> Note:
         """half_written: groups of which it may have written a part, if it was stopped."""

@@ -48,7 +48,8 @@ class Snapshot:
     """cluster_id is None where the file does not tell (CSV).
 
     open: sorted. The entry of such a group and partition, if there is one, is what was committed before the transaction.
-    left_out: a line for what was selected and not taken, with the names of options. A plan does not depend on it.
+    left_out: a line for what was selected and not taken, with the names of options. left_out_names: groups and topics that were
+    selected by name, and of which the snapshot holds nothing. A plan depends on neither.
     """
 
     cluster_id: str | None
@@ -57,15 +58,21 @@ class Snapshot:
     traits: Traits = NO_TRAITS
     open: tuple[OpenTransaction, ...] = ()
     left_out: tuple[str, ...] = ()
+    left_out_names: tuple[str, ...] = ()
 
     @property
     def identity(self) -> ClusterIdentity:
         """The cluster that the snapshot was taken of, as far as the file tells."""
         return ClusterIdentity(UNKNOWN_ID if self.cluster_id is None else self.cluster_id, self.traits)
 
+    def names(self) -> set[str]:
+        """The groups and topics that it knows: whoever names one of them has not misspelt it."""
+        topics = {entry.partition.topic for entry in self.entries}
+        return topics.union(self.left_out_names, (group.name for group in self.groups))
+
     def digest(self) -> str:
         """A name for what groups have committed and where, the same for the same content."""
-        text = to_json(dataclasses.replace(self, traits=NO_TRAITS, left_out=()))
+        text = to_json(dataclasses.replace(self, traits=NO_TRAITS, left_out=(), left_out_names=()))
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
@@ -75,7 +82,7 @@ def to_json(snapshot: Snapshot) -> str:
         **cluster_identity.to_row(snapshot.identity),
         "cluster_id": snapshot.cluster_id,
         "groups": [write_row(group) for group in sorted(snapshot.groups)],
-        **({"left_out": list(snapshot.left_out)} if snapshot.left_out else {}),
+        **{name: list(its) for name in ("left_out", "left_out_names") if (its := getattr(snapshot, name))},
     }
     if snapshot.open:
         head["open_transactions"] = [write_row(each) for each in sorted(snapshot.open)]
@@ -97,7 +104,9 @@ def from_json(text: str, path: str) -> Snapshot:
     if cluster_id is not None:
         cluster_id = documents.parse(KIND, path, cluster_id, documents.text_of)
     traits = documents.parse(KIND, path, head, cluster_identity.traits_from)
-    left_out = documents.parse(KIND, path, head.get("left_out", []), _lines)
+    left_out, names = (
+        documents.parse(KIND, path, head.get(name, []), _lines) for name in ("left_out", "left_out_names")
+    )
     documents.check_once(KIND, path, (entry[:2] for entry in entries))
     open_transactions = documents.parse(
         KIND,
@@ -105,7 +114,7 @@ def from_json(text: str, path: str) -> Snapshot:
         head.get("open_transactions", []),
         lambda rows: tuple(read_row(OpenTransaction, row) for row in rows),
     )
-    return Snapshot(cluster_id, groups, entries, traits, open_transactions, left_out)
+    return Snapshot(cluster_id, groups, entries, traits, open_transactions, left_out, names)
 
 
 def is_json(text: str) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import dataclasses
+import glob
 import os
 import time
 import typing as t
@@ -15,7 +16,7 @@ from .._control.groups import list_groups
 from .._migration._committing.look_at_status import look_at_status
 from .._migration._committing.rollback import without_left_out
 from .._migration.selected_groups import seen_on
-from .._model import documents, lease, metrics, offset_formats, plan, receipt, report, status, waves
+from .._model import documents, history, lease, metrics, offset_formats, plan, receipt, report, status, waves
 from .._model.connection import Connection
 from .._model.documents import utc_text
 from .._model.errors import InvalidFile
@@ -105,19 +106,24 @@ def _read(directory: str) -> DirectoryFiles:
             why="the status is that of all files of a migration",
             remedy=f"name the directory that has plan.json and receipt.json in {option_name('directories')}",
         )
-
     made = files.parsed(os.path.join(directory, "plan.json"), plan.from_json)
     written = files.parsed(os.path.join(directory, "receipt.json"), receipt.from_json)
+    run = _open_run(directory)
     if made is None and written is None:
+        lost = (
+            "no run has planned or written anything there, or the files are lost",
+            f"correct {option_name('directories')}",
+        )
+        why, remedy = run.before_plan if run else lost
         raise InvalidFile(
             f"there is no plan file and no receipt file in {directory}",
-            why="no run has planned or written anything there, or the files are lost",
-            remedy=f"correct {option_name('directories')}, or leave the directory out",
+            why=why,
+            remedy=f"{remedy}, or leave the directory out",
             kind=FailureKind.FILE_MISSING,
         )
     synced, until = _synced(files.parsed(os.path.join(directory, "status.json"), status.from_json))
     returned, objected = read_return(directory), _objected(directory)
-    return DirectoryFiles(directory, made, written, returned, synced, until, objected, _open_run(directory))
+    return DirectoryFiles(directory, made, written, returned, synced, until, objected, run)
 
 
 def _open_run(directory: str) -> OpenRun | None:
@@ -150,15 +156,22 @@ def read_return(directory: str) -> receipt.Receipt | None:
 def to_undo(
     selection: Selection | None, written: receipt.Receipt | None, path: str | None
 ) -> tuple[Selection | None, list[Note]]:
-    """As rollback.without_left_out(), by the snapshot beside the receipt of this path; one that is damaged tells nothing."""
+    """As rollback.without_left_out(), by the snapshots of all runs in the directory of this receipt that are kept.
+
+    A return takes the names of its migration, and knows those of that, too. A file that is damaged tells nothing.
+    """
     if selection is None or written is None or path is None:
         return selection, []
-    beside = os.path.join(os.path.dirname(path), "snapshot.json")
+    home = os.path.dirname(path)
+    homes = (home, os.path.dirname(home)) if os.path.basename(home) == "return" else (home,)
 
-    def taken() -> Snapshot | None:
-        with contextlib.suppress(InvalidFile):
-            return files.parsed(beside, offset_formats.read_snapshot)
-        return None
+    def taken() -> t.Iterator[Snapshot]:
+        for each in homes:
+            kept = os.path.join(glob.escape(each), history.DIRECTORY, "*", "snapshot.json")
+            for beside in (os.path.join(each, "snapshot.json"), *glob.iglob(kept)):
+                with contextlib.suppress(InvalidFile):
+                    if (snapshot := files.parsed(beside, offset_formats.read_snapshot)) is not None:
+                        yield snapshot
 
     return without_left_out(written, selection, taken)
 

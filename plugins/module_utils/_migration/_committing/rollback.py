@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import re
 import typing as t
 
 from ..._control.positions import Bounds
@@ -22,7 +21,7 @@ from ..._model.receipt import Key, Origin, Receipt, ReceiptEntry
 from ..._model.records import TopicPartition
 from ..._model.selection import Selected, Selection, name_hint, unused_cause
 from ..._model.snapshot import Snapshot
-from ..._model.visible_text import group_partition, names_text, quoted_list, visible_name
+from ..._model.visible_text import group_partition, names_text, quoted_list
 from . import conflicts
 from .conflicts import Commits, Target
 
@@ -89,29 +88,23 @@ def choose(receipt: Receipt, selection: Selection | None, cluster: str) -> Chose
 
 
 def without_left_out(
-    receipt: Receipt, selection: Selection, taken: t.Callable[[], Snapshot | None]
+    receipt: Receipt, selection: Selection, taken: t.Callable[[], t.Iterable[Snapshot]]
 ) -> tuple[Selection, list[Note]]:
     """The selection without names that the migration knew and left out, and a note of them: the variables of a run undo it.
 
-    taken: what reads the snapshot beside the receipt. Other names that the receipt does not have may be misspelt, and stay.
+    taken: what reads the snapshots of the migration. Other names that the receipt does not have may be misspelt, and stay.
     """
     origins = {origin for entry in receipt.entries for origin in entry.origins}
     groups, topics = {origin.group for origin in origins}, {origin.partition.topic for origin in origins}
-    snapshot = taken() if {*selection.groups} - groups or {*selection.topics} - topics else None
-    if snapshot is None:
-        return selection, []
-    known = {group.name for group in snapshot.groups} | {entry.partition.topic for entry in snapshot.entries}
-
-    def is_left_out(name: str) -> bool:
-        whole = re.compile(rf"(?<![\w.-]){re.escape(visible_name(name))}(?![\w.-])")  # no part of another name
-        return name in known or any(whole.search(line) for line in snapshot.left_out)
-
-    without = [name for name in selection.groups if name not in groups and is_left_out(name)]
-    others = [name for name in selection.topics if name not in topics and is_left_out(name)]
+    without = [name for name in selection.groups if name not in groups]
+    others = [name for name in selection.topics if name not in topics]
+    known = set[str]().union(*(snapshot.names() for snapshot in taken())) if without or others else set()
+    without, others = ([name for name in names if name in known] for names in (without, others))
     if not without and not others:
         return selection, []
     names = first_names([*without, *others], _NAMES_SHOWN)
-    text = f"The migration has written nothing for {names}, which it left out. So there is nothing to undo."
+    its = "it" if len(without) + len(others) == 1 else "them"
+    text = f"The migration left out {names} and wrote nothing for {its}, so this run leaves {its} out, too."
     left = dataclasses.replace(
         selection,
         groups=tuple(name for name in selection.groups if name not in without),
@@ -119,7 +112,7 @@ def without_left_out(
     )
     if others and not left.topics and not left.topic_patterns:  # without any, all topics would be meant
         left = Selection()
-    return left, [Note(NoteKind.RULE_UNUSED, text)]
+    return left, [Note(NoteKind.WITHOUT_OFFSETS, text)]
 
 
 def without_kept(

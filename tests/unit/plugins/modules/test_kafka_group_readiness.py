@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+import re
 import socket
 
 import pytest
@@ -216,3 +217,20 @@ def test_a_run_that_was_killed_is_told(status, tmp_path, home):
     assert "before any consumers start" in note and result["note_kinds"] == ["run_open"]
     held.unlink()
     assert not status().get("warnings")
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({}, "a run works there now: process .* Wait until it has made a plan, or leave"),
+        (
+            {"host": "elsewhere"},
+            "has not said that it has ended: process .* remove lease.json, and run it again, or leave",
+        ),
+        ({"ticks": 1}, "was stopped before it had made a plan: process .* Run it again, or leave"),
+    ],
+)
+def test_a_run_that_has_made_no_plan_yet_is_told(status, tmp_path, change, told):
+    ours = lease.Lease(socket.gethostname(), process_namespace(), os.getpid(), start_ticks(os.getpid()), None)
+    (tmp_path / lease.FILE).write_text(lease.to_json(dataclasses.replace(ours, **change)))
+    assert re.search(told, status()["msg"]) and status.asked == []

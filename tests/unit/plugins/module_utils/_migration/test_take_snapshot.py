@@ -161,6 +161,16 @@ def test_a_policy_for_groups_in_use_leaves_it_out(monkeypatch):
         Connection("cluster", ("127.0.0.1:1",)), Selection(group_patterns=("billing.*",)), OnActiveGroup.SKIP_GROUP
     )
     assert (names(taken), taken.skipped, taken.snapshot.open) == (["billing-eu"], ("billing",), ())
+    assert taken.snapshot.left_out_names == ()  # nobody has named it
+
+
+def test_what_was_selected_by_name_and_is_left_out_is_known(monkeypatch):
+    cluster = WithTransaction(monkeypatch, *[["billing", "billing-eu"]] * 2)
+    cluster.committed = {"billing": [ORDERS, TopicPartition("clicks", 0)]}
+    selection = Selection(groups=("billing", "billing-eu"), topics=("orders", "clicks"))
+    taken = take_snapshot.take(Connection("cluster", ("127.0.0.1:1",)), selection, OnActiveGroup.SKIP_GROUP)
+    assert names(taken) == ["billing-eu"] and taken.snapshot.left_out_names == ("billing", "clicks")
+    assert taken.snapshot.names() == {"billing", "billing-eu", "clicks", "orders"}
 
 
 def test_its_end_is_waited_for_as_long_as_for_consumers(monkeypatch):

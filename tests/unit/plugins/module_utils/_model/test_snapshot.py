@@ -208,6 +208,12 @@ def test_json_keeps_open_transactions_and_says_nothing_without_any():
     assert its.digest() != ONE.digest() and "open_transactions" not in to_json(ONE)
 
 
+def test_json_keeps_what_was_left_out_and_a_plan_does_not_depend_on_it():
+    of_all = dataclasses.replace(ONE, left_out=("audit: none of its topics is selected",), left_out_names=("audit",))
+    assert from_json(to_json(of_all), "a.json") == of_all
+    assert of_all.digest() == ONE.digest() and "left_out" not in to_json(ONE)
+
+
 @pytest.mark.parametrize("rows", [[{"group": "g", "topic": "t", "partition": -1, "told": ""}], [7], "x9"])
 def test_damaged_open_transactions_are_refused(rows):
     text = json.loads(to_json(ONE)) | {"open_transactions": rows}
