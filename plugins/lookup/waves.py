@@ -70,4 +70,7 @@ class LookupModule(LookupBase):
         if problems:
             raise AnsibleLookupError("\n".join(problems))
         home = self.get_option("directory")  # type: ignore[no-untyped-call]
-        return [{**wave, "directory": os.path.join(inventory, wave["directory"] or home)} for wave in waves]
+        return [
+            {**wave, "directory": os.path.join(inventory, os.path.expanduser(wave["directory"] or home))}
+            for wave in waves
+        ]

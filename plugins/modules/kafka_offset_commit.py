@@ -245,7 +245,11 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-receipt: {description: Path of the receipt file., returned: success, type: str, sample: /srv/onprem-to-cloud/receipt.json}
+receipt:
+  description: Path of the receipt file; null if there is none, because nothing was ever written.
+  returned: success
+  type: str
+  sample: /srv/onprem-to-cloud/receipt.json
 entries:
   description: The committed offsets before and after, sorted by group, topic and partition; null if there is none.
     After a rollback, only the selected ones.
@@ -472,7 +476,7 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
             head = [summaries.rollback_line(outcome.set, {entry.group for entry in recorded.entries})]
             head += summaries.first_lines([f"  {line}" for line in outcome.unmoved])
     return {
-        "receipt": path,
+        "receipt": path if os.path.exists(path) else None,
         "stands": stands,
         "may_start": may_start,
         **commit_result(outcome, cluster, ReturnEntries(params["return_entries"]), head, costs),

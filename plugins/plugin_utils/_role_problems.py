@@ -139,7 +139,9 @@ def _group_migration(its: Given) -> Lines:
         )
     # The receipt of a return knows its groups by their names at the cluster that they have left.
     if phase == "rollback" and its.flag("return"):
-        home = posixpath.join(its.variables.get("inventory_dir") or "", its.get("directory"), "return")
+        home = posixpath.join(
+            its.variables.get("inventory_dir") or "", posixpath.expanduser(its.get("directory")), "return"
+        )
         yield (
             "group_migration_phase is rollback, and group_migration_return is true, which the playbook return_groups sets. To "
             "roll the return back, run the playbook streamshift.kafka.rollback with "

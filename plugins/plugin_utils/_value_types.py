@@ -19,6 +19,8 @@ from ansible.module_utils.common.validation import (
     check_type_list,
 )
 
+from ..module_utils._model.visible_text import visible_name
+
 Option = t.Mapping[str, t.Any]
 Lines = t.Iterator[str]
 
@@ -103,7 +105,7 @@ def of_value(value: t.Any, option: Option, place: str) -> Lines:
         element = {**option, "type": option.get("elements", "raw")}
         for number, item in enumerate(value, 1):
             if item is None:  # Ansible makes an empty text of it
-                yield f"{place}, entry {number} is empty. Remove it."
+                yield f"{place}, entry {number} is empty. Remove it, or put null in quotes if it is a name."
             yield from of_value(item, element, f"{place}, entry {number}")
     elif kind == "dict" and "options" in option:
         yield from _of_dictionary(value, option, place)
@@ -139,7 +141,7 @@ def _shown(value: t.Any, option: Option) -> str:
         return "a dictionary"
     if option.get("type") == "dict":
         return "no dictionary"
-    return str(value).lower() if isinstance(value, bool) else str(value) or "empty"
+    return str(value).lower() if isinstance(value, bool) else visible_name(str(value)) or "empty"
 
 
 def _keys(option: Option) -> str:

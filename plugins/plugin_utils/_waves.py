@@ -28,7 +28,7 @@ def read_waves(terms: t.Iterable[str], inventory: str) -> ReadWaves:
     paths: set[str] = set()
     problems: list[str] = []
     for term in terms:
-        found = glob.glob(os.path.join(inventory, term))
+        found = glob.glob(os.path.join(inventory, os.path.expanduser(term)))
         paths.update(found)
         if not found:
             problems.append(f"No file matches {term} in the inventory's directory {inventory}.")

@@ -201,10 +201,19 @@ def name_hint(option: str, missing: t.Collection[str], existing: t.Collection[st
     )
     if split:
         return f" (did you mean {visible_name(split[0])}? Ansible splits a text at commas: give a list)"
-    alike = dict.fromkeys(
-        close for name in missing for close in difflib.get_close_matches(name, existing, cutoff=_ALIKE)
-    )
+    near = [_nearest(name, existing) for name in missing]
+    alike = dict.fromkeys(name for rank in itertools.zip_longest(*near) for name in rank if name is not None)
     return f" (did you mean {' or '.join(map(visible_name, list(alike)[:_MOST_ALIKE]))}?)" if alike else ""
+
+
+def _nearest(name: str, existing: t.Collection[str]) -> list[str]:
+    """The names most like this one, the nearest first. YAML takes 007 for the number 7."""
+    same = [each for each in existing if _folded(each) == _folded(name)]
+    return list(dict.fromkeys([*same, *difflib.get_close_matches(name, existing, cutoff=_ALIKE)]))
+
+
+def _folded(name: str) -> str:
+    return name.strip().casefold().lstrip("0")
 
 
 def _select(

@@ -8,6 +8,8 @@ import datetime
 import os
 import typing as t
 
+from ansible.module_utils.common.validation import check_type_list
+
 from .._migration.log_bounds import read_log_bounds
 from .._model import run_record
 from .._model.errors import InvalidInput
@@ -121,12 +123,12 @@ def _logs(params: dict[str, t.Any], migration: MigrationFiles) -> KnownLogs:
 
 
 def _selection(given: dict[str, t.Any]) -> dict[str, list[str]]:
-    """The selection as lists of texts, in the order of SELECTION. A text is the list that Ansible makes of it for a module."""
-    given = {name: its.split(",") if isinstance(its, str) else its for name, its in given.items()}
-    for name, chosen in given.items():
-        if name not in SELECTION or not isinstance(chosen, list):
+    """The selection as lists of texts, in the order of SELECTION. A text or number is the list that Ansible makes of it."""
+    for name, its in given.items():
+        if name not in SELECTION or not isinstance(its, list | str | int | float):
             raise InvalidInput(
                 f"selection has {name!r}, which is not a list of {', '.join(SELECTION)}",
                 remedy="give the selection that the role was given",
             )
-    return {name: [str(each) for each in given[name]] for name in SELECTION if given.get(name)}
+    lists = {name: [str(each) for each in check_type_list(its)] for name, its in given.items()}
+    return {name: lists[name] for name in SELECTION if lists.get(name)}

@@ -343,6 +343,16 @@ def test_a_place_where_no_files_can_be_is_told(controller):
         assert f"{controller.directory}/kafka-migrations cannot be used: " in output
 
 
+def test_a_tilde_is_the_home_directory(controller, monkeypatch):
+    monkeypatch.setenv("HOME", str(controller.directory))
+    for place in (controller.directory / "kafka-migrations", controller.directory / "e3"):
+        place.write_text("no directory")
+    output = failed(controller.migrate_groups("--check", groups=["billing"], directory="~/e3"))
+    assert f"the directory {controller.directory}/e3 cannot be used: " in output
+    output = failed(controller.migration_status(directories="~/e3"))
+    assert f"{controller.directory}/e3 is no directory" in output
+
+
 def test_a_dry_run_refuses_a_directory_that_cannot_be_made_in_the_words_of_the_run(controller):
     for check in ([], ["--check"]):
         output = failed(controller.migrate_groups(*check, groups=["billing"], directory="/proc/nix"))

@@ -195,8 +195,7 @@ def test_a_selection_that_is_none_is_refused(run_module, migration):
     assert result["failed"] and "'group'" in result["msg"]
 
 
-def test_a_text_selects_what_ansible_makes_of_it_for_the_other_modules(run_module, migration):
-    result = run_module(
-        kafka_migration_run, state="reported", directory=str(migration), selection={"groups": "billing,shipping"}
-    )
+@pytest.mark.parametrize("groups", ["billing,shipping", 1234])
+def test_a_text_or_a_number_selects_what_ansible_makes_of_it_for_the_other_modules(run_module, migration, groups):
+    result = run_module(kafka_migration_run, state="reported", directory=str(migration), selection={"groups": groups})
     assert not result.get("failed") and (migration / "report.html").exists()

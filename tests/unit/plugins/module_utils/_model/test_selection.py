@@ -158,6 +158,19 @@ def test_a_name_that_does_not_exist_is_told_with_those_that_may_be_meant(missing
     assert name_hint("groups", missing, GROUPS) == hint
 
 
+@pytest.mark.parametrize(
+    ("missing", "hint"),
+    [
+        (["7"], " (did you mean 007?)"),  # what YAML makes of it
+        (["G0", "g2 "], " (did you mean g0 or g2?)"),
+        (["bilings", "G2"], " (did you mean billing or g2 or billing2?)"),  # one for each name comes first
+        (["8"], ""),
+    ],
+)
+def test_a_name_that_differs_in_case_blanks_or_zeros_is_the_nearest(missing, hint):
+    assert name_hint("groups", missing, ["007", "Billing", "billing", "billing2", "g0", "g2"]) == hint
+
+
 def test_names_that_are_the_parts_of_one_with_a_comma_are_told_as_that():
     hint = " (did you mean 'eu,orders'? Ansible splits a text at commas: give a list)"
     assert name_hint("groups", ["eu", "orders"], [*GROUPS, "eu,orders", "us,orders"]) == hint
