@@ -198,6 +198,9 @@ def test_a_report_of_a_reset_names_the_group_that_was_left_out(source, orders, t
     assert (
         f"* {orders}: left out, because it is in use." in ticket and "1 group left out because it is in use." in ticket
     )
+    undone = done(controller.reset_groups(phase="rollback", **asked)).output
+    assert f"Earlier runs left out {orders} and wrote nothing for it" in undone
+    assert committed(source, quiet)[orders, 0] == committed(source, orders)[orders, 0] == (4, "")
 
 
 def test_a_new_plan_completes_the_renewal_of_a_reset_that_was_killed(source, orders, tmp_path):

@@ -202,6 +202,11 @@ class Plan:
             if its is not None and (other := others.get(name)) is not None and its == other
         }
 
+    def names(self) -> set[str]:
+        """The groups and topics that it knows, by their names at the source; where an entry has none, by its own."""
+        origins = [at for entry in self.entries for at in entry.source or (entry,)]
+        return {name for at in origins for name in (at.group, at.partition.topic)}
+
     @functools.cached_property
     def by_key(self) -> t.Mapping[tuple[str, TopicPartition], PlanEntry]:
         """The entries by destination group and partition."""

@@ -26,7 +26,6 @@ from .._model.notes import Note
 from .._model.open_run import OpenRun
 from .._model.option_names import option_name
 from .._model.selection import Selection
-from .._model.snapshot import Snapshot
 from . import digests, files, leases
 from .frame import Module
 from .status_files import write_metrics
@@ -156,7 +155,7 @@ def read_return(directory: str) -> receipt.Receipt | None:
 def to_undo(
     selection: Selection | None, written: receipt.Receipt | None, path: str | None
 ) -> tuple[Selection | None, list[Note]]:
-    """As rollback.without_left_out(), by the snapshots of all runs in the directory of this receipt that are kept.
+    """As rollback.without_left_out(), by the snapshots and plans of all runs in the directory of this receipt that are kept.
 
     A return takes the names of its migration, and knows those of that, too. A file that is damaged tells nothing.
     """
@@ -165,15 +164,19 @@ def to_undo(
     home = os.path.dirname(path)
     homes = (home, os.path.dirname(home)) if os.path.basename(home) == "return" else (home,)
 
-    def taken() -> t.Iterator[Snapshot]:
-        for each in homes:
-            kept = os.path.join(glob.escape(each), history.DIRECTORY, "*", "snapshot.json")
-            for beside in (os.path.join(each, "snapshot.json"), *glob.iglob(kept)):
-                with contextlib.suppress(InvalidFile):
-                    if (snapshot := files.parsed(beside, offset_formats.read_snapshot)) is not None:
-                        yield snapshot
+    def known() -> t.Iterator[str]:
+        folders = [
+            folder for each in homes for folder in (each, *glob.glob(f"{glob.escape(each)}/{history.DIRECTORY}/*"))
+        ]
+        for folder in folders:
+            with contextlib.suppress(InvalidFile):
+                snapshot = files.parsed(os.path.join(folder, "snapshot.json"), offset_formats.read_snapshot)
+                yield from snapshot.names() if snapshot else ()
+            with contextlib.suppress(InvalidFile):
+                made = files.parsed(os.path.join(folder, "plan.json"), plan.from_json)
+                yield from made.names() if made else ()
 
-    return without_left_out(written, selection, taken)
+    return without_left_out(written, selection, known)
 
 
 def _synced(last: status.Status | None) -> tuple[frozenset[str], float]:

@@ -20,7 +20,6 @@ from ..._model.progress import are, counted, first_names, first_of
 from ..._model.receipt import Key, Origin, Receipt, ReceiptEntry
 from ..._model.records import TopicPartition
 from ..._model.selection import Selected, Selection, name_hint, unused_cause
-from ..._model.snapshot import Snapshot
 from ..._model.visible_text import group_partition, names_text, quoted_list
 from . import conflicts
 from .conflicts import Commits, Target
@@ -88,23 +87,24 @@ def choose(receipt: Receipt, selection: Selection | None, cluster: str) -> Chose
 
 
 def without_left_out(
-    receipt: Receipt, selection: Selection, taken: t.Callable[[], t.Iterable[Snapshot]]
+    receipt: Receipt, selection: Selection, known: t.Callable[[], t.Iterable[str]]
 ) -> tuple[Selection, list[Note]]:
-    """The selection without names that the migration knew and left out, and a note of them: the variables of a run undo it.
+    """The selection without names that earlier runs knew and left out, and a note of them: the variables of a run undo it.
 
-    taken: what reads the snapshots of the migration. Other names that the receipt does not have may be misspelt, and stay.
+    known: what reads the groups and topics that the runs knew. Other names that the receipt does not have may be misspelt,
+    and stay.
     """
     origins = {origin for entry in receipt.entries for origin in entry.origins}
     groups, topics = {origin.group for origin in origins}, {origin.partition.topic for origin in origins}
     without = [name for name in selection.groups if name not in groups]
     others = [name for name in selection.topics if name not in topics]
-    known = set[str]().union(*(snapshot.names() for snapshot in taken())) if without or others else set()
-    without, others = ([name for name in names if name in known] for names in (without, others))
+    left_out = {*without, *others}.intersection(known()) if without or others else ()
+    without, others = ([name for name in names if name in left_out] for names in (without, others))
     if not without and not others:
         return selection, []
     names = first_names([*without, *others], _NAMES_SHOWN)
     its = "it" if len(without) + len(others) == 1 else "them"
-    text = f"The migration left out {names} and wrote nothing for {its}, so this run leaves {its} out, too."
+    text = f"Earlier runs left out {names} and wrote nothing for {its}. So this one leaves {its} out, too."
     left = dataclasses.replace(
         selection,
         groups=tuple(name for name in selection.groups if name not in without),
