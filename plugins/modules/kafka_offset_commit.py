@@ -476,7 +476,7 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
             head = [summaries.rollback_line(outcome.set, {entry.group for entry in recorded.entries})]
             head += summaries.first_lines([f"  {line}" for line in outcome.unmoved])
     return {
-        "receipt": path if os.path.exists(path) else None,
+        "receipt": path if outcome.set or os.path.exists(path) else None,
         "stands": stands,
         "may_start": may_start,
         **commit_result(outcome, cluster, ReturnEntries(params["return_entries"]), head, costs),

@@ -55,7 +55,7 @@ def check_rules_fit(drafts: t.Iterable[Draft], mapping: Mapping, is_one_cluster:
     idle = mapping.idle_group_rules(sorted({(draft.source_group, draft.source_partition.topic) for draft in drafts}))
     if idle:
         raise Refused(
-            first_of(idle, _NAMED, "more rules"),
+            first_of(idle, _NAMED, "more rules", "; "),
             cluster=str(cluster),
             remedy=f"correct {option_name('group_map')}, or select the groups and topics that the rule is about",
             kind=FailureKind.INVALID_OPTION,

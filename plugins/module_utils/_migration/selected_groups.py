@@ -97,11 +97,10 @@ def read_selected(
     """
     readings = quiet.read_or_recall(connection, names, gone)
     without_offsets = {name: why for name in names if (why := readings[name].without_offsets) is not None}
-    nothing_else = len(without_offsets) == len(names)
-    skips = on_blocked != OnBlocked.FAIL and not nothing_else
-    named = [
-        readings[name] for name in names if name in selection.named_groups and not (skips and name in without_offsets)
-    ]
+    # A group that does not exist may be misspelt, and so nothing leaves it out.
+    empty = {name for name in names if readings[name].exists and _fault(readings[name]) is not None}
+    skips = on_blocked != OnBlocked.FAIL and len(empty) < len(names)
+    named = [readings[name] for name in names if name in selection.named_groups and not (skips and name in empty)]
     try:
         _check_named(named, connection, selection.of_receipt)
     except (NotFound, InvalidInput) as exc:

@@ -14,11 +14,11 @@ from .group_lag import GroupLag, lag_sum
 from .group_state import CommittedOffset, GroupReading
 from .open_run import UNFINISHED, OpenRun
 from .plan import Plan
-from .progress import counted, first_names
+from .progress import counted, first_of
 from .receipt import Key, Receipt, ReceiptEntry
 from .records import TopicPartition
 from .verdicts import Verdict
-from .visible_text import padded, shown_width, unbroken, visible
+from .visible_text import names_text, padded, shown_width, unbroken, visible_name
 
 Readings = t.Mapping[str, GroupReading]
 _NOT_ASKED = GroupReading("", False, "", "", "", {})
@@ -114,6 +114,12 @@ class GroupFiles(t.NamedTuple):
         return sorted({group for group, _partition in self.source})
 
     @property
+    def shown(self) -> str:
+        """The group for a message: by its names at the source, as the playbooks know it, and as it is called now."""
+        named = visible_name(self.group)
+        return named if self.source_groups in ([], [self.group]) else f"{names_text(self.source_groups)} as {named}"
+
+    @property
     def committed_at(self) -> int | None:
         """When the group was last committed at the destination, as Unix time; None where it is not, or nobody has noted it."""
         return _last(self.written)
@@ -157,6 +163,8 @@ class GroupStatus(t.NamedTuple):
     def next(self) -> str:
         """What somebody has to do, as a clause."""
         its = self.files
+        if its.open_run is not None and self.state is GroupState.PLANNED:
+            return its.open_run.next_of_planned
         if its.open_run is not None and self.state in _NEEDS_AN_END:
             is_complete = self.state is GroupState.NOT_STARTED and not self.left_out
             return its.open_run.next_of_complete if is_complete else its.open_run.next
@@ -365,7 +373,7 @@ def status_table(groups: t.Sequence[GroupStatus]) -> list[str]:
 def incomplete_lines(groups: t.Iterable[GroupStatus]) -> list[str]:
     """A line for each group of which a migration has left partitions out."""
     return [
-        f"{visible(group.files.group)}: {'' if group.files.written else 'nothing is written; '}{group.left_out:,} of "
+        f"{group.files.shown}: {'' if group.files.written else 'nothing is written; '}{group.left_out:,} of "
         f"{counted(len(group.files.consumed), 'partition')} {'left out' if group.files.written else 'blocked'}: {_CAUSES} in "
         f"{group.files.directory} say why. Remove the cause, and run {_MIGRATE} again."
         for group in groups
@@ -386,8 +394,7 @@ def next_lines(groups: t.Iterable[GroupStatus], named: int = 5) -> list[str]:
     """For each state that occurs, and each next step, how many groups it has, and what is next for them."""
     by_step: dict[tuple[GroupState, str], list[str]] = collections.defaultdict(list)
     for group in in_order(groups):
-        by_step[group.state, group.next].append(group.files.group)
+        by_step[group.state, group.next].append(group.files.shown)
     return [
-        f"{len(names):,} {state.value} ({first_names(names, named)}): {step}."
-        for (state, step), names in by_step.items()
+        f"{len(names):,} {state.value} ({first_of(names, named)}): {step}." for (state, step), names in by_step.items()
     ]

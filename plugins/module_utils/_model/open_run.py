@@ -17,11 +17,15 @@ UNFINISHED = f"the last run has not written all committed offsets: {_AGAIN}"
 
 
 class OpenRun(t.NamedTuple):
-    """process: a clause that names it. is_stopped: whether it is gone, None where nobody here can tell: of other machines."""
+    """process: a clause that names it. is_stopped: whether it is gone, None where nobody here can tell: of other machines.
+
+    has_receipt: whether it may have written something, because a receipt comes before the first write.
+    """
 
     directory: str
     process: str
     is_stopped: bool | None
+    has_receipt: bool = True
 
     @property
     def next(self) -> str:
@@ -41,6 +45,17 @@ class OpenRun(t.NamedTuple):
         )
 
     @property
+    def next_of_planned(self) -> str:
+        """The same for a group that no run has written."""
+        if self.is_stopped is False:
+            return self.next
+        return (
+            "the last run was stopped before it wrote them: run it again"
+            if self.is_stopped
+            else f"{_GONE} run it again"
+        )
+
+    @property
     def before_plan(self) -> tuple[str, str]:
         """Why there is no plan of it, and what to do, as clauses."""
         if self.is_stopped is False:
@@ -57,4 +72,6 @@ class OpenRun(t.NamedTuple):
         ended = "was stopped before its end" if self.is_stopped else "has not said that it has ended"
         parts = f" It may have written only a part of {first_names(half_written, _NAMED)}." if half_written else ""
         todo = (_AGAIN if self.is_stopped else _ELSEWHERE).capitalize()
+        if not self.has_receipt:
+            todo = "It has written nothing: run it again" if self.is_stopped else f"{_GONE.capitalize()} run it again"
         return Note(NoteKind.RUN_OPEN, f"The last run in {self.directory} {ended}: {self.process}.{parts} {todo}.")

@@ -156,9 +156,9 @@ def _missing(path: str, kind: str, made_by: str | None) -> InvalidFile:
         why = f"there is no directory {folder}{meant(folder, (os.path.basename(path),))}"
         remedy = f"correct {path_option()}{named_after()}"
     else:  # a run that finds everything as it should be writes none
-        why = "no run in this directory has written anything, or the file is lost"
+        why = "no run in this directory has written anything, so that there is nothing to undo, or the file is lost"
         places = " or ".join(filter(None, (kept_copy(path), "a backup")))
-        remedy = f"restore {os.path.basename(path)} from {places}, or correct {path_option()}"
+        remedy = f"if it is lost, restore {os.path.basename(path)} from {places}, or correct {path_option()}"
     return InvalidFile(f"there is no {kind} file {path}", why=why, remedy=remedy, kind=FailureKind.FILE_MISSING)
 
 

@@ -8,7 +8,7 @@ import os
 import socket
 
 from .._migration.processes import has_ended, process_namespace
-from .._model import lease
+from .._model import history, lease
 from .._model.errors import Locked
 from .._model.open_run import OpenRun
 from .holder import process_clause
@@ -46,7 +46,9 @@ def open_run(text: str | None, path: str) -> OpenRun | None:
     if held is None or held.run == os.environ.get(VARIABLE):
         return None
     stopped = is_stopped(held) if _is_local(held) else None
-    return OpenRun(os.path.dirname(path), process_clause(held.process, held.host, held.started), stopped)
+    home = os.path.dirname(path)
+    has_receipt = any(os.path.exists(os.path.join(home, each)) for each in history.RECEIPTS)
+    return OpenRun(home, process_clause(held.process, held.host, held.started), stopped, has_receipt)
 
 
 def _is_local(held: lease.Lease) -> bool:

@@ -19,8 +19,9 @@ from .._migration.selected_groups import seen_on
 from .._model import documents, history, lease, metrics, offset_formats, plan, receipt, report, status, waves
 from .._model.connection import Connection
 from .._model.documents import utc_text
-from .._model.errors import InvalidFile
+from .._model.errors import InvalidFile, MigrationError
 from .._model.failure_kinds import FailureKind
+from .._model.faults import all_done, all_of, raise_any
 from .._model.migration_status import DirectoryFiles, half_written, incomplete_lines, next_lines, status_table
 from .._model.notes import Note
 from .._model.open_run import OpenRun
@@ -31,6 +32,7 @@ from .frame import Module
 from .status_files import write_metrics
 
 KIND = "migration-status"
+_File = t.TypeVar("_File")
 _ROUNDS = "sync"  # the phase after which groups are committed, and go on at the source
 
 
@@ -40,9 +42,10 @@ def status_result(module: Module, source: Connection, destination: Connection) -
     asked = waves.waves_from(params["waves"])
     _check_output(params["status"])
     named = [os.path.abspath(path) for path in params["directories"]]
-    _check_existing(named)
     begun = [os.path.abspath(wave.directory) for wave in asked if wave.directory is not None]
-    directories = [_read(path) for path in dict.fromkeys([*named, *filter(_has_begun, begun)])]
+    there = dict.fromkeys([*filter(os.path.lexists, named), *filter(_has_begun, begun)])
+    directories: list[DirectoryFiles] = []
+    all_done(lambda: _check_existing(named), lambda: directories.extend(all_of(_read, there)))
     found = look_at_status(directories, source, destination, params["idle_wait"])
     rows = [group.row() for group in found.groups]
     states = {name: row["state"] for row in reversed(rows) for name in row["source_groups"]}
@@ -105,8 +108,11 @@ def _read(directory: str) -> DirectoryFiles:
             why="the status is that of all files of a migration",
             remedy=f"name the directory that has plan.json and receipt.json in {option_name('directories')}",
         )
-    made = files.parsed(os.path.join(directory, "plan.json"), plan.from_json)
-    written = files.parsed(os.path.join(directory, "receipt.json"), receipt.from_json)
+    damaged: list[MigrationError] = []
+    made = _parsed(directory, "plan.json", plan.from_json, damaged)
+    written = _parsed(directory, "receipt.json", receipt.from_json, damaged)
+    last = _parsed(directory, "status.json", status.from_json, damaged)
+    raise_any(damaged)
     run = _open_run(directory)
     if made is None and written is None:
         lost = (
@@ -120,9 +126,20 @@ def _read(directory: str) -> DirectoryFiles:
             remedy=f"{remedy}, or leave the directory out",
             kind=FailureKind.FILE_MISSING,
         )
-    synced, until = _synced(files.parsed(os.path.join(directory, "status.json"), status.from_json))
+    synced, until = _synced(last)
     returned, objected = read_return(directory), _objected(directory)
     return DirectoryFiles(directory, made, written, returned, synced, until, objected, run)
+
+
+def _parsed(
+    directory: str, name: str, parse: t.Callable[[str, str], _File], damaged: list[MigrationError]
+) -> _File | None:
+    """A file; adds to damaged why it cannot be used."""
+    try:
+        return files.parsed(os.path.join(directory, name), parse)
+    except InvalidFile as exc:
+        damaged.append(exc)
+        return None
 
 
 def _open_run(directory: str) -> OpenRun | None:

@@ -20,7 +20,7 @@ from ..._model.progress import are, counted, first_names, first_of
 from ..._model.receipt import Key, Origin, Receipt, ReceiptEntry
 from ..._model.records import TopicPartition
 from ..._model.selection import Selected, Selection, name_hint, unused_cause
-from ..._model.visible_text import group_partition, names_text, quoted_list
+from ..._model.visible_text import group_partition, names_text, quoted_list, visible_name
 from . import conflicts
 from .conflicts import Commits, Target
 
@@ -50,10 +50,14 @@ def choose(receipt: Receipt, selection: Selection | None, cluster: str) -> Chose
     known_groups = {origin.group for origin in origins}
     groups = selection.select_groups(known_groups)
     every_topic_of_all = {origin.partition.topic for origin in origins}
-    held = _Held("group", known_groups, cluster, receipt.name)
+    pairs = [(entry, origin) for entry in receipt.entries for origin in entry.origins]
+    of_groups = {entry.group: origin.group for entry, origin in pairs}
+    of_topics = {entry.partition.topic: origin.partition.topic for entry, origin in pairs}
+    held = _Held("group", known_groups, cluster, receipt.name, were=of_groups)
+    held_topics = held._replace(kind="topic", names=every_topic_of_all, were=of_topics)
     all_done(
         lambda: held.check_named(selection.groups),
-        lambda: held._replace(kind="topic", names=every_topic_of_all).check_named(selection.topics),
+        lambda: held_topics.check_named(selection.topics),
         lambda: held.check_matched(selection.group_patterns, groups),
     )
     where = f"in the {receipt.name}"
@@ -349,7 +353,10 @@ def _kept(
 
 
 class _Held(t.NamedTuple):
-    """The names of a kind, group or topic, that a receipt holds. whose: of which groups. why: the reason if one lacks."""
+    """The names of a kind, group or topic, that a receipt holds. whose: of which groups. why: the reason if one lacks.
+
+    were: what they were called at the source, by their names at the destination.
+    """
 
     kind: str
     names: t.Collection[str]
@@ -357,6 +364,7 @@ class _Held(t.NamedTuple):
     receipt: str
     whose: str = ""
     why: str | None = None
+    were: t.Mapping[str, str] = {}
 
     def check_named(self, wanted: t.Sequence[str]) -> None:
         """Raise NotFound for names that nothing in the receipt goes by."""
@@ -368,12 +376,15 @@ class _Held(t.NamedTuple):
                 else "the names are those at the source, or at the destination where the receipt has no others"
             )
             option, more = f"{self.kind}s", "s" if missing[1:] else ""
+            old = [
+                f"{visible_name(self.were[name])} became {visible_name(name)}" for name in missing if name in self.were
+            ]
+            hint = f" ({first_of(old, _GROUPS_SHOWN)})" if old else name_hint(option, missing, self.names)
             raise NotFound(
                 f"{self.kind}{more} {names_text(missing)}{self.whose} {are(len(missing))} not in the {self.receipt}",
                 cluster=self.cluster,
                 why=self.why or self._text(),
-                remedy=f"correct {option_name(option)}{name_hint(option, missing, self.names)}; {which}; or correct "
-                f"{path_option()}",
+                remedy=f"correct {option_name(option)}{hint}; {which}; or correct {path_option()}",
             )
 
     def check_matched(self, patterns: t.Sequence[str], selected: Selected) -> None:

@@ -14,7 +14,7 @@ from ..._matching.reset_offsets import ResetLog, reset_decision
 from ..._model.connection import Connection
 from ..._model.errors import InvalidInput, MigrationError, NotFound
 from ..._model.failure_kinds import FailureKind
-from ..._model.faults import all_of
+from ..._model.faults import all_done, all_of, faults_of, raise_any
 from ..._model.group_state import CommittedOffset, GroupReading, commits_of, partitions_of
 from ..._model.notes import Note, NoteKind, excluded
 from ..._model.option_names import option_name
@@ -59,16 +59,23 @@ def plan_resets(
     selection.check()
     found = clusters.identify(cluster, receipt.traits.topic_ids if receipt else ())
     written = receipt.as_far_as_of(found) if receipt else Receipt(found.cluster_id)
-    selected, readings, unused = _read_groups(cluster, selection, written)
+    try:
+        selected, readings, unused = _read_groups(cluster, selection, written)
+    except InvalidInput as exc:
+        counts = topics.partition_counts(cluster, selection.topics)
+        raise_any([exc, *faults_of(lambda: _check_topics(cluster, selection, counts))])
+        raise
     chosen = selection.topics_of(partitions_of(readings))
     counts = topics.partition_counts(
         cluster, {*selection.topics, *(name for each in chosen.values() for name in each.names)}
     )
-    _check_topics(cluster, selection, counts)
-    rests_on = clusters.look_at(cluster, counts).traits
     wanted = _wanted(selection, readings, chosen, counts)
     ruled = {key: rule for key in wanted if (rule := first_fit(rules, key[1])) is not None}
-    _check_rules(rules, ruled, wanted)
+    missing = sorted(set(selection.topics) - counts.keys())
+    all_done(
+        lambda: _check_topics(cluster, selection, counts), lambda: _check_rules(rules, ruled, wanted, unknown=missing)
+    )
+    rests_on = clusters.look_at(cluster, counts).traits
     commits = commits_of(readings)
     receipts = written.by_key
     reset = {
@@ -183,17 +190,27 @@ def _wanted(
     return found
 
 
-def _check_rules(rules: t.Sequence[ResetRule], ruled: t.Mapping[Key, ResetRule], wanted: t.Collection[Key]) -> None:
-    """Raise InvalidInput for a rule, or a topic or a partition that it names, that nothing is done for: it is misspelt."""
+def _check_rules(
+    rules: t.Sequence[ResetRule],
+    ruled: t.Mapping[Key, ResetRule],
+    wanted: t.Collection[Key],
+    unknown: t.Sequence[str],
+) -> None:
+    """Raise InvalidInput for a rule, or a topic or a partition that it names, that nothing is done for: it is misspelt.
+
+    unknown: topics that do not exist. Nobody knows what is wrong with a rule that may be meant for them.
+    """
     known = {partition.topic for _group, partition in wanted}
 
     def check(entry: tuple[int, ResetRule]) -> None:
         number, rule = entry
-        unknown = [pattern for pattern in rule.topics if not any(matches(name, (pattern,)) for name in known)]
-        if unknown:
-            hint = "" if any(map(looks_like_pattern, unknown)) else name_hint("topics", unknown, sorted(known))
+        if unknown and (not rule.topics or any(matches(name, rule.topics) for name in unknown)):
+            return
+        strange = [pattern for pattern in rule.topics if not any(matches(name, (pattern,)) for name in known)]
+        if strange:
+            hint = "" if any(map(looks_like_pattern, strange)) else name_hint("topics", strange, sorted(known))
             raise InvalidInput(
-                f"{option_name('resets')}, entry {number} ({rule}) names {', '.join(unknown)}, and no selected topic is "
+                f"{option_name('resets')}, entry {number} ({rule}) names {', '.join(strange)}, and no selected topic is "
                 f"called so{hint}",
                 why="only topics count on which the selected groups have committed, or that are named",
                 remedy=f"correct its topics, or name the topic in {option_name('topics')}",

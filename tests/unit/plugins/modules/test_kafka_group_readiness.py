@@ -15,7 +15,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.proce
     process_namespace,
     start_ticks,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import lease, report
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import lease, receipt, report
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan as file
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_lag import GroupLag
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import GroupListing
@@ -151,8 +151,15 @@ def test_directories_that_cannot_be_meant_are_refused_before_a_cluster_is_asked(
     assert "there is no plan file and no receipt file in" in status()["msg"]
     missing = status(directories=[str(tmp_path / "a"), str(tmp_path), str(tmp_path / "b")])["msg"]
     assert f"there is no directory {tmp_path}/a and no directory {tmp_path}/b" in missing
-    (tmp_path / "receipt.json").write_text("{")
-    assert "receipt.json" in status()["msg"]
+    for name in ("receipt.json", "plan.json"):
+        (tmp_path / name).write_text("{")
+    all_of_it = status(directories=[str(tmp_path / "a"), str(tmp_path)])["msg"]
+    for wrong in (
+        f"no directory {tmp_path}/a",
+        f"{tmp_path}/plan.json is damaged",
+        f"{tmp_path}/receipt.json is damaged",
+    ):
+        assert wrong in all_of_it
     refused = status(directories=[str(tmp_path / "receipt.json")])
     assert "receipt.json is no directory" in refused["msg"] and "has plan.json and receipt.json" in refused["msg"]
     assert "exclusive" in status(plan=str(tmp_path / "plan.json"))["msg"]
@@ -214,7 +221,9 @@ def test_a_run_that_was_killed_is_told(status, tmp_path, home):
     result = status()
     (note,) = result["warnings"]
     assert f"The last run in {held.parent} was stopped before its end: process {os.getpid()} on" in note
-    assert "before any consumers start" in note and result["note_kinds"] == ["run_open"]
+    assert "It has written nothing: run it again." in note and result["note_kinds"] == ["run_open"]
+    (held.parent / "receipt.json").write_text(receipt.to_json(receipt.Receipt("b")))
+    assert "before any consumers start" in status()["warnings"][0]
     held.unlink()
     assert not status().get("warnings")
 

@@ -130,7 +130,7 @@ def test_without_a_receipt_nothing_is_rolled_back(commit):
     result = commit(state="rolled_back", everything=True)
     assert result["failed"] and "r.json" in result["msg"] and not hasattr(commit, "asked")
     # A migration that is run again finds nothing to change, and makes no receipt.
-    assert "Restore r.json from a backup, or correct the path" in result["msg"]
+    assert "restore r.json from a backup, or correct the path" in result["msg"]
     assert "make it" not in result["msg"]
 
 

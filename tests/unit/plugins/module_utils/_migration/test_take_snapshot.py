@@ -14,7 +14,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
     GroupReading,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup, OnBlocked
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from tests.support.identities import known_by_id
@@ -305,6 +305,15 @@ def test_all_groups_are_told_of_which_nothing_can_be_moved(refusal):
     )
     share = refusal("share1", error=InvalidInput)
     assert share.group == "share1" and str(share).endswith("Take it out of groups.")
+
+
+def test_a_named_group_without_commits_is_left_out_where_blocked_groups_are(monkeypatch):
+    cluster = Cluster(monkeypatch)
+    cluster.committed = {"new": []}
+    taken = cluster.take(Selection(groups=("billing", "new")), on_blocked=OnBlocked.SKIP_GROUP)
+    assert taken.snapshot.left_out == ("new: it has no committed offsets",) and "new" in taken.snapshot.names()
+    with pytest.raises(NotFound, match="has committed nothing"):  # there is nothing else to move
+        cluster.take(Selection(groups=("new",)), on_blocked=OnBlocked.SKIP_GROUP)
 
 
 def test_groups_of_a_receipt_are_not_called_misspelt(refusal):

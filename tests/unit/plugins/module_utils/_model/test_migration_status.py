@@ -253,5 +253,21 @@ def test_nobody_is_told_to_start_consumers_before_a_run_has_ended(is_stopped):
     assert {group.next for group in groups} == {run.next} and "before any consumers start" in run.next
     assert half_written(groups, "/here") == ["billing-new", "billing-new"] and half_written(groups, "/there") == []
     # What nobody would take for the end of the run stays as it is.
-    for goes_on in (look(open_run=run, new=None), look(line(), used_new=True, open_run=run)):
-        assert goes_on.next == NEXT[goes_on.state]
+    goes_on = look(line(), used_new=True, open_run=run)
+    assert goes_on.next == NEXT[goes_on.state]
+
+
+@pytest.mark.parametrize(
+    ("is_stopped", "told"),
+    [(True, "run it again"), (False, "wait until the run"), (None, "if so, remove lease.json, and run")],
+)
+def test_a_group_that_a_stopped_run_has_only_planned_waits_for_this_run_and_not_for_a_review(is_stopped, told):
+    its = look(open_run=OpenRun("/here", "process 7 on box", is_stopped), new=None)
+    assert told in its.next and "apply" not in its.next and "roll" not in its.next
+
+
+@pytest.mark.parametrize("is_stopped", [True, None])
+def test_nobody_is_told_to_roll_back_what_has_no_receipt(is_stopped):
+    run = OpenRun("/here", "process 7 on box", is_stopped)
+    assert "roll it back" in run.note([]).text
+    assert "roll" not in (text := run._replace(has_receipt=False).note([]).text) and "run it again" in text

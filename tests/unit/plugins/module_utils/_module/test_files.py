@@ -149,7 +149,7 @@ def test_what_no_step_can_make_again_is_restored_from_where_it_is(tmp_path):
             files.read_required(str(tmp_path / "receipt.json"), "receipt", None)
         return str(missing.value).rpartition("is lost. ")[2]
 
-    assert remedy() == "Restore receipt.json from a backup, or correct the path."
+    assert remedy() == "If it is lost, restore receipt.json from a backup, or correct the path."
     for name, kept in (
         ("2026-11-01T090000Z-migrate", "receipt.json"),
         ("2026-11-02T090000Z-migrate", "receipt.json"),
@@ -159,7 +159,7 @@ def test_what_no_step_can_make_again_is_restored_from_where_it_is(tmp_path):
         folder.mkdir(parents=True)
         (folder / kept).touch()
     newest = tmp_path / "history/2026-11-02T090000Z-migrate/receipt.json"
-    assert remedy() == f"Restore receipt.json from {newest} or a backup, or correct the path."
+    assert remedy() == f"If it is lost, restore receipt.json from {newest} or a backup, or correct the path."
 
 
 def test_an_unwritable_directory_is_told_before_anything_is_done(unwritable):

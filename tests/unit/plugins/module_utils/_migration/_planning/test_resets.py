@@ -205,6 +205,17 @@ def test_what_is_about_nothing_is_refused(state, rules, selection, message):
 def test_a_topic_that_does_not_exist_is_refused(state):
     message = refused({"to": "latest"}, kind=NotFound, groups=["billing"], topics=["odrers"])
     assert "cluster broker:9092: no such topic: odrers. Correct topics (did you mean orders?)" in message
+    rules = (
+        {"topics": ["odrers"], "to": "latest"},
+        {"topics": ["clikcs"], "to": "latest"},
+        {"partitions": [99], "to": "latest"},
+    )
+    with pytest.raises(NotFound) as found:
+        planned(*rules, groups=["billing"], topics=["orders", "odrers"])
+    assert "no such topic: odrers" in str(found.value) and "entry 2" in str(found.value)
+    assert not {"entry 1", "entry 3"} & set(
+        str(found.value).split(" (")
+    )  # they may be meant for the topic that is missing
 
 
 def test_a_group_that_would_be_made_because_its_name_is_misspelt_is_noted_with_the_name_that_is_alike(state):
