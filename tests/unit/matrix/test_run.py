@@ -111,8 +111,16 @@ def test_what_has_run_and_failed_loses_its_row_and_what_succeeds_gets_a_new_one(
     assert rows() == {"newest": AFTER}
 
 
+@pytest.fixture
+def interruptible():
+    """What a shell starts in the background ignores SIGINT, the tests and all that they start included."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.parametrize("reason", [signal.SIGINT, signal.SIGTERM])
-def test_an_interruption_is_one_line_and_no_other_column_begins(python, matrix, reason):
+def test_an_interruption_is_one_line_and_no_other_column_begins(python, matrix, reason, interruptible):
     python(f"sleep 0.5; kill -{reason.value} $PPID; exec sleep 60")  # the parent has to be waiting by then
     code, lines = matrix("lowest", "newest")
     assert code == 130
