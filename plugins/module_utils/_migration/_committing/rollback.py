@@ -46,14 +46,15 @@ def choose(receipt: Receipt, selection: Selection | None, cluster: str) -> Chose
         return Chosen(receipt.entries)
     if not selection.groups and not selection.group_patterns:  # see without_left_out()
         return Chosen(())
-    origins = {origin for entry in receipt.entries for origin in entry.origins}
+    pairs = [(entry, origin) for entry in receipt.entries for origin in entry.origins]
+    origins = {origin for _entry, origin in pairs}
     known_groups = {origin.group for origin in origins}
     groups = selection.select_groups(known_groups)
     every_topic_of_all = {origin.partition.topic for origin in origins}
-    pairs = [(entry, origin) for entry in receipt.entries for origin in entry.origins]
-    of_groups = {entry.group: origin.group for entry, origin in pairs}
     of_topics = {entry.partition.topic: origin.partition.topic for entry, origin in pairs}
-    held = _Held("group", known_groups, cluster, receipt.name, were=of_groups)
+    held = _Held(
+        "group", known_groups, cluster, receipt.name, were={entry.group: origin.group for entry, origin in pairs}
+    )
     held_topics = held._replace(kind="topic", names=every_topic_of_all, were=of_topics)
     all_done(
         lambda: held.check_named(selection.groups),
@@ -114,7 +115,12 @@ def without_left_out(
         groups=tuple(name for name in selection.groups if name not in without),
         topics=tuple(name for name in selection.topics if name not in others),
     )
-    if others and not left.topics and not left.topic_patterns:  # without any, all topics would be meant
+    if without:  # other waves may have written their topics
+        its_topics = {at.partition.topic for at in origins if at.group in left.select_groups(groups).names}
+        left = dataclasses.replace(
+            left, topics=tuple(name for name in left.topics if name in its_topics or name not in topics)
+        )
+    if selection.topics and not left.topics and not left.topic_patterns:  # without any, all topics would be meant
         left = Selection()
     return left, [Note(NoteKind.WITHOUT_OFFSETS, text)]
 

@@ -227,6 +227,12 @@ TAKEN = Snapshot(
         ),
         ({"groups": ("billing",), "topics": ("payments",)}, {}, "payments"),
         ({"groups": ("blocked",)}, {}, "blocked"),
+        (
+            {"groups": ("billing", "blocked"), "topics": ("shop.orders", "visits-eu", "payments")},
+            {"groups": ("billing",), "topics": ("shop.orders",)},
+            "blocked, payments",
+        ),
+        ({"groups": ("billing", "blocked"), "topics": ("visits-eu",)}, {}, "blocked"),
         ({"groups": ("billing", "biling")}, None, None),
         ({"groups": ("billing", "aud")}, None, None),
         ({"groups": ("billing",)}, None, None),
