@@ -39,10 +39,12 @@ def of_role(
 
 
 def nameless(given: Given) -> Lines:
-    """A role whose files have no directory."""
+    """A role whose files have no directory, and a file without a name, as of a shell's variable that is not set."""
     if not given.get("directory"):
         name = f"{given.name}_directory"
         yield f"{name} is empty. Name the directory of this migration's files, or leave the variable out."
+    if given.get("backup") == "":
+        yield f"{given.name}_backup is empty. Name the file, or leave the variable out."
 
 
 def endless(given: Given) -> Lines:

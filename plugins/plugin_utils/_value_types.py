@@ -7,6 +7,7 @@ Ansible's own check of a role prints the whole specification, takes a list for a
 
 from __future__ import annotations
 
+import datetime
 import difflib
 import math
 import typing as t
@@ -97,7 +98,7 @@ def of_value(value: t.Any, option: Option, place: str) -> Lines:
     elif isinstance(value, list | dict):
         yield f"{place} is {_shown(value, option)}. Give one text."
         return
-    elif isinstance(value, bool) and "choices" not in option:
+    elif _is_read_by_yaml(value, option):
         yield f"{place} is {_shown(value, option)}, and no text. Put it in quotes if it is a name."
         return
     yield from _strange(value, option, place)
@@ -109,6 +110,13 @@ def of_value(value: t.Any, option: Option, place: str) -> Lines:
             yield from of_value(item, element, f"{place}, entry {number}")
     elif kind == "dict" and "options" in option:
         yield from _of_dictionary(value, option, place)
+
+
+def _is_read_by_yaml(value: t.Any, option: Option) -> bool:
+    """Is this another text now than the one that was written, such as 1.50, or a time? A secret is not to be shown."""
+    if "choices" in option:
+        return False
+    return isinstance(value, bool) or (isinstance(value, float | datetime.date) and not option.get("no_log"))
 
 
 def _strange(value: t.Any, option: Option, place: str) -> Lines:

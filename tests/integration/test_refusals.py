@@ -103,7 +103,7 @@ class TestRights:
         problems = problems_of(topic, topic, migration.source, migration.destination)
         assert any(f"missing ACL TOPIC READ on {topic}" in problem for problem in problems)
         matched = migration.snapshot(group_patterns=[topic])
-        assert any(f"Nothing of these groups is moved: {topic}" in line for line in matched["warnings"])
+        assert any(f"Nothing of these groups is in the snapshot: {topic}" in line for line in matched["warnings"])
 
     @pytest.mark.parametrize("right", ["GROUP READ", "TOPIC READ", "TOPIC DESCRIBE_CONFIGS"])
     def test_of_the_destination(self, source, secured, topic, migrator, tmp_path, right):

@@ -100,7 +100,7 @@ class TakenSnapshot(t.NamedTuple):
         without = {*self.not_consumer_groups, *(group.name for group in self.snapshot.groups)} - holding
         if without:
             names = first_names(sorted(without), _NAMED, "more groups")
-            text = f"Nothing of these groups is moved: {names}. What is left out says why."
+            text = f"Nothing of these groups is in the snapshot: {names}. What is left out says why."
             yield Note(NoteKind.WITHOUT_OFFSETS, text)
         if self.streams:
             text = (

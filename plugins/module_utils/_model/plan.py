@@ -166,7 +166,7 @@ class PlanEntry:
 class Plan:
     """snapshot: the digest of the snapshot that the plan was made from. The traits are those that the plan rests on.
 
-    match_on: the parts of records that the user names.
+    match_on: the parts of records that the user names. left_out_names: of a plan that was made from no snapshot, as there.
     """
 
     source_id: str
@@ -176,6 +176,7 @@ class Plan:
     source_traits: Traits = NO_TRAITS
     destination_traits: Traits = NO_TRAITS
     match_on: tuple[str, ...] = ()
+    left_out_names: tuple[str, ...] = ()
 
     @property
     def source_identity(self) -> ClusterIdentity:
@@ -205,7 +206,7 @@ class Plan:
     def names(self) -> set[str]:
         """The groups and topics that it knows, by their names at the source; where an entry has none, by its own."""
         origins = [at for entry in self.entries for at in entry.source or (entry,)]
-        return {name for at in origins for name in (at.group, at.partition.topic)}
+        return {name for at in origins for name in (at.group, at.partition.topic)}.union(self.left_out_names)
 
     @functools.cached_property
     def by_key(self) -> t.Mapping[tuple[str, TopicPartition], PlanEntry]:
@@ -221,7 +222,7 @@ def to_json(plan: Plan) -> str:
             "source": cluster_identity.to_row(plan.source_identity),
             "destination": cluster_identity.to_row(plan.destination_identity),
             "snapshot": plan.snapshot,
-            **({"match_on": list(plan.match_on)} if plan.match_on else {}),
+            **{name: list(its) for name in ("match_on", "left_out_names") if (its := getattr(plan, name))},
         },
         (plan_entry_row(entry) for entry in sorted(plan.entries, key=lambda entry: entry.key)),
     )
@@ -230,21 +231,22 @@ def to_json(plan: Plan) -> str:
 def from_json(text: str, path: str) -> Plan:
     """Read a plan file, or raise InvalidFile."""
     head, rows = documents.loads(KIND, text, path)
-    source, destination, snapshot, match_on = documents.parse(
+    source, destination, snapshot, match_on, names = documents.parse(
         KIND,
         path,
-        {key: head.get(key) for key in ("source", "destination", "snapshot", "match_on")},
+        {key: head.get(key) for key in ("source", "destination", "snapshot", "match_on", "left_out_names")},
         lambda it: (
             cluster_identity.from_row(it["source"]),
             cluster_identity.from_row(it["destination"]),
             documents.text_of(it["snapshot"]),
             MatchOn.of([documents.text_of(part) for part in it["match_on"] or ()]).parts,
+            tuple(documents.text_of(name) for name in it["left_out_names"] or ()),
         ),
     )
     entries = documents.parse_entries(KIND, path, rows, _entry)
     documents.check_once(KIND, path, (entry.key for entry in entries))
     return Plan(
-        source.cluster_id, destination.cluster_id, snapshot, entries, source.traits, destination.traits, match_on
+        source.cluster_id, destination.cluster_id, snapshot, entries, source.traits, destination.traits, match_on, names
     )
 
 

@@ -76,7 +76,7 @@ def write_assessment(module: Module) -> dict[str, t.Any]:
     Without parts, it only looks whether the files can be written: nobody wants to know that after all the work.
     """
     params = module.params
-    folder = os.path.abspath(params["directory"])
+    folder = files.absolute(params["directory"])
     paths = {name: os.path.join(folder, name) for name in _NAMES}
     files.make_directory(folder, check=True)
     for path in paths.values() if os.path.isdir(folder) else ():

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import collections
-import os
 import typing as t
 
 from .._migration.take_snapshot import with_every_partition
@@ -54,12 +53,12 @@ def asked_for(params: t.Mapping[str, t.Any]) -> dict[str, OffsetFormat]:
     """The path and the form of every file that the options csv and export ask for. InvalidInput for two in one place."""
     paths = [(params["csv"], OffsetFormat.CSV), (params["export"], OffsetFormat(params["export_format"]))]
     wanted = [(path, form) for path, form in paths if path]
-    taken = {os.path.abspath(params[option]) for option in ("plan", "snapshot", "receipt") if params[option]}
+    taken = {files.absolute(params[option]) for option in ("plan", "snapshot", "receipt") if params[option]}
     for path, _form in wanted:
         files.check_writable(path)
-        if os.path.abspath(path) in taken:
+        if files.absolute(path) in taken:
             raise InvalidInput(f"{path} is given for two files", remedy="give csv and export paths of their own")
-        taken.add(os.path.abspath(path))
+        taken.add(files.absolute(path))
     return dict(wanted)
 
 

@@ -32,6 +32,14 @@ LARGEST = 1 << 29  # bytes; a plan has less than a thousand for each entry
 _STALE_SECONDS = 600.0  # no file takes so long to write; a scratch file that is older is that of a killed process
 
 
+def absolute(path: str) -> str:
+    """The path from the root, as the operating system follows it: `..` after a symbolic link leaves what it links to."""
+    if os.pardir not in path.split(os.sep):
+        return os.path.abspath(path)
+    folder, name = os.path.split(path.rstrip(os.sep))
+    return os.path.realpath(path) if name == os.pardir else os.path.join(os.path.realpath(folder), name)
+
+
 def read(path: str) -> str | None:
     """The text of a file, None where there is none. Raises InvalidFile when it is there and is none that can be read.
 
@@ -149,7 +157,7 @@ def named_after() -> str:
 
 
 def _missing(path: str, kind: str, made_by: str | None) -> InvalidFile:
-    folder = os.path.dirname(os.path.abspath(path))
+    folder = os.path.dirname(absolute(path))
     if made_by is not None:
         why, remedy = None, f"correct {path_option()}, or make it with {made_by}"
     elif not os.path.isdir(folder):
@@ -176,7 +184,7 @@ def meant(folder: str, names: t.Collection[str]) -> str:
 
 def kept_copy(path: str) -> str | None:
     """The newest copy of this file that the history has."""
-    above, name = os.path.join(os.path.dirname(os.path.abspath(path)), history.DIRECTORY), os.path.basename(path)
+    above, name = os.path.join(os.path.dirname(absolute(path)), history.DIRECTORY), os.path.basename(path)
     with contextlib.suppress(OSError):
         for run in history.newest_first(os.listdir(above)):
             if os.path.exists(kept := os.path.join(above, run, name)):
@@ -194,7 +202,7 @@ def lost_receipt(path: str) -> list[Note]:
 
 def check_writable(path: str) -> None:
     """Raise InvalidFile, also in check mode, when write() could not write this file."""
-    folder = os.path.dirname(os.path.abspath(path))
+    folder = os.path.dirname(absolute(path))
     if not os.path.isdir(folder):
         raise InvalidFile(f"{path} cannot be written", why=f"{folder} is no directory", remedy="create it")
     if os.path.isdir(path):
@@ -225,7 +233,7 @@ def _another_directory() -> str:
 
 def check_makeable(path: str) -> None:
     """Raise InvalidFile, also in check mode, when the directory of this file cannot be used or made."""
-    missing = folder = os.path.dirname(os.path.abspath(path))
+    missing = folder = os.path.dirname(absolute(path))
     while not os.path.lexists(folder):
         folder = os.path.dirname(folder)
     if not os.path.isdir(folder):
@@ -246,7 +254,7 @@ def make_directory(folder: str, *, check: bool = False) -> bool:
         return False
     check_makeable(os.path.join(folder, lease.FILE))
     missing = []
-    above = os.path.abspath(folder)
+    above = absolute(folder)
     while not os.path.isdir(above):
         missing.append(above)
         above = os.path.dirname(above)
@@ -263,7 +271,7 @@ def make_directory(folder: str, *, check: bool = False) -> bool:
 
 def write(path: str, text: str | bytes, mode: int = 0o600) -> None:
     """Replace a file at once: after a crash it is the old one or the new one, never a part."""
-    folder = os.path.dirname(os.path.abspath(path))
+    folder = os.path.dirname(absolute(path))
     scratch = ""
     try:
         # mkstemp creates with mode 0600.
@@ -327,7 +335,7 @@ def remove(path: str) -> None:
     """Remove a file, for good when this returns; one that is not there is what was wanted."""
     try:
         os.unlink(path)
-        keep_names(os.path.dirname(os.path.abspath(path)))
+        keep_names(os.path.dirname(absolute(path)))
     except FileNotFoundError:
         pass
     except OSError as exc:
@@ -348,7 +356,7 @@ def locked(path: str, run: str | None = None) -> t.Iterator[None]:
 
     The lock is on the directory itself: nothing remains, also when the process is killed. run: see check_lease().
     """
-    folder = os.path.dirname(os.path.abspath(path))
+    folder = os.path.dirname(absolute(path))
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as exc:

@@ -115,9 +115,11 @@ def plan_as_asked(params: dict[str, t.Any], previous: plan.Plan | None) -> use_c
 
     previous: the plan that is there, if any. Raises what the use cases and reading files raise.
     """
-    if params["strategy"] == Strategy.RESET:
-        return _from_resets(params, previous)
-    return (_from_records if params["source"] else _from_checkpoints)(params, previous)
+    if params["strategy"] != Strategy.RESET and params["source"]:
+        return _from_records(params, previous)
+    made = (_from_resets if params["strategy"] == Strategy.RESET else _from_checkpoints)(params, previous)
+    names = {*params["groups"], *params["topics"]} - made.plan.names()
+    return dataclasses.replace(made, plan=dataclasses.replace(made.plan, left_out_names=tuple(sorted(names))))
 
 
 def _from_records(params: dict[str, t.Any], previous: plan.Plan | None) -> use_case.Translation:

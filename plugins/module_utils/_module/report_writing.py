@@ -38,7 +38,7 @@ def write_report(module: Module, outcome: RunOutcome, made: t.Callable[[], run_r
     made: what the run has done, asked for when both clusters have been. Where nothing is known of the run, what run.json says.
     """
     params = module.params
-    folder = os.path.abspath(params["directory"])
+    folder = files.absolute(params["directory"])
     paths = {name: os.path.join(folder, name) for name in (*REPORT_FILES, RUN)}
     for path in paths.values():
         files.check_writable(path)
@@ -99,7 +99,7 @@ def _occasion(params: dict[str, t.Any], folder: str, outcome: RunOutcome, run: r
 
 def is_of_return(params: dict[str, t.Any]) -> bool:
     """Whether the run returns groups, or rolls a return back: the files of that are in the directory of the migration."""
-    above, name = os.path.split(os.path.abspath(params["directory"]))
+    above, name = os.path.split(files.absolute(params["directory"]))
     return params["returns"] or (name == "return" and os.path.exists(os.path.join(above, "receipt.json")))
 
 

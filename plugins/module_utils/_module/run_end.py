@@ -47,7 +47,7 @@ def end_run(module: Module, outcome: RunOutcome) -> dict[str, t.Any]:
     if params["keep"] < 0:
         raise InvalidInput(f"{option_name('keep')} is {params['keep']}", remedy="give 0, to keep nothing, or more")
     history.folder_name(datetime.datetime.now(datetime.UTC), outcome.phase, ())  # whether it is a phase
-    folder = os.path.abspath(params["directory"])
+    folder = files.absolute(params["directory"])
     run = lease_of_run(params).run
     made = functools.partial(run_record_of, module, outcome, time.time())
     said = [NOTHING_WRITTEN] if outcome.failed and outcome.has_written_nothing else []

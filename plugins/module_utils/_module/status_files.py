@@ -75,7 +75,7 @@ def write_status(module: Module, made: file.Status, directory: str) -> None:
         with files.locked(params["status"]):
             files.write_document(params["status"], file.to_json(made), file.from_json)
     if params["metrics"]:
-        name = params["migration"] or os.path.basename(os.path.abspath(directory))
+        name = params["migration"] or os.path.basename(files.absolute(directory))
         write_metrics(params["metrics"], metrics.exposition(made, name))
 
 

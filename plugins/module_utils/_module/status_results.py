@@ -41,8 +41,8 @@ def status_result(module: Module, source: Connection, destination: Connection) -
     params = module.params
     asked = waves.waves_from(params["waves"])
     _check_output(params["status"])
-    named = [os.path.abspath(path) for path in params["directories"]]
-    begun = [os.path.abspath(wave.directory) for wave in asked if wave.directory is not None]
+    named = [files.absolute(path) for path in params["directories"]]
+    begun = [files.absolute(wave.directory) for wave in asked if wave.directory is not None]
     there = dict.fromkeys([*filter(os.path.lexists, named), *filter(_has_begun, begun)])
     directories: list[DirectoryFiles] = []
     all_done(lambda: _check_existing(named), lambda: directories.extend(all_of(_read, there)))

@@ -31,7 +31,7 @@ def offsets_file(path: str) -> OffsetsFile:
 
     A file in offsets/ whose batch is not the last that was finished is refused: from it, the query would skip or repeat.
     """
-    folder, name = os.path.split(os.path.abspath(path))
+    folder, name = os.path.split(files.absolute(path))
     if not os.path.isdir(path):
         text = files.read_required(path, "offsets", MADE_BY)
         checkpoint = os.path.dirname(folder)

@@ -40,8 +40,8 @@ def write_bundle(module: Module, versions: t.Mapping[str, str]) -> dict[str, t.A
     cluster that does not answer, cost a note.
     """
     params = module.params
-    directory, archive = os.path.abspath(params["directory"]), os.path.abspath(params["archive"])
-    key_file = os.path.abspath(params["key_file"] or os.path.join(directory, KEY_FILE))
+    directory, archive = files.absolute(params["directory"]), files.absolute(params["archive"])
+    key_file = files.absolute(params["key_file"] or os.path.join(directory, KEY_FILE))
     if os.path.lexists(archive):
         raise InvalidInput(
             f"{archive} exists already",

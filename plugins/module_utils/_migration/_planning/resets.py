@@ -110,7 +110,13 @@ def plan_resets(
             *unused_topic_patterns(selection, readings, cluster),
         ],
         [key for key in wanted if key not in ruled],
-        tuple(not_taken.topic_lines(left, chosen, selection)),
+        (
+            *not_taken.topic_lines(left, chosen, selection),
+            *(
+                f"{name}: no entry of resets fits a partition of it"
+                for name in sorted({key[0] for key in wanted} - has_entry)
+            ),
+        ),
     )
 
 

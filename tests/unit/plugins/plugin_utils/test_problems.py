@@ -1,6 +1,7 @@
 """What playbooks and roles refuse before any cluster is asked: names of variables, hosts, clusters, paths."""
 
 import collections
+import datetime
 
 import pytest
 from ansible.errors import AnsibleUndefinedVariable
@@ -419,6 +420,11 @@ def test_what_has_another_value_than_its_default_is_known():
         (
             {"groups": ["a", True]},
             "group_migration_groups, entry 2 is true, and no text. Put it in quotes if it is a name.",
+        ),
+        ({"groups": [1.5]}, "group_migration_groups, entry 1 is 1.5, and no text. Put it in quotes if it is a name."),
+        (
+            {"groups": [datetime.date(2026, 1, 31)]},
+            "group_migration_groups, entry 1 is 2026-01-31, and no text. Put it in quotes if it is a name.",
         ),
         ({"groups": {"billing": True}}, "group_migration_groups is a dictionary. Give a list of texts."),
         ({"groups": ["billing", ["fraud"]]}, "group_migration_groups, entry 2 is a list. Give one text."),

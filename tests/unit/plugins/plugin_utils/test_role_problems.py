@@ -65,6 +65,10 @@ KEEPING = [role for role in ROLES if role != "migration_assessment"]
             for role in ROLES
         ),
         *(
+            (role, {"backup": ""}, [{"backup": "x"}], "backup is empty. Name the file, or leave the variable out.")
+            for role in (MIGRATION, CLONE)
+        ),
+        *(
             (role, {"keep_history": -1}, [{"keep_history": 0}], "keep_history is -1. Give 0 or more.")
             for role in KEEPING
         ),

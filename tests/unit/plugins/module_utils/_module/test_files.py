@@ -304,6 +304,16 @@ def test_links_that_lead_nowhere_or_in_a_circle(tmp_path):
         files.read(str(tmp_path / "circle"))
 
 
+def test_a_path_leads_where_the_operating_system_goes(tmp_path, monkeypatch):
+    (tmp_path / "mnt/deep").mkdir(parents=True)
+    (tmp_path / "link").symlink_to("mnt/deep")
+    assert files.absolute(f"{tmp_path}/link/../plan.json") == f"{tmp_path}/mnt/plan.json"
+    assert files.absolute(f"{tmp_path}/link/..") == f"{tmp_path}/mnt"
+    assert files.absolute(f"{tmp_path}/link/plan.json") == f"{tmp_path}/link/plan.json"  # as it was named
+    monkeypatch.chdir(tmp_path)
+    assert files.absolute("link/") == f"{tmp_path}/link"
+
+
 def test_a_file_that_is_too_large_is_not_read_whole(tmp_path):
     with open(tmp_path / "plan.json", "wb") as file:
         file.truncate(10 * files.LARGEST)
