@@ -282,6 +282,12 @@ def test_the_status_says_what_has_become_of_a_group(world):
     assert "only after the last run was run again to its end" in state()["next"]
     assert "was stopped before its end" in done(world.controller.migration_status()).output
     killed.unlink()
+    before = committed(world.old, world.group)
+    done(world.take_back())
+    assert committed(world.old, world.group) == before  # nobody has consumed anything
+    assert (state()["state"], "start the consumers at the source" in state()["next"]) == ("returned", True)
+    done(world.migrate(write_report=True))  # without news, only the report tells of it
+    assert state()["state"] == "not_started"
     with member(world.new, world.new_group, [world.new_topic], commits=False):
         its = state()
     assert (its["state"], its["in_use_at_destination"], its["destination_lag"]) == (

@@ -74,7 +74,8 @@ class DirectoryFiles(t.NamedTuple):
     """The files in one directory. returned: the receipt of the return.
 
     synced: the destination's groups that the last round has synced. synced_until: when it ended, as Unix time. objected: what
-    has failed verification, of the plan. open_run: one that has not ended.
+    has failed verification, of the plan. open_run: one that has not ended. migrated: when the last run has ended, as Unix time,
+    if it was one that migrates; else 0.
     """
 
     directory: str
@@ -85,6 +86,7 @@ class DirectoryFiles(t.NamedTuple):
     synced_until: float = 0.0
     objected: frozenset[Key] = frozenset()
     open_run: OpenRun | None = None
+    migrated: float = 0.0
 
 
 class GroupFiles(t.NamedTuple):
@@ -93,7 +95,8 @@ class GroupFiles(t.NamedTuple):
     written: the receipt's entries that are not rolled back. returned: entries of the return's receipt, of groups at the source.
     source: what the group's partitions are made of, each with the committed offset that the plan rests on, None if unknown.
     consumed: the partitions of the plan on which the group has committed offsets at the source. blocked: those of them that the
-    plan blocks or that have failed verification, and that no earlier run has written.
+    plan blocks or that have failed verification, and that no earlier run has written. migrated: see DirectoryFiles; 0 of a
+    group that is not in the plan.
     """
 
     group: str
@@ -107,6 +110,7 @@ class GroupFiles(t.NamedTuple):
     consumed: frozenset[TopicPartition] = frozenset()
     blocked: frozenset[TopicPartition] = frozenset()
     open_run: OpenRun | None = None
+    migrated: float = 0.0
 
     @property
     def source_groups(self) -> list[str]:
@@ -126,8 +130,8 @@ class GroupFiles(t.NamedTuple):
 
     @property
     def is_returned(self) -> bool:
-        """Has a return moved the group since it was committed?"""
-        return bool(self.returned) and (_last(self.returned) or 0) >= (self.committed_at or 0)
+        """Has the group been returned since it was migrated, whether that had to write anything or not?"""
+        return bool(self.returned) and (_last(self.returned) or 0) >= max(self.committed_at or 0, int(self.migrated))
 
 
 class WayBack(t.NamedTuple):
@@ -234,6 +238,7 @@ def groups_of(files: DirectoryFiles) -> list[GroupFiles]:
             frozenset(consumed[group]),
             frozenset(blocked[group]),
             files.open_run,
+            files.migrated if group in consumed else 0.0,
         )
         for group in sorted(source)
     ]

@@ -16,12 +16,25 @@ from .._control.groups import list_groups
 from .._migration._committing.look_at_status import look_at_status
 from .._migration._committing.rollback import without_left_out
 from .._migration.selected_groups import seen_on
-from .._model import documents, history, lease, metrics, offset_formats, plan, receipt, report, status, waves
+from .._model import (
+    documents,
+    history,
+    lease,
+    metrics,
+    offset_formats,
+    plan,
+    receipt,
+    report,
+    run_record,
+    status,
+    waves,
+)
 from .._model.connection import Connection
 from .._model.documents import utc_text
 from .._model.errors import InvalidFile, MigrationError
 from .._model.failure_kinds import FailureKind
 from .._model.faults import all_done, all_of, raise_any
+from .._model.group_state import same_commit
 from .._model.migration_status import DirectoryFiles, half_written, incomplete_lines, next_lines, status_table
 from .._model.notes import Note
 from .._model.open_run import OpenRun
@@ -33,6 +46,7 @@ from .status_files import write_metrics
 
 KIND = "migration-status"
 _File = t.TypeVar("_File")
+_MIGRATING = ("migrate", "apply", "cut_over")
 _ROUNDS = "sync"  # the phase after which groups are committed, and go on at the source
 
 
@@ -128,7 +142,8 @@ def _read(directory: str) -> DirectoryFiles:
         )
     synced, until = _synced(last)
     returned, objected = read_return(directory), _objected(directory)
-    return DirectoryFiles(directory, made, written, returned, synced, until, objected, run)
+    migrated = _ended(directory, _MIGRATING)
+    return DirectoryFiles(directory, made, written, returned, synced, until, objected, run, migrated)
 
 
 def _parsed(
@@ -158,15 +173,53 @@ def _objected(directory: str) -> frozenset[receipt.Key]:
 
 
 def read_return(directory: str) -> receipt.Receipt | None:
-    """The receipt of the return of a migration, without what rounds have set and nobody has cut over. Raises InvalidFile."""
+    """The receipt of the return of a migration, without what rounds have set and nobody has cut over. Raises InvalidFile.
+
+    With entries for what the return has found as it has to be, as where nobody has consumed anything since the migration.
+    """
     home = os.path.join(directory, "return")
-    returned = files.parsed(os.path.join(home, "receipt.json"), receipt.from_json)
+    found = _found_by_return(home)
+    returned = files.parsed(os.path.join(home, "receipt.json"), receipt.from_json) or found
     if returned is None:
         return None
     # Rounds of a return have moved these groups at the source, and they go on at the destination.
     still_synced, last_end = _synced(files.parsed(os.path.join(home, "status.json"), status.from_json))
-    lines = (line for line in returned.entries if line.group not in still_synced or (line.time or 0) > last_end)
+    lines = [line for line in returned.entries if line.group not in still_synced or (line.time or 0) > last_end]
+    lines += [line for line in (found.entries if found else ()) if line.key not in returned.by_key]
     return dataclasses.replace(returned, entries=tuple(lines))
+
+
+def _ended(home: str, phases: t.Container[str]) -> float:
+    """When the last run there has ended, as Unix time, if it was one of these phases and has succeeded; else 0."""
+    kept = os.path.join(home, history.DIRECTORY)
+    names = os.listdir(kept) if os.path.isdir(kept) else ()
+    # A run without news has no folder there, and one without a report no file here.
+    folders = [home, *(os.path.join(kept, name) for name in history.newest_first(names)[:1])]
+    runs = [files.parsed(os.path.join(folder, history.RUN), run_record.from_json) for folder in folders]
+    last = max((run for run in runs if run is not None), key=lambda run: run.ended, default=None)
+    return last.ended if last is not None and last.failure is None and last.phase in phases else 0.0
+
+
+def _found_by_return(home: str) -> receipt.Receipt | None:
+    """What the last run there had not to write, if it was a return that has succeeded. Raises InvalidFile."""
+    ended = _ended(home, ("return",))
+    made = files.parsed(os.path.join(home, "plan.json"), plan.from_json) if ended else None
+    if made is None:
+        return None
+    lines = (
+        receipt.ReceiptEntry(
+            entry.group,
+            entry.partition,
+            entry.expected,
+            entry.target,
+            entry.target,
+            tuple(receipt.Origin(at.group, at.partition) for at in entry.source),
+            int(ended),
+        )
+        for entry in made.entries
+        if entry.target is not None and same_commit(entry.expected, entry.target)
+    )
+    return receipt.Receipt(made.destination_id, tuple(lines), traits=made.destination_traits)
 
 
 def to_undo(
