@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime
 import difflib
 import math
+import re
 import typing as t
 
 from ansible.module_utils.common.validation import (
@@ -43,6 +44,7 @@ _WANTED: dict[str, tuple[t.Callable[[t.Any], t.Any], str]] = {
     "list": (check_type_list, "Give a list of texts"),
 }
 
+_LIST = re.compile(r"""\s*\[\s*["'].*\]\s*""")
 _EMPTY = {"list": "list, such as []", "dict": "dictionary, such as {}"}
 
 
@@ -83,6 +85,10 @@ def of_value(value: t.Any, option: Option, place: str) -> Lines:
     if value is None or kind == "raw":
         return
     given = value
+    if kind == "list" and isinstance(value, str) and _LIST.fullmatch(value):
+        braces = f"-e '{{\"{place}\": {value.strip()}}}'"
+        yield f"{place} is a text, which -e NAME=VALUE makes of a list. Give it in braces: {braces}."
+        return
     if kind in _WANTED:
         takes, give = _WANTED[kind]
         try:

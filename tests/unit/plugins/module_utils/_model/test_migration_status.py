@@ -228,7 +228,10 @@ def test_what_a_stopped_run_has_not_written_is_neither_gone_nor_committed_and_ha
     assert (row["committed"], row["moved"], row["left_out"], row["committed_at"]) == (0, 0, 0, None)
     assert row["rollback_until"] is None and row["return_until"] is None
     assert row["next"] == run.next and half_written([its], "/here") == ["billing-new"]
-    assert "run it again or roll it back, before any consumers start" in look(begun(), new=None).next
+    assert (
+        "give its command again (a rollback, if it was one), or roll back, before any consumers start"
+        in look(begun(), new=None).next
+    )
 
 
 def test_a_group_that_a_stopped_run_has_written_as_a_whole_is_not_told_to_run_again_for_itself():
@@ -269,5 +272,5 @@ def test_a_group_that_a_stopped_run_has_only_planned_waits_for_this_run_and_not_
 @pytest.mark.parametrize("is_stopped", [True, None])
 def test_nobody_is_told_to_roll_back_what_has_no_receipt(is_stopped):
     run = OpenRun("/here", "process 7 on box", is_stopped)
-    assert "roll it back" in run.note([]).text
+    assert "or roll back" in run.note([]).text
     assert "roll" not in (text := run._replace(has_receipt=False).note([]).text) and "run it again" in text
