@@ -423,7 +423,7 @@ def test_what_has_another_value_than_its_default_is_known():
         ),
         (
             {"groups": '["a", "b"]'},
-            """group_migration_groups is a text, which -e NAME=VALUE makes of a list. Give it in braces: -e '{"group_migration_""",
+            "group_migration_groups is a text, which -e NAME=VALUE makes of a list. Give it in braces: -e '{\"group_migration_",
         ),
         ({"groups": [1.5]}, "group_migration_groups, entry 1 is 1.5, and no text. Put it in quotes if it is a name."),
         (
