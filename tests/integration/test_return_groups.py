@@ -3,6 +3,7 @@
 import collections
 import contextlib
 import functools
+import itertools
 import json
 import os
 import re
@@ -28,6 +29,7 @@ from testbed.clients import (
     log_bounds,
     produce,
     produce_in_transactions,
+    read,
 )
 from testbed.mirror_maker import ALIAS, TARGET_ALIAS, MirrorMaker
 from tests.support.consumers import member
@@ -94,6 +96,20 @@ def test_there_and_back_three_times_with_live_consumers(source, destination, top
     assert kind == "repartitioned" or announced == 0
     if kind == "compaction":
         assert all(world.is_compacted(at_new=at_new) for at_new in (False, True))
+
+
+def test_a_group_after_markers_of_transactions_that_has_not_moved_returns_to_where_it_was(
+    source, destination, topic, tmp_path
+):
+    world = World(source, destination, topic, tmp_path, "transactions")
+    world.begin(200, 30)
+    offsets = [record.offset for record in read(world.old, world.old_topic, [0])]
+    after = next(later for at, later in itertools.pairwise(offsets) if at > 5 and later > at + 1)
+    commit(world.old, world.group, {(world.old_topic, 0): after})  # as a consumer does that has polled again
+    before = committed(world.old, world.group)
+    done(world.migrate())
+    assert "2 exact" in done(world.take_back()).output
+    assert committed(world.old, world.group) == before
 
 
 def test_a_return_has_rounds_and_a_cut_over_as_the_way_forward(world):

@@ -12,9 +12,11 @@ from .._model.connection import Connection
 from .._model.group_state import CommittedOffset, commits_of
 from .._model.option_names import at_destination
 from .._model.plan import Plan, PlanEntry
-from .._model.receipt import Receipt, ReceiptEntry
+from .._model.receipt import Key, Receipt, ReceiptEntry
+from .._model.records import TopicPartition
 from .._model.verdicts import Reason, Verdict
 from . import renewal
+from .cluster_logs import ClusterLogs
 from .file_clusters import entry_changes
 
 
@@ -43,6 +45,35 @@ def with_expected(plan: Plan, destination: Connection, previous: Plan | None, re
     return dataclasses.replace(
         made, source_traits=previous.source_traits, destination_traits=previous.destination_traits
     )
+
+
+def without_needless_moves(plan: Plan, logs: ClusterLogs, most: int) -> Plan:
+    """The plan without moves that would take a group back over offsets that hold no record for its consumers.
+
+    Markers of transactions, aborted and compacted records are such offsets. A group after them has consumed no more than one
+    before them, and stays where it is: so one that returns without having consumed does not move.
+
+    :param logs: of the destination. most: so many offsets are read of a partition.
+    """
+    gaps: dict[Key, tuple[int, CommittedOffset]] = {}
+    spans: dict[TopicPartition, list[tuple[int, int]]] = {}
+    for entry in plan.entries:
+        log = None if entry.predicted else logs.logs.get(entry.partition)
+        if log is None or entry.offset is None or entry.expected is None or entry.verdict is Verdict.REQUESTED:
+            continue
+        # After the last stable offset, an open transaction may have records that nobody sees yet.
+        if log.facts.log_start <= entry.offset < entry.expected.offset <= min(log.facts.end, entry.offset + most):
+            gaps[entry.key] = entry.offset, entry.expected
+            spans.setdefault(entry.partition, []).append((entry.offset, entry.expected.offset))
+    logs.read(spans)
+
+    def moved(entry: PlanEntry) -> PlanEntry:
+        start, stays = gaps.get(entry.key, (0, None))
+        if stays is None or logs.logs[entry.partition].between(start, stays.offset):
+            return entry
+        return dataclasses.replace(entry, offset=stays.offset, leader_epoch=stays.leader_epoch)
+
+    return dataclasses.replace(plan, entries=tuple(map(moved, plan.entries))) if gaps else plan
 
 
 def still_true(previous: Plan, made: Plan) -> Plan:

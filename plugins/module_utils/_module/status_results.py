@@ -57,9 +57,9 @@ def status_result(module: Module, source: Connection, destination: Connection) -
     _check_output(params["status"])
     named = [files.absolute(path) for path in params["directories"]]
     begun = [files.absolute(wave.directory) for wave in asked if wave.directory is not None]
-    there = dict.fromkeys([*filter(os.path.lexists, named), *filter(_has_begun, begun)])
+    to_read = dict.fromkeys([*filter(os.path.lexists, named), *filter(_has_begun, begun)])
     directories: list[DirectoryFiles] = []
-    all_done(lambda: _check_existing(named), lambda: directories.extend(all_of(_read, there)))
+    all_done(lambda: _check_existing(named), lambda: directories.extend(all_of(_read, to_read)))
     found = look_at_status(directories, source, destination, params["idle_wait"])
     rows = [group.row() for group in found.groups]
     states = {name: row["state"] for row in reversed(rows) for name in row["source_groups"]}

@@ -30,7 +30,7 @@ from ..._spark.session import session_on_demand
 from .. import drafts
 from ..cluster_logs import ClusterLogs, expect_reading, learn_both
 from ..drafts import Draft
-from ..expected import still_true, with_expected
+from ..expected import still_true, with_expected, without_needless_moves
 from ..file_clusters import equal_ids
 from ..one_cluster import check_nothing_stays, check_rules_fit
 from ..take_snapshot import check_snapshot_cluster
@@ -126,6 +126,7 @@ def translate(
     entries |= _returning(entries, searched, logs, options, say)
     made = tuple(drafts.without_open(entries.values(), snapshot, mapping))
     plan = with_expected(dataclasses.replace(begun, entries=made), destination, previous, receipt)
+    plan = without_needless_moves(plan, logs.destination, options.policy.budget)
     notes += tuple(_lost(plan))
     records_read = logs.source.records_read + logs.destination.records_read
     shown_logs = logs.of_destination(searched) if one_cluster else None
