@@ -19,6 +19,8 @@ from . import renewal
 from .cluster_logs import ClusterLogs
 from .file_clusters import entry_changes
 
+_FIRST = 100  # offsets that are read first of many
+
 
 def with_expected(plan: Plan, destination: Connection, previous: Plan | None, receipt: Receipt | None) -> Plan:
     """The plan with what the destination's groups have committed now, or will have once a killed renewal is completed.
@@ -55,25 +57,32 @@ def without_needless_moves(plan: Plan, logs: ClusterLogs, most: int) -> Plan:
 
     :param logs: of the destination. most: so many offsets are read of a partition.
     """
-    gaps: dict[Key, tuple[int, CommittedOffset]] = {}
-    spans: dict[TopicPartition, list[tuple[int, int]]] = {}
+    gaps: dict[Key, tuple[TopicPartition, int, CommittedOffset]] = {}
     for entry in plan.entries:
         log = None if entry.predicted else logs.logs.get(entry.partition)
         if log is None or entry.offset is None or entry.expected is None or entry.verdict is Verdict.REQUESTED:
             continue
         # After the last stable offset, an open transaction may have records that nobody sees yet.
         if log.facts.log_start <= entry.offset < entry.expected.offset <= min(log.facts.end, entry.offset + most):
-            gaps[entry.key] = entry.offset, entry.expected
-            spans.setdefault(entry.partition, []).append((entry.offset, entry.expected.offset))
-    logs.read(spans)
+            gaps[entry.key] = entry.partition, entry.offset, entry.expected
+    # Nearly always, the first few offsets have a record.
+    for width in (_FIRST, most) if gaps else ():
+        spans: dict[TopicPartition, list[tuple[int, int]]] = {}
+        for partition, start, expected in gaps.values():
+            spans.setdefault(partition, []).append((start, min(expected.offset, start + width)))
+        logs.read(spans)
+        gaps = {
+            key: (partition, start, expected)
+            for key, (partition, start, expected) in gaps.items()
+            if not logs.logs[partition].between(start, min(expected.offset, start + width))
+        }
 
-    def moved(entry: PlanEntry) -> PlanEntry:
-        start, stays = gaps.get(entry.key, (0, None))
-        if stays is None or logs.logs[entry.partition].between(start, stays.offset):
-            return entry
-        return dataclasses.replace(entry, offset=stays.offset, leader_epoch=stays.leader_epoch)
+    def stays(entry: PlanEntry) -> PlanEntry:
+        _partition, _start, expected = gaps[entry.key]
+        return dataclasses.replace(entry, offset=expected.offset, leader_epoch=expected.leader_epoch)
 
-    return dataclasses.replace(plan, entries=tuple(map(moved, plan.entries))) if gaps else plan
+    entries = tuple(stays(entry) if entry.key in gaps else entry for entry in plan.entries)
+    return dataclasses.replace(plan, entries=entries) if gaps else plan
 
 
 def still_true(previous: Plan, made: Plan) -> Plan:
