@@ -46,8 +46,8 @@ chromium:
 demo: setup  ## two clusters, a company's data, MirrorMaker 2 and the migration; KEEP=1 leaves it running
 	@$(PROGRAM) demo/run.py
 
-check: .venv/.complete  ## every check and test that needs no broker, but Ansible's sanity tests and the site, which take minutes
-	@$(PYTEST) -n $(WORKERS) tests/unit tests/quality --ignore tests/quality/test_sanity.py --ignore tests/quality/test_site.py
+check: .venv/.complete  ## every check and test that needs no broker, but long ones, such as Ansible's sanity tests
+	@$(PYTEST) -n $(WORKERS) -m "not long" tests/unit tests/quality
 
 test: setup  ## everything: check, real brokers, molecule
 	@$(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder --reruns $(RERUNS) --rerun-except from.pytest-timeout tests

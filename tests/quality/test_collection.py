@@ -131,6 +131,7 @@ def test_defaults_of_a_role_are_those_of_its_documentation(role):
     assert documented == yaml.safe_load((folder / "defaults/main.yml").read_text())
 
 
+@pytest.mark.long
 def test_plugin_documentation_and_its_references(run_tool):
     run_tool("antsibull-docs", "lint-collection-docs", "--plugin-docs", "--validate-collection-refs", "self", ".")
 

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 PLUGINS = "ansible_collections.streamshift.kafka.plugins"
 
 
@@ -46,6 +48,7 @@ def test_yaml(run_tool):
     run_tool("yamllint", "--strict", ".")
 
 
+@pytest.mark.long
 def test_ansible_lint_production(run_tool):
     said = run_tool("ansible-lint", "--offline", "--strict", "--profile", "production")
     assert "ERROR" not in said  # it passes playbooks that it could not load

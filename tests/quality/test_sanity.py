@@ -42,6 +42,7 @@ def home():
         yield HOME
 
 
+@pytest.mark.long
 @pytest.mark.timeout(1800)
 def test_sanity(run_tool, home, checkout):
     tests = [path for path in (checkout / "tests").iterdir() if path.is_dir()]

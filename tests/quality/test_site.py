@@ -17,7 +17,7 @@ from sphinx.search.en import SearchEnglish
 from tests.support.chromium import chromium, needs_chromium, watched
 
 # Building takes less than a minute where nothing else runs; other test processes wait for it.
-pytestmark = pytest.mark.timeout(1200)
+pytestmark = [pytest.mark.long, pytest.mark.timeout(1200)]
 ROOT = Path(__file__).parents[2]
 PRIVATE_PLAYBOOKS = {"clusters_known"}
 # What a browser fetches by itself, by element; it follows <a> only if a person clicks.

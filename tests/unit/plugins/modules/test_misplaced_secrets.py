@@ -103,6 +103,7 @@ def played(tmp_path_factory):
     return output, stored.read_text()
 
 
+@pytest.mark.long
 def test_no_misplaced_secret_is_printed_or_stored(played):
     printed, stored = played
     shown = [line for line in printed.splitlines() if SECRET in line]

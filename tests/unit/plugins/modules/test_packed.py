@@ -3,11 +3,14 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.support.playbooks import ProgramController, done
 
 MODULES = sorted(file.stem for file in (Path(__file__).parents[4] / "plugins/modules").glob("kafka_*.py"))
 
 
+@pytest.mark.long
 def test_every_module_reads_its_options_from_the_archive(tmp_path):
     tasks = [{f"streamshift.kafka.{name}": {}, "ignore_errors": True} for name in MODULES]
     playbook = tmp_path / "packed.yml"

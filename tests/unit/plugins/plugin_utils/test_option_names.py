@@ -99,6 +99,7 @@ NOTHING = "{0}groups or {0}group_patterns as for the migration, or {1} to true"
 OPTIONS = NOTHING.format("", "everything")
 
 
+@pytest.mark.long
 def test_two_roles_in_one_play_each_have_their_own_words_however_often_they_run(play, tmp_path):
     first = {"block": [migration(tmp_path, phase="rollback")], "rescue": [{"meta": "clear_host_errors"}]}
     clone = role("group_clone", cluster="cloud", directory=str(tmp_path), phase="rollback")
