@@ -235,9 +235,8 @@ def to_undo(
     homes = (home, os.path.dirname(home)) if os.path.basename(home) == "return" else (home,)
 
     def known() -> t.Iterator[str]:
-        folders = [
-            folder for each in homes for folder in (each, *glob.glob(f"{glob.escape(each)}/{history.DIRECTORY}/*"))
-        ]
+        kept = (os.path.join(glob.escape(each), history.DIRECTORY, "*") for each in homes)
+        folders = (*homes, *(folder for pattern in kept for folder in glob.iglob(pattern)))
         for folder in folders:
             with contextlib.suppress(InvalidFile):
                 snapshot = files.parsed(os.path.join(folder, "snapshot.json"), offset_formats.read_snapshot)
