@@ -159,7 +159,7 @@ from ..module_utils._model import plan, receipt, removed
 from ..module_utils._model.policies import OnActiveGroup
 from ..module_utils._module import files, options, results
 from ..module_utils._module.frame import Module
-from ..module_utils._module.status_results import to_undo
+from ..module_utils._module.migration_directory import to_undo
 
 
 def remove(module: Module) -> dict[str, t.Any]:

@@ -266,8 +266,8 @@ from ..module_utils._model.written import NOTHING_WRITTEN
 from ..module_utils._module import files, options
 from ..module_utils._module.assessment_results import write_part
 from ..module_utils._module.frame import Module
+from ..module_utils._module.migration_directory import to_undo
 from ..module_utils._module.results import note_results
-from ..module_utils._module.status_results import to_undo
 
 _File = t.TypeVar("_File")
 

@@ -373,8 +373,8 @@ from ..module_utils._model.policies import OnAbsent, OnActiveGroup, ReturnEntrie
 from ..module_utils._module import digests, files, options, summaries
 from ..module_utils._module.commit_results import commit_result
 from ..module_utils._module.frame import Module
+from ..module_utils._module.migration_directory import read_return, to_undo
 from ..module_utils._module.objections import read_objections
-from ..module_utils._module.status_results import read_return, to_undo
 
 
 def commit(module: Module) -> dict[str, t.Any]:

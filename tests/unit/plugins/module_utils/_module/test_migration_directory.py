@@ -5,7 +5,7 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot, to_json
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.status_results import to_undo
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.migration_directory import to_undo
 
 
 def save(folder, *names):
