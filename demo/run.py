@@ -13,6 +13,7 @@ import collections
 import concurrent.futures
 import functools
 import json
+import multiprocessing
 import os
 import shlex
 import shutil
@@ -201,7 +202,8 @@ def compare(onprem: Cluster, cloud: Cluster, groups: Groups, by_mirror_maker: t.
     """Read everything, print the table, and see whether the plan has told the truth."""
     title("What the groups would get twice, or never, at cloud")
     read_all = functools.partial(read_logs, topics=list(PARTITIONS), restamped=RESTAMPED)
-    with concurrent.futures.ProcessPoolExecutor() as pool:
+    # A fork would inherit what librdkafka has open, and may crash when it clears that away.
+    with concurrent.futures.ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
         source, destination = pool.map(read_all, (onprem, cloud))
     by_us, plan = standing(cloud, groups), json.loads((FOLDER / "migration/plan.json").read_text())["entries"]
     rows: list[list[str | int]] = []
