@@ -10,7 +10,7 @@ from .notes import Note, NoteKind
 from .progress import first_names
 
 _NAMED = 5  # groups that a note names
-_AGAIN = "give its command again (a rollback, if it was one), or roll back, before any consumers start"
+_AGAIN = "run its command again (a rollback, if it was one), or roll back, before any consumers start"
 _GONE = "find out whether the last run was killed, or its machine was; if so, remove lease.json, and"
 _ELSEWHERE = f"{_GONE} {_AGAIN}"
 UNFINISHED = f"the last run has not written all committed offsets: {_AGAIN}"

@@ -229,7 +229,7 @@ def test_what_a_stopped_run_has_not_written_is_neither_gone_nor_committed_and_ha
     assert row["rollback_until"] is None and row["return_until"] is None
     assert row["next"] == run.next and half_written([its], "/here") == ["billing-new"]
     assert (
-        "give its command again (a rollback, if it was one), or roll back, before any consumers start"
+        "run its command again (a rollback, if it was one), or roll back, before any consumers start"
         in look(begun(), new=None).next
     )
 
