@@ -108,8 +108,9 @@ def test_a_group_after_markers_of_transactions_that_has_not_moved_returns_to_whe
     commit(world.old, world.group, {(world.old_topic, 0): after})  # as a consumer does that has polled again
     before = committed(world.old, world.group)
     done(world.migrate())
-    assert "2 exact" in done(world.take_back()).output
-    assert committed(world.old, world.group) == before
+    for options in (["--check"], []):
+        assert "2 exact" in done(world.take_back(*options)).output
+        assert committed(world.old, world.group) == before
 
 
 def test_a_return_has_rounds_and_a_cut_over_as_the_way_forward(world):
