@@ -26,14 +26,28 @@ from .log_reader import Doubt, Reader
 from .search import TAIL, Cut
 
 SHORT = 32  # offsets after the committed one: so few are read rather than proved by arithmetic
-LONGEST = 4096  # offsets after the committed one that are still read
+LONGEST = 4096  # offsets after the committed one that are still read, or before the offset
 WIDTHS = (TAIL, 64, 512)  # offsets that are compared in one place: until the records tell places apart
+
+
+class NoCertificate(t.NamedTuple):
+    """Why few records do not prove an offset, as a clause."""
+
+    why: str
+
+
+_ENDS_OTHERWISE = NoCertificate("the destination does not end with the records that end with the last consumed one")
+_NOT_EXPLAINED = NoCertificate("records before the offset were not found at the source within search_limit")
+_NOT_GAPLESS = NoCertificate(
+    "an offset without a record or another record is at an end, and too much follows to be read"
+)
+_NOT_ALIKE = NoCertificate("too few different records are at the ends, and those before the offset are not the same")
 
 
 def certificate(
     reader: Reader, context: Context, known: Known, cut: Cut, offset: int, policy: Policy
-) -> Certificate | None:
-    """Why nothing unconsumed stands before this offset, and nothing consumed from there on; None where that is not known.
+) -> Certificate | NoCertificate:
+    """Why nothing unconsumed stands before this offset, and nothing consumed from there on, or why that is not known.
 
     Raises NotRead, OtherMatching, BudgetSpent, and Doubt where the offset is not right.
     """
@@ -44,27 +58,29 @@ def certificate(
     if cut.passed_over:
         # Not even the offset is known, unless all that is unconsumed follows it.
         if following > policy.budget:
-            raise Doubt
+            raise Doubt("a time look-up ended at a control record, and more follows than search_limit")
         return _from_the_end(reader, context, known, cut, offset)
     if not cut.explained:
-        return None
-    found = _contiguous_to_the_end(reader, context, known, first) if following > SHORT else None
-    if found is None and following <= LONGEST:
-        found = _from_the_end(reader, context, known, cut, offset)
+        return _NOT_EXPLAINED
+    found = _contiguous_to_the_end(reader, context, known, first) if following > SHORT else _NOT_GAPLESS
+    if isinstance(found, NoCertificate) and following <= LONGEST:
+        return _from_the_end(reader, context, known, cut, offset)
     return found
 
 
-def _ends_with_consumed(reader: Reader, context: Context, known: Known, cut: Cut) -> Certificate | None:
+def _ends_with_consumed(reader: Reader, context: Context, known: Known, cut: Cut) -> Certificate | NoCertificate:
     """The last consumed record's copy must be the one that it seems to be: its neighbours are the same on both clusters."""
     last = cut.last_consumed
-    if last is None or not context.before or not cut.explained:
-        return None
+    if not cut.explained:
+        return _NOT_EXPLAINED
+    if last is None or not context.before:
+        return _ENDS_OTHERWISE
     unexplained = list(cut.sides[cut.sides.index(Side.CONSUMED) :]).count(Side.UNKNOWN)
     if known.key(last) != known.key(context.before[-1]) or unexplained:
-        return None
+        return _ENDS_OTHERWISE
     found = same_before(reader, context, known, context.before[-1].offset + 1, last.offset + 1)
     if found is None:
-        return None
+        return _ENDS_OTHERWISE
     if found.are_many:
         return EndsWithConsumed(found, unexplained)
     copies = reader.destination.records(last.offset + 1 - found.records, last.offset + 1)
@@ -78,10 +94,10 @@ def doubt_copies_of_later_ones(reader: Reader, copies: t.Sequence[Record]) -> No
     It may be its copy, also with another time, if the tool rounds times. Raises NotRead, BudgetSpent.
     """
     if reader.source.end - reader.committed > LONGEST:
-        raise Doubt
+        raise Doubt(f"few records are before the offset, and more than {LONGEST:,} unconsumed ones may equal them")
     unconsumed = {record.bare for record in reader.source.records(reader.committed, reader.source.end)}
     if any(record.bare in unconsumed for record in copies):
-        raise Doubt
+        raise Doubt("a record before the offset has the content of an unconsumed one")
 
 
 def same_before(reader: Reader, context: Context, known: Known, end: int, copies_end: int) -> Comparison | None:
@@ -117,28 +133,30 @@ def _compared(
     return Comparison(len(keys), len(set(keys)), len({record.timestamp for record in originals}), whole)
 
 
-def _contiguous_to_the_end(reader: Reader, context: Context, known: Known, first: Record) -> Certificate | None:
+def _contiguous_to_the_end(
+    reader: Reader, context: Context, known: Known, first: Record
+) -> Certificate | NoCertificate:
     """Is the destination's last record as far from the first unconsumed one at the destination as at the source?
 
     That says something only where no offset is without a record: gaps in what was read speak against it.
     """
     source, destination = reader.source, reader.destination
     if context.has_gaps or not context.after or known.key(first) != known.key(context.after[0]):
-        return None
+        return _NOT_GAPLESS
     begin = context.after[0].offset
     shift = begin - first.offset
     end = destination.end + shift  # where the destination ends, as an offset of the source
     if end > source.end:
-        return None
+        return _NOT_GAPLESS
     at_offset = _gapless(reader, known, shift, begin, end, from_end=False)
     at_end = _gapless(reader, known, shift, begin, end, from_end=True)
     if at_offset is None or at_end is None:
-        return None
+        return _NOT_GAPLESS
     before = None
     if at_offset.distinct < DISTINCT:  # all that the destination has there: they may be copies of later equal records
         before = same_before(reader, context, known, begin, first.offset)
         if before is None or not before.are_many:
-            return None
+            return _NOT_ALIKE
     return ContiguousToTheEnd(at_offset, at_end, end - begin, destination.end - first.offset, before)
 
 
@@ -177,7 +195,7 @@ def _from_the_end(reader: Reader, context: Context, known: Known, cut: Cut, offs
         repeated += side is Side.CONSUMED and known.repeats(record)
         # The consumed twin of an unconsumed record may not have been read.
         if side & Side.UNCONSUMED and copies[known.key(record)] != wanted[known.key(record)]:
-            raise Doubt
+            raise Doubt("an unconsumed record follows the offset more or less often than at the source")
     follows = _follows_the_last_consumed(context, known, cut, offset)
     distinct, before = len(wanted.keys() & copies.keys()), None
     if follows and context.before and distinct < DISTINCT:
@@ -187,8 +205,12 @@ def _from_the_end(reader: Reader, context: Context, known: Known, cut: Cut, offs
     if missing and distinct < DISTINCT and not (before and before.are_many):
         doubt_copies_of_later_ones(reader, [record for record in cut.records if record.offset < offset])
     are_not_before = not missing or (follows and _are_not_before(reader, known, offset, unconsumed, missing))
-    if repeated or not arrived or not are_not_before:
-        raise Doubt
+    if repeated:
+        raise Doubt("consumed records follow the offset")
+    if not arrived:
+        raise Doubt("too few different unconsumed records have come to show that all consumed ones have")
+    if not are_not_before:
+        raise Doubt("unconsumed records do not follow the offset, and may stand before it")
     return FromTheEnd(len(unconsumed), missing.total(), are_not_before, arrived, repeated)
 
 

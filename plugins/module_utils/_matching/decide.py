@@ -4,8 +4,9 @@
 """The rule: where a group must stand at the destination, or what must be read before that can be said.
 
 There are two ways. The whole way counts both logs (counting.py, whole.py): it is the definition of what is promised. The near
-way reads a few records around the committed offset and at the ends of both logs. It answers only with a certificate that its
-answer is what counting would say; in any doubt both logs are counted, here or by Spark.
+way reads a few records around the committed offset and at the ends of both logs. It calls an offset exact only with a
+certificate that counting would say so; in any doubt both logs are counted, here or by Spark. An answer names its way, and the
+doubt that a way which reads less has left.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ import typing as t
 
 from .._model.match_on import Matching
 from .._model.records import Record
-from .._model.verdicts import Reason, Verdict
+from .._model.verdicts import Reason, Verdict, Way
 from . import rows, whole
 from .absent import with_absent
-from .certify import certificate, doubt_copies_of_later_ones
+from .certify import NoCertificate, certificate, doubt_copies_of_later_ones
 from .context import Context, Known, read_context
 from .evidence import Anchor, Decision, Need, Question
 from .explain import OtherMatching
@@ -38,43 +39,59 @@ def decide(question: Question) -> Decision | Need:
     reader = Reader(question)
     try:
         edge = rows.at_the_edges(reader, question)
-        decision = with_absent(reader, question, edge) if edge else _decide(reader, question)
+        decision = with_absent(reader, question, edge.by(Way.ENDS)) if edge else _decide(reader, question)
     except NotRead:
         return reader.need()
     except BudgetSpent:
-        return rows.budget_spent(question.policy)
+        return rows.budget_spent(question.policy).by(Way.NEAR)
     return reader.need() if reader.source.missing_uncommitted else decision
 
 
 def _decide(reader: Reader, question: Question) -> Decision:
-    if max(reader.source.length, reader.destination.length) <= SMALL and whole.fits(reader, question):
-        return whole.from_count(reader, question, whole.count_logs(reader, question))
-    near = _near(reader, question)
+    fits = whole.fits(reader, question)
+    if fits and max(reader.source.length, reader.destination.length) <= SMALL:
+        return _counted(reader, question)
+    near, doubt = _near(reader, question)
     if near is not None and near.reason is not Reason.TAIL_NOT_COUNTED:
         return with_absent(reader, question, near)
-    if not whole.fits(reader, question):
-        return with_absent(reader, question, near) if near else rows.budget_spent(question.policy)
-    # What the near way has asked for on its way is not needed for that.
-    return whole.from_count(reader, question, whole.count_logs(reader, question))
+    if fits:
+        # What the near way has asked for on its way is not needed for that.
+        return _counted(reader, question, doubt)
+    return with_absent(reader, question, near) if near else rows.budget_spent(question.policy).by(Way.NEAR, doubt)
 
 
-def _near(reader: Reader, question: Question) -> Decision | None:
-    """What few records prove; TAIL_NOT_COUNTED for an offset without a certificate; None where not even that is known."""
+def _counted(reader: Reader, question: Question, doubt: str = "") -> Decision:
+    return whole.from_count(reader, question, whole.count_logs(reader, question)).by(Way.COUNT, doubt)
+
+
+def _near(reader: Reader, question: Question) -> tuple[Decision | None, str]:
+    """What few records prove, and the doubt that is left.
+
+    The decision is TAIL_NOT_COUNTED for an offset without a certificate, and None where not even the offset is known.
+    """
     stamped = question.destination.facts.log_append_time or not question.policy.with_timestamp
     matching, measure = Matching(timestamp=not stamped, headers=True), Measure()
+    doubt = "timestamps do not lead to the copies: they have others, or timestamps are not compared"
     while matching.timestamp:
         measure.shrink(len(matching.parts))
         try:
-            return _by_times(reader, question, matching)
+            decision, doubt = _by_times(reader, question, matching)
         except OtherMatching as other:
             matching = other.matching
-        except (BudgetSpent, Doubt):
+        except Doubt as found:
+            doubt = str(found)
             break
-    # Timestamps have not led to the records: what may is how much the offsets differ.
-    return by_shift(reader, question)
+        except BudgetSpent:
+            doubt = "more records would have to be read one by one than search_limit"
+            break
+        else:
+            return decision and decision.by(Way.NEAR, doubt), doubt
+    # By its time no record was found, or none that is beyond doubt: how much the offsets differ may lead there, too.
+    shifted = by_shift(reader, question)
+    return shifted and shifted.by(Way.DIFFERENCE, doubt), doubt
 
 
-def _by_times(reader: Reader, question: Question, matching: Matching) -> Decision | None:
+def _by_times(reader: Reader, question: Question, matching: Matching) -> tuple[Decision | None, str]:
     source, destination = reader.source, reader.destination
     source.want(source.end - TAIL, source.end)
     destination.want(destination.end - TAIL, destination.end)
@@ -86,16 +103,18 @@ def _by_times(reader: Reader, question: Question, matching: Matching) -> Decisio
     if known.without_timestamps():
         raise OtherMatching(matching._replace(timestamp=False))
     if not context.before and not context.after and not context.aborted:
-        return rows.no_anchor(reader, question, matching)
+        return rows.no_anchor(reader, question, matching), ""
     # At the destination, each record that follows may have a control record of its own.
     may_pass_over = 2 * (source.end - question.committed) <= question.policy.budget
     cut = find_cut(reader, context, known, may_pass_over=may_pass_over)
     decision = rows.by_the_cut(reader, question, context, known, cut)
-    return decision or _between(reader, question, context, known, cut)
+    return (decision, "") if decision else _between(reader, question, context, known, cut)
 
 
-def _between(reader: Reader, question: Question, context: Context, known: Known, cut: Cut) -> Decision | None:
-    """H or L is there: the offset between them, and whether it is certain."""
+def _between(
+    reader: Reader, question: Question, context: Context, known: Known, cut: Cut
+) -> tuple[Decision | None, str]:
+    """H or L is there: the offset between them, and why it is not certain, if it is not."""
     last, first, between = cut.last_consumed, cut.first_unconsumed, cut.between
     placed = place(
         reader,
@@ -105,17 +124,17 @@ def _between(reader: Reader, question: Question, context: Context, known: Known,
         Between(bool(between), first is not None and any(record.timestamp > first.timestamp for record in between)),
     )
     if not placed.proved:
-        raise Doubt
+        raise Doubt("the source's log is compacted, and copies of what it has lost may be before the offset")
     before, after = _before(context, known, last), _after(context, known, first)
     evidence: dict[str, t.Any] = {"before": before, "after": after, "matched_by": known.matching.parts}
     found = certificate(reader, context, known, cut, placed.offset, question.policy)
-    if found is not None:
-        return Decision.exact(found, placed.offset, **evidence)
+    if not isinstance(found, NoCertificate):
+        return Decision.exact(found, placed.offset, **evidence), ""
     if not cut.explained and first is None and last is None:
-        return None
+        return None, found.why
     if first is None:
         doubt_copies_of_later_ones(reader, cut.records)
-    return Decision(
+    decision = Decision(
         Verdict.SAFE,
         placed.offset,
         Reason.TAIL_NOT_COUNTED,
@@ -123,6 +142,7 @@ def _between(reader: Reader, question: Question, context: Context, known: Known,
         "search_limit says",
         **evidence,
     )
+    return decision, found.why
 
 
 def _before(context: Context, known: Known, record: Record | None) -> Anchor | None:

@@ -15,7 +15,7 @@ import typing as t
 from .._model.policies import OnExpired, OnNoAnchor
 from .._model.record_sum import Bound
 from .._model.records import Record
-from .._model.verdicts import Absent, Reason, Verdict
+from .._model.verdicts import Absent, Reason, Verdict, Way
 from .certificates import Certificate
 from .lossless import Lossless
 
@@ -198,7 +198,7 @@ class Anchor:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Decision:
-    """The answer. offset is None exactly when the verdict is blocked, and certificate exactly when it is not exact.
+    """The answer. offset is None exactly when the verdict is blocked, and certificate is None exactly when it is not exact.
 
     repeats: how many consumed records follow the offset, at most; None when not counted; 0 when exact.
     detail: one clause for the user: what was assumed or found, and what to do when blocked.
@@ -207,6 +207,8 @@ class Decision:
     to_come: where the destination lags, how many consumed offsets follow the last consumed record that has come to it.
     lost, lost_bound: how many records that the group has not consumed have left both logs; None where that is not known.
     absent: unconsumed records that are known not to be there although later ones are.
+    way: which way decided; None for what was decided without the rule.
+    doubt: why a way that reads less did not decide, if one was tried.
     """
 
     verdict: Verdict
@@ -223,6 +225,8 @@ class Decision:
     lost: int | None = 0
     lost_bound: Bound = Bound.EXACTLY
     absent: Absent | None = None
+    way: Way | None = None
+    doubt: str = ""
 
     def __post_init__(self) -> None:
         if (self.verdict is Verdict.EXACT) != (self.certificate is not None):
@@ -232,6 +236,10 @@ class Decision:
     def lossless_offset(self) -> int | None:
         """The offset that is known to skip nothing, None where none is."""
         return None if self.lossless is None else self.lossless.offset
+
+    def by(self, way: Way, doubt: str = "") -> t.Self:
+        """The same answer, with the way that it came."""
+        return dataclasses.replace(self, way=way, doubt=doubt)
 
     @classmethod
     def exact(

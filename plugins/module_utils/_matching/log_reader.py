@@ -20,7 +20,7 @@ class BudgetSpent(Exception):
 
 
 class Doubt(Exception):
-    """What was read does not settle the answer: both logs have to be counted. Never leaves this package."""
+    """Why what was read does not settle the answer, as a clause: both logs have to be counted. Never leaves this package."""
 
 
 class Measure:

@@ -175,7 +175,7 @@ def _before_lost_ones(offset: int, found: PartitionCount) -> int:
 
 
 def gap(sources: Sources, answer: Answer) -> Span | None:
-    """The offsets that Found.between is about, the first unconsumed copy as the last; None where it does not matter."""
+    """The offsets that PartitionCount.between is about, with the first unconsumed copy; None where they do not matter."""
     first, last = answer.first_wanted, answer.last_consumed
     if not sources.incomplete or first is None or last is None or last + 1 == first:
         return None

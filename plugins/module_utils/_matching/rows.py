@@ -24,6 +24,8 @@ from .lost_records import LostRecords, lost_before_any, lost_bound, with_lost
 from .placing import count_back
 from .search import TAIL, Cut
 
+_NONE_KNOWN = "no record that was read at the destination equals one of the source"
+
 
 def budget_spent(policy: Policy) -> Decision:
     """More would have to be read than one entry may."""
@@ -94,7 +96,7 @@ def by_the_cut(reader: Reader, question: Question, context: Context, known: Know
     if context.before and cut.unconsumed is None and not _has_come_to(context.before[-1], known, cut):
         last = cut.last_consumed
         if last is None and not _is_empty(reader.destination):
-            raise Doubt  # nothing there is known, not even that timestamps are kept
+            raise Doubt(_NONE_KNOWN)  # not even that timestamps are kept
         reached = reader.source.start - 1 if last is None else known.consumed_at(last)
         lossless = _lossless(reader, context, known, cut, reached)
         return lags(reader.destination, context.before[-1].offset, lossless, reached)
@@ -132,7 +134,7 @@ def _doubt_unknown_records(reader: Reader, context: Context) -> None:
     They may be copies whose times and headers the replication tool has changed.
     """
     if context.after and not _is_empty(reader.destination):
-        raise Doubt
+        raise Doubt(_NONE_KNOWN)
 
 
 def lags(

@@ -89,7 +89,9 @@ def find_cut(reader: Reader, context: Context, known: Known, *, may_pass_over: b
         cut = scan.finished()
         # What is before L hangs by what follows it. Without L, and where the source has lost records, nothing tells.
         if cut.passed_over and (cut.unconsumed is None or context.committed < reader.source.start):
-            raise Doubt
+            raise Doubt(
+                "a time look-up ended at a control record, and what was passed over cannot be told from what follows"
+            )
         return cut
 
 
@@ -193,7 +195,7 @@ class _CutSearch:
         if self._low <= self._destination.start:
             return False
         if self._first < len(self._records) and not self._astray and self._begin - self._low > DEEP:
-            raise Doubt
+            raise Doubt(f"no consumed record is among the {DEEP:,} offsets before the first unconsumed one")
         more = self._destination.within_budget(_GROWTH * (self._high - self._low))
         self._low = max(self._destination.start, self._low - more)
         return True
@@ -215,7 +217,7 @@ class _CutSearch:
     def finished(self) -> Cut:
         """The cut, when nothing is left to look at."""
         if Side.BOTH in self._head:
-            raise Doubt
+            raise Doubt("records before the first unconsumed one equal records on both sides of the committed offset")
         consumed = self._last(Side.CONSUMED)
         unconsumed = self._first if self._first < len(self._records) else None
         return Cut(

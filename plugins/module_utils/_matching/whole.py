@@ -12,7 +12,7 @@ import typing as t
 from .._model.match_on import Matching
 from .._model.progress import counted
 from .._model.records import Record
-from .._model.verdicts import Absent, Reason, Verdict, deleted_before
+from .._model.verdicts import Absent, Reason, Verdict, Way, deleted_before
 from . import rows
 from .certificates import DISTINCT, WholeLogs
 from .counting import Logs, LogSet
@@ -26,15 +26,19 @@ _ALIKE = 8  # records that are compared to see that the last consumed one has co
 _NEAR = 64  # offsets in which they must not come again
 
 
-def decide_counted(question: Question, its: GroupCount) -> Decision | Need:
-    """Decide an entry from a count of both logs; single records may have to be read as well. Pure."""
+def decide_counted(question: Question, its: GroupCount, doubt: str = "") -> Decision | Need:
+    """Decide an entry from Spark's count of both logs; single records may have to be read as well. Pure.
+
+    doubt: why the near way has not decided it.
+    """
     reader = Reader(question)
     try:
-        return rows.at_the_edges(reader, question) or from_count(reader, question, its)
+        edge = rows.at_the_edges(reader, question)
+        return edge.by(Way.ENDS) if edge else from_count(reader, question, its).by(Way.SPARK_COUNT, doubt)
     except NotRead:
         return reader.need()
     except BudgetSpent:
-        return rows.budget_spent(question.policy)
+        return rows.budget_spent(question.policy).by(Way.SPARK_COUNT, doubt)
 
 
 def fits(reader: Reader, question: Question) -> bool:
@@ -125,7 +129,7 @@ def _bare(record: Record) -> bytes:
 
 
 def from_count(reader: Reader, question: Question, its: GroupCount) -> Decision:
-    """The same for a reader. Raises NotRead, BudgetSpent."""
+    """The decision by a count of both logs, with the records that are absent. Raises NotRead, BudgetSpent."""
     decision = _from_count(reader, question, its)
     # A compacted log lacks older records of its keys as it should.
     if decision.offset is None or reader.destination.facts.compacted:

@@ -78,7 +78,7 @@ def from_snapshot(snapshot: Snapshot, mapping: Mapping, on_conflict: OnConflict 
     """A draft for each commit and new name. Raises InvalidInput when two sources map to one destination group and topic.
 
     Several topics that are repartitioned may become one, each from one group. Unless on_conflict is fail, several groups may
-    become one on any other topic: _migration/merged_groups.py makes one draft of theirs.
+    become one on any other topic: _planning/merged_groups.py makes one draft of theirs.
     """
     names: dict[tuple[str, str], tuple[str, ...]] = {}
     sources: dict[tuple[str, str], dict[str, str]] = {}
@@ -247,7 +247,6 @@ def without_records(
 
 def decided(draft: Draft, decision: Decision, match_on: MatchOn = EVERYTHING) -> PlanEntry:
     """The entry for a draft that the rule has decided."""
-    certificate = decision.certificate.name if decision.certificate else None
     return draft.entry(
         decision.verdict,
         decision.offset,
@@ -259,10 +258,18 @@ def decided(draft: Draft, decision: Decision, match_on: MatchOn = EVERYTHING) ->
         lost=decision.lost,
         lost_bound=decision.lost_bound,
         absent=decision.absent,
-        evidence=Evidence(
-            _copied(decision.before), _copied(decision.after), match_on.matched_by(decision.matched_by), certificate
+        evidence=evidence_of(
+            decision, _copied(decision.before), _copied(decision.after), match_on.matched_by(decision.matched_by)
         ),
     )
+
+
+def evidence_of(
+    decision: Decision, before: Copied | None, after: Copied | None, matched_by: tuple[str, ...]
+) -> Evidence:
+    """What a plan says of how the rule came to a decision: the anchors, the parts compared, the certificate and the way."""
+    certificate = decision.certificate.name if decision.certificate else None
+    return Evidence(before, after, matched_by, certificate, decision.way, decision.doubt)
 
 
 def _copied(anchor: Anchor | None) -> Copied | None:

@@ -24,7 +24,7 @@ from .visible_text import visible
 KIND = "support-key"
 # Members whose texts are words of the collection or of Kafka.
 _KEPT = frozenset(
-    {"action", "certificate", "format", "kind", "lost_bound", "match_on", "matched_by", "method", "operation"}
+    {"action", "certificate", "format", "kind", "lost_bound", "match_on", "matched_by", "method", "operation", "way"}
 )
 _KEPT |= {
     "origin",
@@ -39,7 +39,7 @@ _KEPT |= {
     "type",
     "verdict",
 }
-_FOR_PEOPLE = frozenset({"detail", "failure", "left_out"})  # texts with names in them
+_FOR_PEOPLE = frozenset({"detail", "doubt", "failure", "left_out"})  # texts with names in them
 _BY_NAME = frozenset({"logs", "topic_ids"})  # objects whose members are called like topics
 # The values of a setting: numbers, and Kafka's own words. Those of an offset that was committed are no texts.
 _VALUES = frozenset({"after", "before", "during", "written"})

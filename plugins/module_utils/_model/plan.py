@@ -16,7 +16,7 @@ from .match_on import PART, MatchOn
 from .option_names import with_option_names
 from .record_sum import Bound, RecordSum
 from .records import TopicPartition
-from .verdicts import Absent, CertificateName, Reason, Verdict
+from .verdicts import Absent, CertificateName, Reason, Verdict, Way
 
 KIND = "plan"
 _CERTIFICATES = frozenset(CertificateName)
@@ -46,12 +46,16 @@ class Evidence(t.NamedTuple):
     """before: the last consumed record's copy before the offset; after: the first unconsumed one at or after it.
 
     certificate: how it is known that an exact offset is right; None for any other, and in plans of a version that named none.
+    way: which way decided; None where no records had to be compared, and in plans of a version that named none.
+    doubt: why a way that reads less did not decide, if one was tried.
     """
 
     before: Copied | None = None
     after: Copied | None = None
     matched_by: tuple[str, ...] = ()
     certificate: CertificateName | None = None
+    way: Way | None = None
+    doubt: str = ""
 
 
 _NO_EVIDENCE = Evidence()
@@ -274,6 +278,8 @@ def plan_entry_row(entry: PlanEntry) -> documents.Json:
             "after": _copied_row(entry.evidence.after),
             "matched_by": list(entry.evidence.matched_by),
             "certificate": entry.evidence.certificate,
+            **({"way": entry.evidence.way} if entry.evidence.way else {}),
+            **({"doubt": entry.evidence.doubt} if entry.evidence.doubt else {}),
         },
         "expected": documents.committed_row(entry.expected),
         "verified": entry.verified and entry.verified._asdict(),
@@ -288,6 +294,7 @@ def plan_entry_row(entry: PlanEntry) -> documents.Json:
 _verdict = functools.cache(functools.partial(documents.choice_of, Verdict))
 _reason = functools.cache(functools.partial(documents.choice_of, Reason))
 _bound = functools.cache(functools.partial(documents.choice_of, Bound))
+_way = functools.cache(functools.partial(documents.choice_of, Way))
 
 
 def _entry(row: t.Any) -> PlanEntry:
@@ -326,6 +333,8 @@ def _entry(row: t.Any) -> PlanEntry:
             _copied(row["evidence"]["after"]),
             tuple(map(PART.read, row["evidence"]["matched_by"])),
             _certificate(row["evidence"].get("certificate")),
+            _way(row["evidence"]["way"]) if "way" in row["evidence"] else None,
+            documents.text_of(row["evidence"].get("doubt", "")),
         ),
         expected=documents.committed_from(row["expected"]),
         verified=_verification(row.get("verified")),

@@ -19,7 +19,7 @@ from .._model.faults import faults_of, raise_any
 from .._model.notes import Note, NoteKind
 from .._model.offset_formats import OffsetFormat
 from .._model.option_names import option_name
-from .._model.policies import OnExpired, OnNoAnchor, OnOutOfRange, OnUncommitted, Strategy
+from .._model.policies import OnOutOfRange, OnUncommitted, Strategy
 from .._model.records import TopicPartition
 from .._model.replication_policy import ReplicationPolicy
 from .._model.reset_rules import ResetRule, reset_rules_from
@@ -213,13 +213,8 @@ def _mirror(params: dict[str, t.Any]) -> ReplicationPolicy | None:
 
 def _options(params: dict[str, t.Any]) -> TranslateOptions:
     match_on = options.match_on(params)
-    policy = Policy(
-        on_expired=OnExpired(params["on_expired"]),
-        on_no_anchor=OnNoAnchor(params["on_no_anchor"]),
-        with_timestamp=match_on.timestamp,
-        budget=params["search_limit"],
-        now=time.time_ns() // 1_000_000,
-    )
+    budget, now = params["search_limit"], time.time_ns() // 1_000_000
+    policy = options.filled(Policy, params, with_timestamp=match_on.timestamp, budget=budget, now=now)
     return options.filled(
         TranslateOptions,
         params,

@@ -17,6 +17,7 @@ from ..._matching.merged import Missing, PartitionCount, Position, Sources, gap,
 from ..._matching.placing import Between
 from ..._model.progress import Say, counted
 from ..._model.records import Record, TopicPartition
+from ..._model.verdicts import Way
 from ..._spark.content_frame import Extent, LogPair, buckets_for, dealt_by_content, layout_of, packed_chunks, size_of
 from ..._spark.count_job import count_wide
 from ..._spark.growing import Growing
@@ -39,15 +40,15 @@ def counting(
     destination: ClusterLogs,
     policy: Policy,
     say: Say,
-) -> t.Iterator[Count]:
-    """A function that counts both sides, as far as they are known, for groups.
+) -> t.Iterator[tuple[Way, Count]]:
+    """Who counts, and a function that counts both sides, as far as they are known, for groups.
 
     It takes the first unconsumed offsets of each group in the source partitions. No record is read twice. Only where one of the
     clusters has more offsets than the budget, Spark counts.
     """
     pair = _pair(its, source, destination)
     if max(map(size_of, (pair.sources, pair.destinations))) <= policy.budget:
-        yield functools.partial(_count_in_process, its, source, destination, policy.with_timestamp)
+        yield Way.COUNT, functools.partial(_count_in_process, its, source, destination, policy.with_timestamp)
         return
     say(f"comparing up to {counted(pair.size, 'record')} of topic {its.topic} with Spark")
     session = spark()
@@ -75,7 +76,7 @@ def counting(
                     lossy=[0] if _is_lossy(its, source) else [],
                 )
 
-        yield count
+        yield Way.SPARK_COUNT, count
 
 
 def _count_in_process(

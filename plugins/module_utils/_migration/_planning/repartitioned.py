@@ -19,9 +19,9 @@ from ..._model.plan import Copied, Evidence, PlanEntry, SourcePosition
 from ..._model.policies import OnUncommitted
 from ..._model.progress import Say, paced, part_of, silent
 from ..._model.records import TopicPartition
-from ..._model.verdicts import Reason, Verdict
+from ..._model.verdicts import Reason, Verdict, Way
 from ..cluster_logs import ClusterLogs, learn_both, while_records_expire
-from ..drafts import Draft
+from ..drafts import Draft, evidence_of
 from .merged_counts import counting, found_in, missing_records, read_around
 from .merged_topics import Merged, lacking, merged_topics
 from .settling import PAUSE, SAY_WAITING_EVERY
@@ -103,7 +103,7 @@ def _without_records(
         elif Sources(positions).nothing_consumed:
             each = [untouched(destination.logs[partition].facts) for partition in its.targets]
             each = [_with_uncommitted(decision, Sources(positions), wanted.on_uncommitted) for decision in each]
-            decisions[group] = [(decision, _evidence(decision, None, None, ())) for decision in each]
+            decisions[group] = [(decision, evidence_of(decision, None, None, ())) for decision in each]
     return decisions
 
 
@@ -117,7 +117,7 @@ def _by_records(
     say: Say,
 ) -> dict[str, _Decisions]:
     """Count both sides and decide for all groups; while consumed records are still to come, and there is time, read on."""
-    with counting(spark, its, source, destination, wanted.policy, say) as count:
+    with counting(spark, its, source, destination, wanted.policy, say) as (way, count):
         while True:
             positions = [its.positions(drafts, source, wanted.on_uncommitted) for drafts in its.groups.values()]
             counts = count([tuple(at.consumed_below for at in each) for each in positions])
@@ -131,7 +131,7 @@ def _by_records(
             if any(destination.logs[at].facts.log_start > start for at, start in starts.items()):
                 continue  # some of what was counted has expired
             decisions = {
-                group: _decided(its, each, found, destination, wanted)
+                group: _decided(its, each, found, destination, wanted, way)
                 for group, each, found in zip(its.groups, sources, counts, strict=True)
             }
             if not _lags(decisions) or not _more_arrives(its, source, destination, deadline, say):
@@ -165,7 +165,7 @@ def _more_arrives(its: Merged, source: ClusterLogs, destination: ClusterLogs, de
 
 
 def _decided(
-    its: Merged, sources: Sources, counts: GroupCount, destination: ClusterLogs, wanted: TopicOptions
+    its: Merged, sources: Sources, counts: GroupCount, destination: ClusterLogs, wanted: TopicOptions, way: Way
 ) -> _Decisions:
     result: _Decisions = []
     for number, partition in enumerate(its.targets):
@@ -184,13 +184,9 @@ def _decided(
             before = None
         if offset is None or (after is not None and after.destination < offset):
             after = None
-        result.append((decision, _evidence(decision, before, after, wanted.match_on.matched_by(counts.matching.parts))))
+        matched_by = () if offset is None else wanted.match_on.matched_by(counts.matching.parts)
+        result.append((decision, evidence_of(decision.by(way), before, after, matched_by)))
     return result
-
-
-def _evidence(decision: Decision, before: Copied | None, after: Copied | None, matched_by: tuple[str, ...]) -> Evidence:
-    certificate = decision.certificate.name if decision.certificate else None
-    return Evidence(before, after, matched_by if decision.offset is not None else (), certificate)
 
 
 def _with_uncommitted(decision: Decision, sources: Sources, on_uncommitted: OnUncommitted) -> Decision:

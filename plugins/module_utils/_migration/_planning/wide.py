@@ -19,7 +19,7 @@ from ..._matching.whole import decide_counted
 from ..._model.progress import Say, counted, silent
 from ..._model.records import TopicPartition
 from ..._model.spark import SparkOptions
-from ..._model.verdicts import Reason
+from ..._model.verdicts import Reason, Way
 from ..._spark import count_job, tail_job
 from ..._spark.content_frame import Extent, LogPair, layout_of, read_contents
 from ..._spark.session import kept, obstacle
@@ -117,7 +117,7 @@ class _Wide:
                 answer[key] = _too_far(decisions[key], size, self.limit)
             elif key not in answer:
                 left[key] = case
-        return answer | self._by_whole_logs(left)
+        return answer | self._by_whole_logs(left, {key: decisions[key].doubt for key in left})
 
     def _by_tails(self, cases: t.Mapping[_Key, Case], decisions: t.Mapping[_Key, Decision]) -> dict[_Key, Decision]:
         """The offsets that what follows them proves right: just what is unconsumed, but for what is still to come."""
@@ -165,8 +165,8 @@ class _Wide:
         between, log = (before.source_offset + 1, case.committed), self.source.logs[case.source]
         return not log.unread(*between) and not log.between(*between)
 
-    def _by_whole_logs(self, cases: t.Mapping[_Key, Case]) -> dict[_Key, Decision]:
-        """What counting says, for all groups of a partition at once."""
+    def _by_whole_logs(self, cases: t.Mapping[_Key, Case], doubts: t.Mapping[_Key, str]) -> dict[_Key, Decision]:
+        """What counting says, for all groups of a partition at once. doubts: why the near way has not decided."""
         keys, pairs = self._by_pair(cases, dict.fromkeys(cases))
         standings = [
             GroupPosition(number, (committed,))
@@ -194,7 +194,7 @@ class _Wide:
         number_of = {key: number for number, its in enumerate(keys) for key in its}
 
         def rule(key: _Key, question: Question) -> Decision | Need:
-            return decide_counted(question, found[GroupPosition(number_of[key], (question.committed,))])
+            return decide_counted(question, found[GroupPosition(number_of[key], (question.committed,))], doubts[key])
 
         return answer_all(cases, self.source, self.destination, self.policy, rule, internal_error)
 
@@ -227,4 +227,6 @@ def _certified(decision: Decision, certificate: FromTheEnd) -> Decision:
         after=decision.after,
         matched_by=decision.matched_by,
         absent=decision.absent,
+        way=Way.SPARK_TAIL,
+        doubt=decision.doubt,
     )

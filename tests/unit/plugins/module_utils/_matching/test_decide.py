@@ -14,7 +14,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
     Question,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict, Way
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.build import EPOCH, log, run
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.driver import FullLog, settle
 
@@ -434,6 +434,37 @@ class TestHeaders:
         decision = decided(2, source, source)
         assert said(decision) == (EXACT, 2, None, 0)
         assert "headers" in decision.matched_by
+
+
+class TestTheWay:
+    """A decision names the way that it came, and the doubt of one that reads less."""
+
+    TWINS = log(f"{run(0, 300)} b b b {run(300, 400)}")  # equal records on both sides of 302
+
+    @pytest.mark.parametrize(
+        ("committed", "source", "destination", "policy", "way", "doubt"),
+        [
+            pytest.param(0, log("a b"), log("a b"), {}, Way.ENDS, "", id="nothing consumed"),
+            pytest.param(1, log("a b"), log("a b"), {}, Way.COUNT, "", id="short logs"),
+            pytest.param(200, log(run(0, 500)), log(run(0, 500)), {}, Way.NEAR, "", id="long logs"),
+            pytest.param(
+                302, TWINS, log(f"{run(0, 300)} b b {run(300, 400)}"), {}, Way.COUNT, "both sides", id="equal records",
+            ),
+            pytest.param(
+                100, log(run(0, 500)), log(run(0, 500), stamped=True), {}, Way.COUNT, "timestamps", id="other timestamps",
+            ),
+            pytest.param(
+                4000, log(run(0, 9500)), log(f"{run(0, 6000)} y {run(6000, 9500)}"), {"budget": 9000}, Way.NEAR,
+                "too much follows", id="too long to count",
+            ),
+        ],
+    )  # fmt: skip
+    def test_is_named_with_its_doubt(
+        self, committed: int, source: FullLog, destination: FullLog, policy: dict[str, int], way: Way, doubt: str
+    ) -> None:
+        decision = decided(committed, source, destination, **policy)
+        assert decision.way is way
+        assert doubt in decision.doubt if doubt else not decision.doubt
 
 
 def test_a_spent_budget_is_not_absence() -> None:

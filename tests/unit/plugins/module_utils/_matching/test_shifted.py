@@ -14,7 +14,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
     Policy,
     Question,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict, Way
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.build import log, run
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.driver import FullLog, settle
 from tests.attack.broker import serve
@@ -39,6 +39,7 @@ def test_a_true_difference_settles_a_long_log_by_reading_little(committed):
     destination = copied(run(0, LONG), start=50)
     decision, _rounds, records_read = settle(committed, SOURCE, destination, SHORT_OF_MONEY, (-50,))
     assert (decision.verdict, decision.offset, decision.repeats) == (Verdict.EXACT, committed + 50, 0)
+    assert decision.way is Way.DIFFERENCE
     assert records_read < 250
     assert settle(committed, SOURCE, destination, SHORT_OF_MONEY).decision.reason is Reason.SEARCH_BUDGET_SPENT
 

@@ -23,7 +23,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Copied, PlanEntry, SourcePosition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict, Way
 
 EU, US = [TopicPartition("eu", 0), TopicPartition("eu", 1)], [TopicPartition("us", 0)]
 ALL = [TopicPartition("all", number) for number in range(3)]
@@ -95,7 +95,7 @@ class Spark:
             self.asked.append(list(map(list, below)))
             return [self.answers.pop(0) if len(self.answers) > 1 else self.answers[0] for _group in below]
 
-        yield count
+        yield Way.COUNT, count
 
 
 def told(*lags: Lag, before: Copy | None = None, after: Copy | None = None, unknown: int | None = None) -> GroupCount:
