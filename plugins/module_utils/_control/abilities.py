@@ -15,7 +15,6 @@ import typing as t
 
 from .._model.errors import BrokerError
 from .._model.notes import Note, NoteKind
-from .kafka_library import KafkaAdminClient
 
 
 class KnownSince(t.NamedTuple):
@@ -237,19 +236,6 @@ def _cannot(needs: t.Sequence[KnownSince]) -> str:
     told = " or ".join([*([", ".join(uses[:-1])] if uses[1:] else []), uses[-1]])
     sentences = dict.fromkeys(sentence for need in needs for sentence in need.without.split(". "))
     return f"the brokers cannot {told}. {'. '.join(sentences)}."
-
-
-def can(client: KafkaAdminClient, ability: Ability) -> bool:
-    """Whether the brokers offer it."""
-    return missing_part(client, ability) is None
-
-
-def missing_part(client: KafkaAdminClient, ability: Ability) -> KnownSince | None:
-    """What is lacking, with what brokers offer instead; None where they offer what is needed."""
-    versions: t.Any = client._manager.broker_version_data  # known as soon as a client is connected
-    lowest, highest = versions.api_versions.get(ability.value.key, (0, -1))
-    is_offered = highest >= ability.value.version and lowest <= ability.value.last
-    return None if is_offered else ability.value._replace(found=highest)
 
 
 def needed(text: str) -> KnownSince | None:

@@ -11,17 +11,10 @@ from .._model.connection import Connection
 from .._model.errors import BrokerError, NotAuthorized, Refused
 from .._model.failure_kinds import FailureKind
 from .._model.option_names import option_name, ways
-from .abilities import Ability, can
-from .admin_client import attempt, attempt_until, exchange, raise_if_retriable
-from .kafka_library import (
-    CreateAclsRequest,
-    DeleteAclsRequest,
-    DescribeAclsRequest,
-    DescribeClusterRequest,
-    KafkaAdminClient,
-    errors,
-)
-from .reasons import error_name
+from .abilities import Ability
+from .admin_client import AdminClient, Request, attempt, attempt_until, can, exchange
+from .error_codes import ErrorCode
+from .reasons import as_exception, error_name, raise_if_retriable
 from .topics import broker_ids
 
 # Codes of org.apache.kafka.common: resource.ResourceType, resource.PatternType, acl.AclOperation, acl.AclPermissionType.
@@ -35,7 +28,20 @@ _OPERATIONS = {
 }  # fmt: skip
 _PERMISSIONS = {2: "DENY", 3: "ALLOW"}
 _CODES = {name: code for names in (_RESOURCES, _PATTERNS, _OPERATIONS, _PERMISSIONS) for code, name in names.items()}
-_EVERY = (ANY, None, ANY, None, None, ANY, ANY)  # what _fields() would give of all ACLs
+_FIELDS = (
+    "resource_type",
+    "resource_name",
+    "resource_pattern_type",
+    "principal",
+    "host",
+    "operation",
+    "permission_type",
+)
+_FILTER_FIELDS = (
+    "resource_type_filter", "resource_name_filter", "pattern_type_filter", "principal_filter", "host_filter", "operation",
+    "permission_type",
+)  # fmt: skip
+_EVERY = (ANY, None, ANY, None, None, ANY, ANY)  # what _values() would give of all ACLs
 ACLS_PER_REQUEST = 500  # a KRaft controller takes at most 10,000 records in one go
 SHOWN_SECONDS = 10.0
 
@@ -54,11 +60,11 @@ def missing_cluster_acls(connection: Connection, *operations: str) -> list[str]:
     Without ACL CLUSTER DESCRIBE, which every other implies, all of them. Source of the request: KIP-700, Kafka 2.8.
     """
 
-    def read(client: KafkaAdminClient) -> t.Collection[int]:
+    def read(client: AdminClient) -> t.Collection[int]:
         if not can(client, Ability.CLUSTER_OPERATIONS):
             return _OPERATIONS  # not known is not denied
-        (answer,) = exchange(client, [(DescribeClusterRequest(include_cluster_authorized_operations=True), None)])
-        raise_if_retriable(errors.for_code(answer.error_code))
+        (answer,) = exchange(client, [Request("DescribeCluster", {"include_cluster_authorized_operations": True})])
+        raise_if_retriable(answer.error_code)
         return set(answer.authorized_operations or ())
 
     allowed = attempt(connection, read)
@@ -71,10 +77,10 @@ def create_acls(connection: Connection, acls: t.Collection[Acl]) -> None:
     What denies comes first: if this is killed halfway, nobody may do what somebody has forbidden.
     """
     acls = sorted(acls, key=lambda acl: (acl.permission != DENY, acl))
-    rows = [CreateAclsRequest.AclCreation(*_fields(acl)) for acl in acls]
+    rows = [dict(zip(_FIELDS, _values(acl), strict=True)) for acl in acls]
     # Version 0 knows no prefixed ACLs, and would create one for the prefix itself.
     version = 1 if any(acl.pattern != "LITERAL" for acl in acls) else 0
-    requests = [CreateAclsRequest(creations=part, min_version=version) for part in _parts(rows)]
+    requests = [Request("CreateAcls", {"creations": part}, lowest=version) for part in _parts(rows)]
     _change(connection, acls, requests, "results", True)
 
 
@@ -84,40 +90,39 @@ def delete_acls(connection: Connection, acls: t.Collection[Acl]) -> None:
     What denies goes last, as it comes first in create_acls().
     """
     acls = sorted(acls, key=lambda acl: (acl.permission == DENY, acl))
-    rows = [DeleteAclsRequest.DeleteAclsFilter(*_fields(acl)) for acl in acls]
-    _change(connection, acls, [DeleteAclsRequest(filters=part) for part in _parts(rows)], "filter_results", False)
+    rows = [dict(zip(_FILTER_FIELDS, _values(acl), strict=True)) for acl in acls]
+    requests = [Request("DeleteAcls", {"filters": part}) for part in _parts(rows)]
+    _change(connection, acls, requests, "filter_results", False)
 
 
-def _fields(acl: Acl) -> tuple[int | str, ...]:
-    """In the order in which all requests have them."""
+def _values(acl: Acl) -> tuple[int | str, ...]:
+    """Of the fields that requests have for an ACL."""
     codes = (_CODES[acl.operation], _CODES[acl.permission])
     return _CODES[acl.resource], acl.name, _CODES[acl.pattern], acl.principal, acl.host, *codes
 
 
 def _change(
-    connection: Connection, acls: t.Sequence[Acl], requests: t.Sequence[t.Any], results: str, creates: bool
+    connection: Connection, acls: t.Sequence[Acl], requests: t.Sequence[Request], results: str, creates: bool
 ) -> None:
     """acls: in the order of the requests.
 
     Raises NotAuthorized, or BrokerError for the first ACL that is refused; the others are changed all the same.
     """
 
-    def change(client: KafkaAdminClient) -> None:
-        answers = exchange(client, [(request, None) for request in requests])
-        rows = [row for answer in answers for row in getattr(answer, results)]
+    def change(client: AdminClient) -> None:
+        rows = [row for answer in exchange(client, requests) for row in getattr(answer, results)]
         for acl, row in zip(acls, rows, strict=True):
-            error = errors.for_code(row.error_code)
-            _raise_for_cluster(connection, error, "ALTER")
-            raise_if_retriable(error)
-            if error is not errors.NoError:
+            _raise_for_cluster(connection, row.error_code, "ALTER")
+            raise_if_retriable(row.error_code)
+            if row.error_code:
                 raise BrokerError(
                     f"the ACL {acl} cannot be {'created' if creates else 'deleted'}",
                     cluster=str(connection),
-                    why=(row.error_message or error_name(error)).rstrip("."),
+                    why=(row.error_message or error_name(row.error_code)).rstrip("."),
                     remedy="remove the cause, and run again: what is done stays",
                 )
 
-    def shown(client: KafkaAdminClient) -> bool:
+    def shown(client: AdminClient) -> bool:
         found = [_listed(client, connection, node) for node in broker_ids(client)]
         return all((acl in each) == creates for each in found for acl in acls)
 
@@ -126,13 +131,12 @@ def _change(
         attempt_until(connection, shown, SHOWN_SECONDS)
 
 
-def _listed(client: KafkaAdminClient, connection: Connection, node: int | None) -> frozenset[Acl]:
-    (answer,) = exchange(client, [(DescribeAclsRequest(*_EVERY), node)])
-    error = errors.for_code(answer.error_code)
-    _raise_for_cluster(connection, error, "DESCRIBE")
-    raise_if_retriable(error)
-    if error is not errors.NoError:
-        raise error(answer.error_message)
+def _listed(client: AdminClient, connection: Connection, node: int | None) -> frozenset[Acl]:
+    (answer,) = exchange(client, [Request("DescribeAcls", dict(zip(_FILTER_FIELDS, _EVERY, strict=True)), node)])
+    _raise_for_cluster(connection, answer.error_code, "DESCRIBE")
+    raise_if_retriable(answer.error_code)
+    if answer.error_code:
+        raise as_exception(answer.error_code, answer.error_message)
     return frozenset(
         Acl(
             _RESOURCES[resource.resource_type],
@@ -150,14 +154,14 @@ def _listed(client: KafkaAdminClient, connection: Connection, node: int | None) 
     )
 
 
-def _raise_for_cluster(connection: Connection, error: type[errors.KafkaError], operation: str) -> None:
-    if error is errors.ClusterAuthorizationFailedError:
+def _raise_for_cluster(connection: Connection, code: int, operation: str) -> None:
+    if code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
         raise NotAuthorized(
             f"needs ACL CLUSTER {operation} on kafka-cluster",
             cluster=str(connection),
             remedy=ways(("", "grant it to the user of this cluster"), ("acls", f"set {option_name('acls')} to none")),
         )
-    if error is errors.SecurityDisabledError:
+    if code == ErrorCode.SECURITY_DISABLED:
         raise Refused(
             "the cluster has no authorizer, so it has no ACLs",
             cluster=str(connection),

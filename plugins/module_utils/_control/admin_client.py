@@ -9,19 +9,32 @@ private names below; tests on real brokers cover each. It never forgets a group'
 from __future__ import annotations
 
 import collections
+import functools
 import io
 import logging
 import math
+import struct
 import time
 import typing as t
 
 from .._model.connection import Connection
-from .._model.errors import BrokerError, ConnectionFailed, LoginEnded, MigrationError
+from .._model.errors import ConnectionFailed, LoginEnded, MigrationError
 from .._model.open_clients import OpenClients
 from .._model.progress import paced, tell_wait
 from .._model.written import WRITTEN
-from .kafka_library import KafkaAdminClient, KafkaConnectionManager, KafkaNetClient, NetworkSelector, errors
-from .reasons import hopeless, limits, refusal, translated
+from .abilities import Ability, KnownSince
+from .kafka_library import (
+    ConsumerProtocolSubscription,
+    KafkaAdminClient,
+    KafkaConnectionManager,
+    KafkaNetClient,
+    NetworkSelector,
+    admin,
+    consumer,
+    metadata,
+)
+from .mutation_quota import HeldBack
+from .reasons import KafkaFailure, hopeless, limits, may_pass, refusal, translated
 from .security import security_options
 
 CONNECT_SECONDS = 5.0
@@ -41,32 +54,9 @@ logging.getLogger("kafka").propagate = False
 
 T = t.TypeVar("T")
 # To connect another one takes more round trips than most operations, and one takes the requests of several threads.
-_CLIENTS: OpenClients[Connection, KafkaAdminClient] = OpenClients(lambda client: client.close(), shared=True)
+_CLIENTS: OpenClients[Connection, AdminClient] = OpenClients(lambda client: client.close(), shared=True)
 # What waits for the next client of a connection, by its name.
 _WAITING: dict[str, t.Callable[[], None]] = {}
-
-
-class HeldBack(Exception):
-    """A quota on changes of topics (KIP-599) has held back a part of what was asked; everything else has been answered.
-
-    first: a topic that was held back. seconds: how long the broker wants to be left alone. progress: whether it has
-    taken anything.
-    """
-
-    def __init__(self, first: str, seconds: float, progress: bool) -> None:
-        super().__init__(first)
-        self.first, self.seconds, self.progress = first, seconds, progress
-
-    def told(self, connection: Connection) -> BrokerError:
-        """What a user is told when time is up."""
-        return BrokerError(
-            "a quota of the cluster, controller_mutation_rate, takes no more changes of topics",
-            cluster=str(connection),
-            topic=self.first,
-            why=f"the brokers ask to wait {self.seconds:.1f} s, and took nothing more after that",
-            remedy="raise controller_mutation_rate of this user or client id (kafka-configs --entity-type users or clients) "
-            "and run again: what was made stays, and only what is left is asked for",
-        )
 
 
 class _Manager(KafkaConnectionManager):
@@ -88,7 +78,7 @@ class _Manager(KafkaConnectionManager):
         async def refresh_noting_failure(node_id: t.Any = None) -> t.Any:
             try:
                 await refresh(node_id)  # type: ignore[no-untyped-call]
-            except errors.KafkaError as exc:
+            except KafkaFailure as exc:
                 self._failed(exc)
                 raise
             if self.cluster.is_bootstrap(node_id):
@@ -150,7 +140,41 @@ class _Manager(KafkaConnectionManager):
         return transport
 
 
-def connect(connection: Connection) -> KafkaAdminClient:
+class AdminClient:
+    """A client of the library that is connected, and what it knows of the cluster since then."""
+
+    def __init__(self, library: KafkaAdminClient) -> None:
+        self.manager: t.Any = library._manager
+        self.close: t.Callable[[], None] = library.close
+
+    @property
+    def broker_version(self) -> str:
+        return ".".join(map(str, self.manager.broker_version))
+
+    @property
+    def offered_versions(self) -> dict[int, tuple[int, int]]:
+        """The lowest and the highest version of each request that the brokers offer, by its number."""
+        return t.cast("dict[int, tuple[int, int]]", self.manager.broker_version_data.api_versions)
+
+    @property
+    def known_brokers(self) -> list[int]:
+        """The brokers of the last answer to a request for metadata."""
+        return [broker.node_id for broker in self.manager.cluster.brokers()]
+
+
+def can(client: AdminClient, ability: Ability) -> bool:
+    """Whether the brokers offer it."""
+    return missing_part(client, ability) is None
+
+
+def missing_part(client: AdminClient, ability: Ability) -> KnownSince | None:
+    """What is lacking, with what brokers offer instead; None where they offer what is needed."""
+    lowest, highest = client.offered_versions.get(ability.value.key, (0, -1))
+    is_offered = highest >= ability.value.version and lowest <= ability.value.last
+    return None if is_offered else ability.value._replace(found=highest)
+
+
+def connect(connection: Connection) -> AdminClient:
     """A client that a broker has answered, to be closed by the caller.
 
     Raises ConnectionFailed with the true reason: at once when it cannot be cured by trying again, else after
@@ -178,17 +202,18 @@ def connect(connection: Connection) -> KafkaAdminClient:
             kafka_client=net_client,
             **options,
         )
-    except errors.KafkaError as exc:
+    except KafkaFailure as exc:
         for manager in managers:  # a constructor that failed does not end its thread and sockets
             manager.closed = False
             manager.close()  # type: ignore[no-untyped-call]
             manager._net.stop(1000)
             manager._net.close()
         raise refusal(connection, [*(managers[0].reasons if managers else ()), exc]) from exc
-    BROKER_VERSIONS[connection.name] = ".".join(map(str, client._manager.broker_version))
+    connected = AdminClient(client)
+    BROKER_VERSIONS[connection.name] = connected.broker_version
     if act := _WAITING.pop(connection.name, None):
         act()
-    return client
+    return connected
 
 
 def once_let_in(connection: Connection, act: t.Callable[[], None]) -> None:
@@ -199,22 +224,64 @@ def once_let_in(connection: Connection, act: t.Callable[[], None]) -> None:
     _WAITING[connection.name] = act
 
 
-def exchange(client: KafkaAdminClient, requests: t.Sequence[tuple[t.Any, int | None]]) -> list[t.Any]:
-    """Send (request, broker id or None for any) all at once and return the answers in the same order."""
-    manager = client._manager
-    names = [type(each).__name__ for each, _node in requests if not getattr(each, "validate_only", False)]
+class Request(t.NamedTuple):
+    """A request by Kafka's name of it, with the names of its fields, and of those of its answer: https://kafka.apache.org/protocol.
+
+    fields: a row of an array is a dictionary; what is left out is as Kafka says. node: the broker that is asked, None for any.
+    lowest, highest: which of its versions may be sent, None for all.
+    """
+
+    name: str
+    fields: t.Mapping[str, t.Any]
+    node: int | None = None
+    lowest: int | None = None
+    highest: int | None = None
+
+
+def exchange(client: AdminClient, requests: t.Sequence[Request]) -> list[t.Any]:
+    """Send them all at once and return the answers in the same order."""
+    manager = client.manager
+    names = [each.name for each in requests if not each.fields.get("validate_only")]
     WRITTEN.extend(name for name in names if name.startswith(_CHANGING))
+    messages = [(_message(each), each.node) for each in requests]
 
     async def run() -> list[t.Any]:
-        sent = [manager.send(request, node_id=node) for request, node in requests]
+        sent = [manager.send(message, node_id=node) for message, node in messages]
         return [await answer for answer in sent]
 
     return t.cast("list[t.Any]", manager.run(run))
 
 
-def attempt(
-    connection: Connection, operation: t.Callable[[KafkaAdminClient], T], deadline: float = DEADLINE_SECONDS
-) -> T:
+def _message(request: Request) -> t.Any:
+    """The request as an object of the library."""
+    name = f"{request.name}Request"
+    kind = next(getattr(its, name) for its in (admin, consumer, metadata) if hasattr(its, name))
+    return _builder(kind)(**request.fields, min_version=request.lowest, max_version=request.highest)
+
+
+@functools.cache
+def _builder(kind: t.Any) -> t.Callable[..., t.Any]:
+    """What makes an object of a class of the library, with objects of its own classes for the rows of arrays."""
+    rows = {name: _builder(field.data_class) for name, field in kind.fields.items() if field.is_struct_array()}
+
+    def build(**fields: t.Any) -> t.Any:
+        for name, build_row in rows.items():
+            if fields.get(name) is not None:
+                fields[name] = [build_row(**row) for row in fields[name]]
+        return kind(**fields)
+
+    return build if rows else t.cast("t.Callable[..., t.Any]", kind)
+
+
+def subscribed_topics(member_metadata: bytes) -> list[str]:
+    """What a member of a classic group of consumers is subscribed to. Raises ValueError where nobody can read that."""
+    try:
+        return list(ConsumerProtocolSubscription.decode(member_metadata).topics)
+    except (struct.error, IndexError) as exc:
+        raise ValueError(str(exc)) from exc
+
+
+def attempt(connection: Connection, operation: t.Callable[[AdminClient], T], deadline: float = DEADLINE_SECONDS) -> T:
     """Run an operation that may be repeated, with a new client for each further try, until no retriable error is left.
 
     deadline: seconds after which no further try begins. After HeldBack, the next try begins when the broker wants to be asked
@@ -229,9 +296,9 @@ def attempt(
             with _CLIENTS.lent(connection, connect) as (client, used):
                 reached = reached or not used  # a kept client tells nothing of now
                 return operation(client)
-        except errors.KafkaError as exc:
-            may_pass, error = is_retriable(exc) or limits(exc), translated(connection, exc)
-            if not may_pass or time.monotonic() > begun + _patience(connection, error, deadline):
+        except KafkaFailure as exc:
+            error = translated(connection, exc)
+            if not (may_pass(exc) or limits(exc)) or time.monotonic() > begun + _patience(connection, error, deadline):
                 raise error from exc
             if limits(exc):
                 say(_waits_for_room(connection, error))
@@ -257,7 +324,7 @@ def attempt(
         pause = min(pause * 2, 2.0)
 
 
-def attempt_until(connection: Connection, holds: t.Callable[[KafkaAdminClient], bool], seconds: float) -> None:
+def attempt_until(connection: Connection, holds: t.Callable[[AdminClient], bool], seconds: float) -> None:
     """Ask, again and again as attempt() does, until the brokers show it, or so many seconds are over."""
     end = time.monotonic() + seconds
     while not attempt(connection, holds) and time.monotonic() < end:
@@ -273,22 +340,3 @@ def _patience(connection: Connection, error: MigrationError, deadline: float) ->
     if isinstance(error, ConnectionFailed) and not limits(error):
         return min(deadline, PATIENCE * connection.request_timeout)
     return deadline
-
-
-def is_retriable(error: errors.KafkaError | type[errors.KafkaError]) -> bool:
-    """Kafka's own word, and a partition that has no leader at the moment (the library asks for broker -1 then)."""
-    kind = error if isinstance(error, type) else type(error)
-    return bool(error.retriable) or issubclass(kind, errors.UnknownBrokerIdError)
-
-
-def raise_if_retriable(error: type[errors.KafkaError]) -> None:
-    """Answers report errors as values, retriable ones too: these let attempt() begin again."""
-    if error is not errors.NoError and is_retriable(error):
-        raise error()
-
-
-def raise_if_held_back(codes: t.Mapping[str, int], answer: t.Any) -> None:
-    """Raise HeldBack where an answer has this error for a topic; codes: by topic."""
-    held = [name for name, code in codes.items() if code == errors.ThrottlingQuotaExceededError.errno]
-    if held:
-        raise HeldBack(held[0], answer.throttle_time_ms / 1000, len(held) < len(codes))

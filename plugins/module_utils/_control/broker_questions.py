@@ -8,17 +8,16 @@ import dataclasses
 import itertools
 import typing as t
 
-from .admin_client import exchange
-from .kafka_library import KafkaAdminClient
+from .admin_client import AdminClient, Request, exchange
 
 T = t.TypeVar("T")
 
 
 @dataclasses.dataclass(slots=True)
 class BrokerQuestion(t.Generic[T]):
-    """Requests with the brokers that are asked, as for exchange(), and what their answers come to, which may raise."""
+    """Requests, and what their answers come to, which may raise."""
 
-    requests: t.Sequence[tuple[t.Any, int | None]]
+    requests: t.Sequence[Request]
     read: t.Callable[[t.Sequence[t.Any]], T]
     answers: t.Sequence[t.Any] = ()
 
@@ -26,14 +25,14 @@ class BrokerQuestion(t.Generic[T]):
         return self.read(self.answers)
 
 
-def ask_together(client: KafkaAdminClient, *questions: BrokerQuestion[t.Any]) -> None:
+def ask_together(client: AdminClient, *questions: BrokerQuestion[t.Any]) -> None:
     """Ask all of them in the time of one round trip. A broker answers them in this order, as if they were asked one by one."""
     answers = iter(exchange(client, [request for each in questions for request in each.requests]))
     for each in questions:
         each.answers = list(itertools.islice(answers, len(each.requests)))
 
 
-def answer_to(client: KafkaAdminClient, question: BrokerQuestion[T]) -> T:
+def answer_to(client: AdminClient, question: BrokerQuestion[T]) -> T:
     """The answer to a single one."""
     ask_together(client, question)
     return question.answer()

@@ -10,9 +10,10 @@ from .._model.background import at_once
 from .._model.cluster_identity import UNKNOWN_ID, ClusterIdentity, LogRange, Traits, address_mark, seem_one
 from .._model.connection import Connection
 from .._model.records import TopicPartition
-from .admin_client import BROKER_VERSIONS, attempt, raise_if_retriable
-from .kafka_library import KafkaAdminClient, errors
+from .admin_client import AdminClient, attempt
+from .error_codes import ErrorCode
 from .positions import served_bounds
+from .reasons import raise_if_retriable
 from .topics import id_of, known_id, raise_for_topics, request_metadata
 
 
@@ -27,11 +28,10 @@ def identify(connection: Connection, names: t.Collection[str] = ()) -> ClusterId
 def look_at_brokers(connection: Connection) -> dict[str, t.Any]:
     """How many brokers there are, which version they seem to have, and the versions of each request that one of them knows."""
 
-    def read(client: KafkaAdminClient) -> dict[str, t.Any]:
+    def read(client: AdminClient) -> dict[str, t.Any]:
         answer = request_metadata(client, [])
-        known: t.Any = client._manager.broker_version_data
-        requests = {str(key): list(versions) for key, versions in sorted(known.api_versions.items())}
-        return {"brokers": len(answer.brokers), "version": BROKER_VERSIONS[connection.name], "requests": requests}
+        requests = {str(key): list(versions) for key, versions in sorted(client.offered_versions.items())}
+        return {"brokers": len(answer.brokers), "version": client.broker_version, "requests": requests}
 
     return attempt(connection, read)
 
@@ -42,13 +42,13 @@ def look_at(connection: Connection, names: t.Collection[str], others: t.Collecti
     others: topics of which only the ids are asked for.
     """
 
-    def read(client: KafkaAdminClient) -> ClusterIdentity:
+    def read(client: AdminClient) -> ClusterIdentity:
         answer = request_metadata(client, sorted({*names, *others}))
         wanted = [topic for topic in answer.topics if topic.name in names]
-        unknown = errors.UnknownTopicOrPartitionError.errno
+        unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         codes = {topic.name: topic.error_code for topic in wanted if topic.error_code not in (0, unknown)}
         for code in codes.values():
-            raise_if_retriable(errors.for_code(code))
+            raise_if_retriable(code)
         raise_for_topics(connection, codes, "READ")
         found = _identity(answer)
         return found._replace(traits=found.traits._replace(logs=_logs(client, answer, wanted)))
@@ -72,7 +72,7 @@ def are_one(source: Connection, destination: Connection) -> bool:
 
 
 def _everything(connection: Connection) -> Traits:
-    def read(client: KafkaAdminClient) -> Traits:
+    def read(client: AdminClient) -> Traits:
         answer = request_metadata(client, None)
         return _identity(answer).traits._replace(logs=_logs(client, answer, answer.topics))
 
@@ -85,7 +85,7 @@ def _identity(answer: t.Any) -> ClusterIdentity:
     return ClusterIdentity(id_of(answer), Traits(tuple(brokers), ids))
 
 
-def _logs(client: KafkaAdminClient, answer: t.Any, topics: t.Iterable[t.Any]) -> dict[str, tuple[LogRange | None, ...]]:
+def _logs(client: AdminClient, answer: t.Any, topics: t.Iterable[t.Any]) -> dict[str, tuple[LogRange | None, ...]]:
     numbers = {topic.name: sorted(each.partition_index for each in topic.partitions) for topic in topics}
     wanted = {TopicPartition(name, number) for name, its in numbers.items() for number in its}
     bounds = served_bounds(client, answer, wanted)

@@ -14,11 +14,12 @@ from .._model.documents import LONGEST_TEXT
 from .._model.errors import BrokerError, ConnectionFailed, InvalidInput, MigrationError
 from .._model.group_state import Commits, CommittedOffset
 from .._model.records import TopicPartition
-from .abilities import Ability, can
-from .admin_client import DEADLINE_SECONDS, attempt, exchange, is_retriable
+from .abilities import Ability
+from .admin_client import DEADLINE_SECONDS, AdminClient, Request, attempt, can, exchange
 from .coordinators import find_coordinators, raise_for_groups
-from .kafka_library import DeleteGroupsRequest, KafkaAdminClient, OffsetCommitRequest, OffsetDeleteRequest, errors
-from .reasons import error_name
+from .error_codes import ErrorCode
+from .reasons import as_exception, error_name, is_retriable
+from .topics import topic_rows
 
 Errors = dict[TopicPartition, str]
 Codes = dict[TopicPartition, int]
@@ -52,10 +53,10 @@ def commit_offsets(
     """
     check_possible(connection, wanted)
 
-    def send(client: KafkaAdminClient, groups: t.Sequence[str]) -> dict[str, Codes]:
+    def send(client: AdminClient, groups: t.Sequence[str]) -> dict[str, Codes]:
         where, codes = _coordinated(client, connection, {group: wanted[group] for group in groups})
         batches = [(group, batch) for group in where for batch in _batches(wanted[group])]
-        answers = exchange(client, [(_commit_request(group, batch), where[group]) for group, batch in batches])
+        answers = exchange(client, [_commit_request(where[group], group, batch) for group, batch in batches])
         codes.update((group, {}) for group in where)
         for (group, batch), answer in zip(batches, answers, strict=True):
             codes[group].update(_codes(batch, answer))
@@ -73,12 +74,12 @@ def delete_offsets(connection: Connection, wanted: t.Mapping[str, t.Collection[T
     that is not there is what was wanted.
     """
 
-    def send(client: KafkaAdminClient, groups: t.Sequence[str]) -> dict[str, Codes]:
+    def send(client: AdminClient, groups: t.Sequence[str]) -> dict[str, Codes]:
         where, codes = _coordinated(client, connection, {group: wanted[group] for group in groups})
         if not can(client, Ability.REMOVE_OFFSETS):
             deleted = _deleted(client, where)
             return codes | {group: dict.fromkeys(wanted[group], code) for group, code in deleted.items()}
-        answers = exchange(client, [(_delete_request(group, wanted[group]), node) for group, node in where.items()])
+        answers = exchange(client, [_delete_request(node, group, wanted[group]) for group, node in where.items()])
         return codes | {group: _codes(wanted[group], answer) for group, answer in zip(where, answers, strict=True)}
 
     return _until_settled({group: list(each) for group, each in wanted.items()}, "DELETE", connection, send)
@@ -87,7 +88,7 @@ def delete_offsets(connection: Connection, wanted: t.Mapping[str, t.Collection[T
 def delete_groups(connection: Connection, groups: t.Collection[str]) -> dict[str, str]:
     """Remove whole groups; the answer has only those that could not be. A group that is not there is what was wanted."""
 
-    def send(client: KafkaAdminClient, names: t.Sequence[str]) -> dict[str, Codes]:
+    def send(client: AdminClient, names: t.Sequence[str]) -> dict[str, Codes]:
         where, codes = _coordinated(client, connection, {name: [_GROUP] for name in names})
         return codes | {name: {_GROUP: code} for name, code in _deleted(client, where).items()}
 
@@ -95,9 +96,11 @@ def delete_groups(connection: Connection, groups: t.Collection[str]) -> dict[str
     return {group: each[_GROUP] for group, each in failed.items() if each}
 
 
-def _deleted(client: KafkaAdminClient, where: t.Mapping[str, int]) -> dict[str, int]:
+def _deleted(client: AdminClient, where: t.Mapping[str, int]) -> dict[str, int]:
     """What the brokers answer to the removal of each group."""
-    answers = exchange(client, [(DeleteGroupsRequest(groups_names=[name]), node) for name, node in where.items()])
+    answers = exchange(
+        client, [Request("DeleteGroups", {"groups_names": [name]}, node) for name, node in where.items()]
+    )
     return {row.group_id: _unless_gone(row.error_code) for answer in answers for row in answer.results}
 
 
@@ -148,7 +151,7 @@ def _impossible(topic: str, commit: CommittedOffset) -> str | None:
 
 
 def _coordinated(
-    client: KafkaAdminClient, connection: Connection, wanted: t.Mapping[str, t.Iterable[TopicPartition]]
+    client: AdminClient, connection: Connection, wanted: t.Mapping[str, t.Iterable[TopicPartition]]
 ) -> tuple[dict[str, int], dict[str, Codes]]:
     """The broker of each group, and for groups that have none at the moment why not: nothing is sent for these now."""
     found = find_coordinators(client, list(wanted))
@@ -162,14 +165,14 @@ def _until_settled(
     wanted: t.Mapping[str, t.Sequence[TopicPartition]],
     operation: str,
     connection: Connection,
-    send: t.Callable[[KafkaAdminClient, t.Sequence[str]], dict[str, Codes]],
+    send: t.Callable[[AdminClient, t.Sequence[str]], dict[str, Codes]],
     deadline: float = DEADLINE_SECONDS,
 ) -> dict[str, Errors]:
     """Send for the groups that are left until none of their errors is one that passes by itself, or time is up."""
     settled: dict[str, Errors] = {group: {} for group, partitions in wanted.items() if not partitions}
     sent = False
 
-    def once(client: KafkaAdminClient) -> None:
+    def once(client: AdminClient) -> None:
         nonlocal sent
         left = [group for group in wanted if group not in settled]
         if not left:
@@ -182,7 +185,7 @@ def _until_settled(
             else:
                 settled[group] = _explained(group, codes, operation)
         if passing:
-            raise errors.CoordinatorNotAvailableError(f"for {', '.join(passing)}")
+            raise as_exception(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"for {', '.join(passing)}")
 
     try:
         attempt(connection, once, deadline)
@@ -204,16 +207,15 @@ def _give_up(
 
 
 def _passes(code: int) -> bool:
-    error = errors.for_code(code)
     # A partition may be unknown to a broker for a moment; but here nearly always it does not exist.
-    return error is not errors.UnknownTopicOrPartitionError and is_retriable(error)
+    return code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and is_retriable(code)
 
 
 def _explained(group: str, codes: Codes, operation: str) -> Errors:
     failed = {}
     for where, code in codes.items():
         if code:
-            name = error_name(errors.for_code(code))
+            name = error_name(code)
             text = _EXPLAINED.get(name, "").format(topic=where.topic, group=group, operation=operation)
             failed[where] = f"{name}: {text}" if text else name
     return failed
@@ -228,45 +230,38 @@ def _codes(asked: t.Iterable[TopicPartition], answer: t.Any) -> Codes:
         for topic in answer.topics
         for each in topic.partitions
     }
-    return {where: 0 if gone else whole or found.get(where, errors.UnknownError.errno) for where in asked}
+    return {where: 0 if gone else whole or found.get(where, ErrorCode.UNKNOWN_SERVER_ERROR) for where in asked}
 
 
 def _unless_gone(code: int) -> int:
-    return 0 if code == errors.GroupIdNotFoundError.errno else code
+    return 0 if code == ErrorCode.GROUP_ID_NOT_FOUND else code
 
 
-def _commit_request(group: str, commits: Commits) -> OffsetCommitRequest:
+def _commit_request(node: int, group: str, commits: Commits) -> Request:
     """As an administrator: no member, no generation. A broker accepts that only for a group without members."""
-    topic_of = OffsetCommitRequest.OffsetCommitRequestTopic
-    topics: dict[str, list[t.Any]] = {}
-    for (topic, partition), commit in commits.items():
-        topics.setdefault(topic, []).append(
-            topic_of.OffsetCommitRequestPartition(
-                partition_index=partition,
-                committed_offset=commit.offset,
-                committed_leader_epoch=-1 if commit.leader_epoch is None else commit.leader_epoch,
-                committed_metadata=commit.metadata,
-            )
-        )
-    return OffsetCommitRequest(
-        group_id=group,
-        generation_id_or_member_epoch=-1,
-        member_id="",
-        group_instance_id=None,
-        retention_time_ms=-1,
-        topics=[topic_of(name=name, partitions=partitions) for name, partitions in topics.items()],
-        max_version=8,
-    )
+    fields = {
+        "group_id": group,
+        "generation_id_or_member_epoch": -1,
+        "member_id": "",
+        "group_instance_id": None,
+        "retention_time_ms": -1,
+        "topics": topic_rows((where, _commit_row(where, commit)) for where, commit in commits.items()),
+    }
+    return Request("OffsetCommit", fields, node, highest=8)
 
 
-def _delete_request(group: str, partitions: t.Iterable[TopicPartition]) -> OffsetDeleteRequest:
-    topic_of = OffsetDeleteRequest.OffsetDeleteRequestTopic
-    topics: dict[str, list[t.Any]] = {}
-    for topic, partition in partitions:
-        topics.setdefault(topic, []).append(topic_of.OffsetDeleteRequestPartition(partition_index=partition))
-    return OffsetDeleteRequest(
-        group_id=group, topics=[topic_of(name=name, partitions=each) for name, each in topics.items()]
-    )
+def _commit_row(where: TopicPartition, commit: CommittedOffset) -> dict[str, t.Any]:
+    return {
+        "partition_index": where.partition,
+        "committed_offset": commit.offset,
+        "committed_leader_epoch": -1 if commit.leader_epoch is None else commit.leader_epoch,
+        "committed_metadata": commit.metadata,
+    }
+
+
+def _delete_request(node: int, group: str, partitions: t.Iterable[TopicPartition]) -> Request:
+    topics = topic_rows((where, {"partition_index": where.partition}) for where in partitions)
+    return Request("OffsetDelete", {"group_id": group, "topics": topics}, node)
 
 
 def _batches(commits: Commits) -> t.Iterator[Commits]:

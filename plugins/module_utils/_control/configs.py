@@ -10,10 +10,10 @@ import typing as t
 from .._model.connection import Connection
 from .._model.errors import BrokerError
 from .._model.new_topics import is_same_value
-from .abilities import Ability, can
-from .admin_client import attempt, attempt_until, exchange, is_retriable, raise_if_retriable
-from .kafka_library import DescribeConfigsRequest, IncrementalAlterConfigsRequest, KafkaAdminClient, errors
-from .reasons import error_name
+from .abilities import Ability
+from .admin_client import AdminClient, Request, attempt, attempt_until, can, exchange
+from .error_codes import ErrorCode
+from .reasons import error_name, is_retriable, raise_if_retriable
 from .topics import TOPIC_RESOURCE, broker_ids, describe_configs, raise_for_topics
 
 _BROKER_RESOURCE = 4  # the resource type of DescribeConfigs
@@ -56,7 +56,7 @@ def topic_configs(
     """
     names = sorted(set(topics))
 
-    def read(client: KafkaAdminClient) -> dict[str, TopicConfigs]:
+    def read(client: AdminClient) -> dict[str, TopicConfigs]:
         if as_far_as_told and not can(client, Ability.CONFIGS):
             return dict.fromkeys(names, TopicConfigs({}, {}))
         return {name: configs_of(rows) for name, rows in describe_configs(client, connection, names).items()}
@@ -70,7 +70,7 @@ def broker_number(connection: Connection, name: str) -> int | None:
     None where the user lacks ACL CLUSTER DESCRIBE_CONFIGS, or where the brokers do not have it.
     """
 
-    def read(client: KafkaAdminClient) -> int | None:
+    def read(client: AdminClient) -> int | None:
         rows = _broker_rows(client, name)
         values = [each.value for row in rows if not row.error_code for each in row.configs if each.name == name]
         return min(map(int, values)) if rows and len(values) == len(rows) and all(values) else None
@@ -81,7 +81,7 @@ def broker_number(connection: Connection, name: str) -> int | None:
 def shows_setting(connection: Connection, name: str) -> bool | None:
     """Whether a broker has this setting in its configuration, whatever its value; None where the user may not read it."""
 
-    def read(client: KafkaAdminClient) -> bool | None:
+    def read(client: AdminClient) -> bool | None:
         rows = _broker_rows(client, name)
         if not rows or any(row.error_code for row in rows):
             return None
@@ -90,19 +90,18 @@ def shows_setting(connection: Connection, name: str) -> bool | None:
     return attempt(connection, read)
 
 
-def _broker_rows(client: KafkaAdminClient, name: str) -> list[t.Any]:
+def _broker_rows(client: AdminClient, name: str) -> list[t.Any]:
     """What each broker that is up answers of one of its settings; nothing where brokers do not offer that."""
     if not can(client, Ability.CONFIGS):
         return []
-    nodes = broker_ids(client)
-    resource = DescribeConfigsRequest.DescribeConfigsResource
+    resource = {"resource_type": _BROKER_RESOURCE, "configuration_keys": [name]}
     asked = [
-        resource(resource_type=_BROKER_RESOURCE, resource_name=str(node), configuration_keys=[name]) for node in nodes
+        Request("DescribeConfigs", {"resources": [{**resource, "resource_name": str(node)}]}, node)
+        for node in broker_ids(client)
     ]
-    requests = [(DescribeConfigsRequest(resources=[its]), node) for its, node in zip(asked, nodes, strict=True)]
-    rows = [row for answer in exchange(client, requests) for row in answer.results]
+    rows = [row for answer in exchange(client, asked) for row in answer.results]
     for row in rows:
-        raise_if_retriable(errors.for_code(row.error_code))
+        raise_if_retriable(row.error_code)
     return rows
 
 
@@ -117,11 +116,11 @@ def alter_topic_configs(connection: Connection, changes: t.Mapping[str, t.Mappin
     wanted = {topic: dict(each) for topic, each in sorted(changes.items()) if each}
     names = list(wanted)
 
-    def alter(client: KafkaAdminClient) -> None:
+    def alter(client: AdminClient) -> None:
         rows = alteration_rows(client, wanted, False)
         raise_for_changes(connection, rows, "ALTER_CONFIGS", "its settings cannot be changed")
 
-    def shown(client: KafkaAdminClient) -> bool:
+    def shown(client: AdminClient) -> bool:
         settings = sorted({setting for each in wanted.values() for setting in each})
         found = [describe_configs(client, connection, names, settings, node) for node in broker_ids(client)]
         return all(_follows(configs_of(each[name]).own, wanted[name]) for each in found for name in names)
@@ -151,45 +150,45 @@ def _follows(own: t.Mapping[str, str], change: t.Mapping[str, str | None]) -> bo
 
 
 def alteration_rows(
-    client: KafkaAdminClient, changes: t.Mapping[str, t.Mapping[str, str | None]], validate_only: bool
+    client: AdminClient, changes: t.Mapping[str, t.Mapping[str, str | None]], validate_only: bool
 ) -> dict[str, t.Any]:
     """What the brokers answer of each topic to alter_topic_configs(), or to the question whether they would do it."""
     names = sorted(changes)
     asked = [
-        IncrementalAlterConfigsRequest(
-            resources=[_alteration(name, changes[name]) for name in names[start : start + TOPICS_PER_CHANGE]],
-            validate_only=validate_only,
+        Request(
+            "IncrementalAlterConfigs",
+            {
+                "resources": [_alteration(name, changes[name]) for name in names[start : start + TOPICS_PER_CHANGE]],
+                "validate_only": validate_only,
+            },
         )
         for start in range(0, len(names), TOPICS_PER_CHANGE)
     ]
-    answers = exchange(client, [(each, None) for each in asked])
-    return {row.resource_name: row for answer in answers for row in answer.responses}
+    return {row.resource_name: row for answer in exchange(client, asked) for row in answer.responses}
 
 
-def _alteration(topic: str, change: t.Mapping[str, str | None]) -> t.Any:
-    resource = IncrementalAlterConfigsRequest.AlterConfigsResource
-    return resource(
-        resource_type=TOPIC_RESOURCE,
-        resource_name=topic,
-        configs=[
-            resource.AlterableConfig(name=name, config_operation=DELETE if value is None else SET, value=value)
+def _alteration(topic: str, change: t.Mapping[str, str | None]) -> dict[str, t.Any]:
+    return {
+        "resource_type": TOPIC_RESOURCE,
+        "resource_name": topic,
+        "configs": [
+            {"name": name, "config_operation": DELETE if value is None else SET, "value": value}
             for name, value in change.items()
         ],
-    )
+    }
 
 
 def raise_for_changes(connection: Connection, rows: t.Mapping[str, t.Any], operation: str, what: str) -> None:
     """What raise_for_topics() raises, else BrokerError with the broker's own words for the first topic refused."""
-    kinds = {topic: errors.for_code(row.error_code) for topic, row in sorted(rows.items())}
     refused = {
-        topic: kind
-        for topic, kind in kinds.items()
-        if kind not in (errors.NoError, errors.TopicAuthorizationFailedError) and not is_retriable(kind)
+        topic: row.error_code
+        for topic, row in sorted(rows.items())
+        if row.error_code not in (0, ErrorCode.TOPIC_AUTHORIZATION_FAILED) and not is_retriable(row.error_code)
     }
     others = {topic: row.error_code for topic, row in rows.items() if topic not in refused}
     raise_for_topics(connection, others, operation)
-    for topic, kind in refused.items():
-        name = error_name(kind)
+    for topic, code in refused.items():
+        name = error_name(code)
         raise BrokerError(
             what,
             cluster=str(connection),

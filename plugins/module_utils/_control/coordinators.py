@@ -9,10 +9,11 @@ import typing as t
 from .._model.connection import Connection
 from .._model.errors import NotAuthorized
 from .._model.progress import first_names
-from .abilities import Ability, can
-from .admin_client import is_retriable
+from .abilities import Ability
+from .admin_client import AdminClient, Request, can
 from .broker_questions import BrokerQuestion, answer_to
-from .kafka_library import FindCoordinatorRequest, KafkaAdminClient, errors
+from .error_codes import ErrorCode
+from .reasons import as_exception
 
 GROUPS_PER_REQUEST = 200
 GROUP_KEY = 0  # the key type of FindCoordinator; 1 is a transactional id
@@ -20,7 +21,7 @@ _NAMED = 20  # groups in a message
 
 
 def coordinators(
-    client: KafkaAdminClient, connection: Connection, groups: t.Sequence[str], skip_denied: bool = False
+    client: AdminClient, connection: Connection, groups: t.Sequence[str], skip_denied: bool = False
 ) -> dict[str, int]:
     """The broker of each group. Raises NotAuthorized naming the groups that are denied, or leaves them out."""
     return known_coordinators(connection, find_coordinators(client, groups), skip_denied)
@@ -31,33 +32,30 @@ def known_coordinators(
 ) -> dict[str, int]:
     """The same of what find_coordinators() has found."""
     if skip_denied:
-        denied = errors.GroupAuthorizationFailedError
-        found = {group: its for group, its in found.items() if errors.for_code(its[1]) is not denied}
+        found = {group: its for group, its in found.items() if its[1] != ErrorCode.GROUP_AUTHORIZATION_FAILED}
     raise_for_groups(connection, {group: code for group, (_node, code) in found.items()})
     return {group: node for group, (node, _code) in found.items()}
 
 
-def find_coordinators(client: KafkaAdminClient, groups: t.Sequence[str]) -> dict[str, tuple[int, int]]:
+def find_coordinators(client: AdminClient, groups: t.Sequence[str]) -> dict[str, tuple[int, int]]:
     """(broker, error code) for each group; unlike the library's call it neither caches nor asks one by one."""
     return answer_to(client, coordinators_of(client, groups))
 
 
-def coordinators_of(client: KafkaAdminClient, groups: t.Sequence[str]) -> BrokerQuestion[dict[str, tuple[int, int]]]:
+def coordinators_of(client: AdminClient, groups: t.Sequence[str]) -> BrokerQuestion[dict[str, tuple[int, int]]]:
     """The question that find_coordinators() asks."""
     if can(client, Ability.MANY_COORDINATORS):
-        requests = [
-            FindCoordinatorRequest(coordinator_keys=list(chunk), key_type=GROUP_KEY, min_version=4)
-            for chunk in chunks(groups)
-        ]
         return BrokerQuestion(
-            [(each, None) for each in requests],
+            [
+                Request("FindCoordinator", {"coordinator_keys": list(chunk), "key_type": GROUP_KEY}, lowest=4)
+                for chunk in chunks(groups)
+            ],
             lambda answers: {
                 row.key: (row.node_id, row.error_code) for answer in answers for row in answer.coordinators
             },
         )
-    requests = [FindCoordinatorRequest(key=group, key_type=GROUP_KEY, max_version=3) for group in groups]
     return BrokerQuestion(
-        [(each, None) for each in requests],
+        [Request("FindCoordinator", {"key": group, "key_type": GROUP_KEY}, highest=3) for group in groups],
         lambda answers: {group: (row.node_id, row.error_code) for group, row in zip(groups, answers, strict=True)},
     )
 
@@ -66,13 +64,10 @@ def raise_for_groups(connection: Connection, codes: t.Mapping[str, int]) -> None
     """Raise NotAuthorized naming the groups that are denied, or the error that lets attempt() retry, with its group."""
     denied = []
     for group, code in codes.items():
-        error = errors.for_code(code)
-        if error is not errors.NoError and is_retriable(error):
-            raise error(group)
-        if error is errors.GroupAuthorizationFailedError:
+        if code == ErrorCode.GROUP_AUTHORIZATION_FAILED:
             denied.append(group)
-        elif error not in (errors.NoError, errors.GroupIdNotFoundError):
-            raise error(group)
+        elif code not in (0, ErrorCode.GROUP_ID_NOT_FOUND):
+            raise as_exception(code, group)
     if denied:
         raise NotAuthorized(
             f"needs ACL GROUP DESCRIBE on {first_names(sorted(denied), _NAMED)}", cluster=str(connection)

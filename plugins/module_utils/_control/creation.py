@@ -12,9 +12,10 @@ from .._model.connection import Connection
 from .._model.errors import BrokerError, ConnectionFailed
 from .._model.new_topics import NewTopic
 from .._model.progress import counted
-from .admin_client import HeldBack, attempt, exchange, raise_if_held_back
+from .admin_client import AdminClient, Request, attempt, exchange
 from .configs import raise_for_changes
-from .kafka_library import CreateTopicsRequest, KafkaAdminClient, errors
+from .error_codes import ErrorCode
+from .mutation_quota import HeldBack, not_held_back
 from .positions import unserved
 from .topics import broker_ids, known_id, raise_for_topics, request_metadata
 
@@ -59,17 +60,16 @@ def create_topics(
             note(creation)
         return creation
 
-    def create(client: KafkaAdminClient) -> None:
+    def create(client: AdminClient) -> None:
         left = {name: new for name, new in topics.items() if name not in made}
         again = set(asked)
         asked.update(left)
         refused = {}
         try:
             for row in creation_rows(client, connection, left, False):
-                error = errors.for_code(row.error_code)
-                if error is errors.NoError:
+                if not row.error_code:
                     made[row.name] = known_id(row)
-                elif error is not errors.TopicAlreadyExistsError:
+                elif row.error_code != ErrorCode.TOPIC_ALREADY_EXISTS:
                     refused[row.name] = row
                 elif row.name not in again:
                     found.add(row.name)
@@ -96,11 +96,11 @@ def await_leaders(connection: Connection, counts: t.Mapping[str, int]) -> None:
     has not heard of them yet. Raises BrokerError for the first partition that none of this comes true of within LEADER_SECONDS.
     """
 
-    def leaderless(client: KafkaAdminClient) -> tuple[str, int | None] | None:
+    def leaderless(client: AdminClient) -> tuple[str, int | None] | None:
         for node in broker_ids(client):
             found = {topic.name: topic for topic in request_metadata(client, list(counts), node=node).topics}
             for name, topic in found.items():
-                if topic.error_code == errors.UnknownTopicOrPartitionError.errno:
+                if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
                     return name, None
             raise_for_topics(connection, {name: topic.error_code for name, topic in found.items()}, "DESCRIBE")
             for name, topic in found.items():
@@ -110,7 +110,7 @@ def await_leaders(connection: Connection, counts: t.Mapping[str, int]) -> None:
                         return name, partition
         return None
 
-    def waiting(client: KafkaAdminClient) -> BrokerError | None:
+    def waiting(client: AdminClient) -> BrokerError | None:
         """What is to be said if it stays so."""
         where = leaderless(client)
         if where is not None:
@@ -143,7 +143,7 @@ def await_leaders(connection: Connection, counts: t.Mapping[str, int]) -> None:
 T = t.TypeVar("T")
 
 
-def _asked(connection: Connection, operation: t.Callable[[KafkaAdminClient], T], names: t.Sequence[str]) -> T:
+def _asked(connection: Connection, operation: t.Callable[[AdminClient], T], names: t.Sequence[str]) -> T:
     """As attempt(), for topics that were made or have grown: brokers that end then, end because of that."""
     try:
         return attempt(connection, operation)
@@ -159,7 +159,7 @@ def _asked(connection: Connection, operation: t.Callable[[KafkaAdminClient], T],
 
 
 def creation_rows(
-    client: KafkaAdminClient, connection: Connection, topics: t.Mapping[str, NewTopic], validate_only: bool
+    client: AdminClient, connection: Connection, topics: t.Mapping[str, NewTopic], validate_only: bool
 ) -> t.Iterator[t.Any]:
     """What the brokers answer of each topic to create_topics(), one request after the other.
 
@@ -168,29 +168,23 @@ def creation_rows(
     controller = request_metadata(client, []).controller_id  # with KRaft any broker, which passes the request on
     sizes = {name: each.partitions + len(each.configs) + 1 for name, each in topics.items()}
     for names in batches(sizes):
-        request = _creation(connection, {name: topics[name] for name in names}, validate_only)
-        (answer,) = exchange(client, [(request, controller)])
-        yield from (row for row in answer.topics if row.error_code != errors.ThrottlingQuotaExceededError.errno)
-        raise_if_held_back({row.name: row.error_code for row in answer.topics}, answer)
+        fields = {
+            "topics": [_creation(name, topics[name]) for name in names],
+            "timeout_ms": int(connection.request_timeout * 1000),
+            "validate_only": validate_only,  # which version 0 does not know
+        }
+        (answer,) = exchange(client, [Request("CreateTopics", fields, controller, lowest=1)])
+        yield from not_held_back(answer.topics, answer)
 
 
-def _creation(connection: Connection, topics: t.Mapping[str, NewTopic], validate_only: bool) -> CreateTopicsRequest:
-    topic_of = CreateTopicsRequest.CreatableTopic
-    return CreateTopicsRequest(
-        topics=[
-            topic_of(
-                name=name,
-                num_partitions=topic.partitions,
-                replication_factor=topic.replication_factor,
-                assignments=[],
-                configs=[topic_of.CreatableTopicConfig(name=key, value=value) for key, value in topic.configs.items()],
-            )
-            for name, topic in topics.items()
-        ],
-        timeout_ms=int(connection.request_timeout * 1000),
-        validate_only=validate_only,
-        min_version=1,  # the first that knows validate_only
-    )
+def _creation(name: str, topic: NewTopic) -> dict[str, t.Any]:
+    return {
+        "name": name,
+        "num_partitions": topic.partitions,
+        "replication_factor": topic.replication_factor,
+        "assignments": [],
+        "configs": [{"name": key, "value": value} for key, value in topic.configs.items()],
+    }
 
 
 def batches(sizes: t.Mapping[str, int]) -> t.Iterator[list[str]]:

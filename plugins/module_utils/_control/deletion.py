@@ -11,8 +11,9 @@ import uuid
 from .._model.connection import Connection
 from .._model.errors import BrokerError
 from .._model.records import TopicPartition
-from .admin_client import attempt, exchange, raise_if_held_back
-from .kafka_library import DeleteRecordsRequest, DeleteTopicsRequest, KafkaAdminClient, errors
+from .admin_client import AdminClient, Request, attempt, exchange
+from .error_codes import ErrorCode
+from .mutation_quota import raise_if_held_back
 from .positions import partition_leaders
 from .topics import broker_ids, raise_for_topics, request_metadata
 
@@ -29,12 +30,12 @@ def delete_records(connection: Connection, before: t.Mapping[TopicPartition, int
     """
     names = sorted({where.topic for where in before})
 
-    def delete(client: KafkaAdminClient) -> bool:
+    def delete(client: AdminClient) -> bool:
         leaders = partition_leaders(client, connection, names, before)
-        answers = exchange(client, [(_request(connection, *each), leaders[each[0]]) for each in before.items()])
+        answers = exchange(client, [_request(connection, leaders[each[0]], *each) for each in before.items()])
         topics = [topic for answer in answers for topic in answer.topics]
         codes = {topic.name: each.error_code for topic in topics for each in topic.partitions if each.error_code}
-        if errors.PolicyViolationError.errno in codes.values():
+        if ErrorCode.POLICY_VIOLATION in codes.values():
             return False
         raise_for_topics(connection, codes, "DELETE")
         return True
@@ -51,13 +52,10 @@ def delete_records(connection: Connection, before: t.Mapping[TopicPartition, int
         time.sleep(0.1)
 
 
-def _request(connection: Connection, where: TopicPartition, before: int) -> DeleteRecordsRequest:
-    topic_of = DeleteRecordsRequest.DeleteRecordsTopic
-    partition = topic_of.DeleteRecordsPartition(partition_index=where.partition, offset=before)
-    return DeleteRecordsRequest(
-        topics=[topic_of(name=where.topic, partitions=[partition])],
-        timeout_ms=int(connection.request_timeout * 1000),
-    )
+def _request(connection: Connection, leader: int, where: TopicPartition, before: int) -> Request:
+    partition = {"partition_index": where.partition, "offset": before}
+    topics = [{"name": where.topic, "partitions": [partition]}]
+    return Request("DeleteRecords", {"topics": topics, "timeout_ms": int(connection.request_timeout * 1000)}, leader)
 
 
 def delete_topics(connection: Connection, ids: t.Mapping[str, str]) -> None:
@@ -68,22 +66,20 @@ def delete_topics(connection: Connection, ids: t.Mapping[str, str]) -> None:
     """
     wanted = sorted(ids)
     names = {uuid.UUID(its): name for name, its in ids.items()}
-    unknown = (errors.UnknownTopicIdError.errno, errors.UnknownTopicOrPartitionError.errno)
+    unknown = (ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
-    def delete(client: KafkaAdminClient) -> None:
+    def delete(client: AdminClient) -> None:
         controller = request_metadata(client, []).controller_id  # with KRaft any broker, which passes the request on
-        topic_of = DeleteTopicsRequest.DeleteTopicState
-        request = DeleteTopicsRequest(
-            topics=[topic_of(name=None, topic_id=its) for its in names],
-            timeout_ms=int(connection.request_timeout * 1000),
-            min_version=_BY_ID,
-        )
-        (answer,) = exchange(client, [(request, controller)])
+        fields = {
+            "topics": [{"name": None, "topic_id": its} for its in names],
+            "timeout_ms": int(connection.request_timeout * 1000),
+        }
+        (answer,) = exchange(client, [Request("DeleteTopics", fields, controller, lowest=_BY_ID)])
         codes = {names[row.topic_id]: row.error_code for row in answer.responses if row.error_code not in unknown}
         raise_if_held_back(codes, answer)  # those that are deleted are unknown the next time
         raise_for_topics(connection, codes, "DELETE")
 
-    def is_shown(client: KafkaAdminClient) -> bool:
+    def is_shown(client: AdminClient) -> bool:
         found = [request_metadata(client, wanted, node=node) for node in broker_ids(client)]
         return any(topic.topic_id in names for answer in found for topic in answer.topics)
 

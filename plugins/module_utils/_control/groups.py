@@ -5,28 +5,22 @@
 from __future__ import annotations
 
 import dataclasses
-import struct
 import time
 import types
 import typing as t
 
 from .._model.connection import Connection
 from .._model.errors import GroupBusy
-from .._model.group_state import UNKNOWN_STATE, Commits, CommittedOffset, GroupListing, GroupReading, open_text
+from .._model.group_state import UNKNOWN_STATE, GroupListing, GroupReading, open_text
 from .._model.records import TopicPartition
-from .abilities import Ability, can, missing_part
-from .admin_client import DEADLINE_SECONDS, attempt
+from .abilities import Ability
+from .admin_client import DEADLINE_SECONDS, AdminClient, Request, attempt, can, missing_part, subscribed_topics
 from .broker_questions import BrokerQuestion, answer_to, ask_together
-from .coordinators import by_node, chunks, coordinators, coordinators_of, known_coordinators, raise_for_groups
-from .kafka_library import (
-    ConsumerProtocolSubscription,
-    DescribeGroupsRequest,
-    KafkaAdminClient,
-    ListGroupsRequest,
-    OffsetFetchRequest,
-    errors,
-)
-from .open_transactions import first_commits, named_transactions
+from .coordinators import by_node, coordinators, coordinators_of, known_coordinators
+from .error_codes import ErrorCode
+from .offset_fetch import all_commits, first_commits
+from .open_transactions import named_transactions
+from .reasons import KafkaFailure, as_exception
 
 SETTLE_SECONDS = 2.0
 STABLE_SECONDS = 5.0  # transactions of an application that runs end in less
@@ -75,7 +69,7 @@ def read_groups(
     readings: dict[str, GroupReading] = {}
     end = time.monotonic() + (STABLE_SECONDS if patience is None else patience)
 
-    def read(client: KafkaAdminClient) -> None:
+    def read(client: AdminClient) -> None:
         left = [group for group in wanted if group not in readings]
         if not left:
             return
@@ -89,13 +83,13 @@ def read_groups(
         not_told = need and need.note(str(connection))
         # Only a list shows what a KIP-848, share or streams group is; only a description that a group is not there.
         doubtful = [group for group in left if not (listed and group in listed and listed[group].state)]
-        committed = _commits_of(client, connection, where, stable)
+        committed = all_commits(client, connection, where, stable)
         describing = _descriptions(client, {group: where[group] for group in doubtful})
         beginning = first_commits(client, {group: where[group] for group in left if beside.get(group)}, beside)
         ask_together(client, committed, describing, beginning)
         (offsets, unstable), described, first = committed.answer(), describing.answer(), beginning.answer()
         settled: dict[str, GroupReading] = {}
-        passing: errors.KafkaError | None = None
+        passing: KafkaFailure | None = None
         for group in left:
             shown = described[group].group_state if group in described else UNKNOWN_STATE
             known = bool(offsets[group] or unstable[group]) or shown not in ("Dead", UNKNOWN_STATE)
@@ -103,9 +97,9 @@ def read_groups(
             if listed is None and known:
                 one = GroupListing(group, "", "unknown", described[group].protocol_type if described else "")
             if one is None and known:
-                passing = errors.CoordinatorLoadInProgressError(f"{group} is there, but was not listed")
+                passing = as_exception(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, f"{group} is there, but was not listed")
             elif (unstable[group] or group in first) and time.monotonic() < end:
-                passing = passing or errors.UnstableOffsetCommitError(group)
+                passing = passing or as_exception(ErrorCode.UNSTABLE_OFFSET_COMMIT, group)
             elif one is None:
                 settled[group] = GroupReading(group, False, "", "", "", {})
             else:
@@ -138,7 +132,7 @@ def read_settled_groups(connection: Connection, groups: t.Sequence[str]) -> dict
 
 
 def _with_open(
-    client: KafkaAdminClient,
+    client: AdminClient,
     connection: Connection,
     where: t.Mapping[str, int],
     settled: dict[str, GroupReading],
@@ -148,7 +142,7 @@ def _with_open(
     waiting = {group: where[group] for group in settled if unstable[group]}
     if not waiting:
         return settled
-    before, _unstable = answer_to(client, _commits_of(client, connection, waiting, stable=False))
+    before, _unstable = answer_to(client, all_commits(client, connection, waiting, stable=False))
     told = named_transactions(client, waiting)
     return settled | {
         group: dataclasses.replace(
@@ -167,7 +161,7 @@ def subscriptions(connection: Connection, groups: t.Collection[str]) -> dict[str
     request that describes other groups (KIP-848) is not known to the library.
     """
 
-    def read(client: KafkaAdminClient) -> dict[str, t.Any]:
+    def read(client: AdminClient) -> dict[str, t.Any]:
         return answer_to(client, _descriptions(client, coordinators(client, connection, sorted(set(groups)))))
 
     found = attempt(connection, read) if groups else {}
@@ -184,13 +178,13 @@ def _subscribed(row: t.Any) -> frozenset[str] | None:
     topics: set[str] = set()
     for member in row.members:
         try:
-            topics.update(ConsumerProtocolSubscription.decode(member.member_metadata).topics)
-        except (struct.error, ValueError, IndexError):
+            topics.update(subscribed_topics(member.member_metadata))
+        except ValueError:
             return None
     return frozenset(topics)
 
 
-def _listing(client: KafkaAdminClient) -> BrokerQuestion[dict[str, GroupListing]]:
+def _listing(client: AdminClient) -> BrokerQuestion[dict[str, GroupListing]]:
     """Which groups do the brokers list?
 
     Only the brokers are asked that the client knows from its last metadata.
@@ -199,9 +193,8 @@ def _listing(client: KafkaAdminClient) -> BrokerQuestion[dict[str, GroupListing]
     def read(answers: t.Sequence[t.Any]) -> dict[str, GroupListing]:
         found = {}
         for answer in answers:
-            error = errors.for_code(answer.error_code)
-            if error is not errors.NoError:
-                raise error()
+            if answer.error_code:
+                raise as_exception(answer.error_code)
             for row in answer.groups:
                 state, kind = getattr(row, "group_state", None), getattr(row, "group_type", None)
                 found[row.group_id] = GroupListing(
@@ -209,85 +202,20 @@ def _listing(client: KafkaAdminClient) -> BrokerQuestion[dict[str, GroupListing]
                 )
         return found
 
-    nodes = [broker.node_id for broker in client._manager.cluster.brokers()]
-    return BrokerQuestion([(ListGroupsRequest(), node) for node in nodes], read)
+    return BrokerQuestion([Request("ListGroups", {}, node) for node in client.known_brokers], read)
 
 
-_Committed = tuple[dict[str, Commits], dict[str, frozenset[TopicPartition]]]
-
-
-def _commits_of(
-    client: KafkaAdminClient, connection: Connection, where: t.Mapping[str, int], stable: bool
-) -> BrokerQuestion[_Committed]:
-    """What has each group committed, and for which partitions is a transaction open that does so?
-
-    Requests of our own, since the library's public call knows neither require_stable nor errors of one group.
-    """
-    many = can(client, Ability.MANY_GROUPS)
-
-    def read(answers: t.Sequence[t.Any]) -> _Committed:
-        if many:
-            found = [(row.group_id, row) for answer in answers for row in answer.groups]
-        else:
-            found = list(zip(where, answers, strict=True))
-        raise_for_groups(connection, {group: row.error_code for group, row in found})
-        both = {group: _commits(group, row) for group, row in found}
-        return {group: each[0] for group, each in both.items()}, {group: each[1] for group, each in both.items()}
-
-    if many:
-        group_of = OffsetFetchRequest.OffsetFetchRequestGroup
-        requests = [
-            (
-                OffsetFetchRequest(
-                    groups=[group_of(group_id=each, topics=None) for each in chunk],
-                    require_stable=stable,
-                    min_version=8,
-                    max_version=8,
-                ),
-                node,
-            )
-            for node, groups in by_node(where).items()
-            for chunk in chunks(groups)
-        ]
-    else:
-        requests = [
-            (
-                OffsetFetchRequest(group_id=group, topics=None, require_stable=stable, min_version=2, max_version=7),
-                node,
-            )
-            for group, node in where.items()
-        ]
-    return BrokerQuestion(requests, read)
-
-
-def _commits(group: str, row: t.Any) -> tuple[Commits, frozenset[TopicPartition]]:
-    commits, unstable = {}, []
-    for topic in row.topics:
-        for each in topic.partitions:
-            where = TopicPartition(topic.name, each.partition_index)
-            error = errors.for_code(each.error_code)
-            if error is errors.UnstableOffsetCommitError:
-                unstable.append(where)
-            elif error is not errors.NoError:
-                raise error(f"{group} {where}")
-            elif each.committed_offset >= 0:
-                epoch = getattr(each, "committed_leader_epoch", -1)
-                commits[where] = CommittedOffset(
-                    each.committed_offset, each.metadata or "", epoch if epoch >= 0 else None
-                )
-    return commits, frozenset(unstable)
-
-
-def _descriptions(client: KafkaAdminClient, where: t.Mapping[str, int]) -> BrokerQuestion[dict[str, t.Any]]:
+def _descriptions(client: AdminClient, where: t.Mapping[str, int]) -> BrokerQuestion[dict[str, t.Any]]:
     """What do coordinators tell of groups? Nothing where they do not offer that."""
 
     def read(answers: t.Sequence[t.Any]) -> dict[str, t.Any]:
         found = {row.group_id: row for answer in answers for row in answer.groups}
         for row in found.values():
-            error = errors.for_code(row.error_code)
-            if error not in (errors.NoError, errors.GroupIdNotFoundError):
-                raise error(row.group_id)
+            if row.error_code not in (0, ErrorCode.GROUP_ID_NOT_FOUND):
+                raise as_exception(row.error_code, row.group_id)
         return found
 
     nodes = by_node(where) if can(client, Ability.MEMBERS) else {}
-    return BrokerQuestion([(DescribeGroupsRequest(groups=list(groups)), node) for node, groups in nodes.items()], read)
+    return BrokerQuestion(
+        [Request("DescribeGroups", {"groups": list(groups)}, node) for node, groups in nodes.items()], read
+    )

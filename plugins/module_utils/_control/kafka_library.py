@@ -2,7 +2,7 @@
 # PRIVATE to this collection: no other code may import it.
 # ruff: noqa: F401 - others import these names from here
 # pylint: disable=unused-import
-"""The names of kafka-python that this package uses.
+"""The names of kafka-python that this package uses, beside those of requests in its modules admin, consumer and metadata.
 
 Where one is missing, modules still start; _module/frame.py says what is missing before any of the names is used.
 """
@@ -20,32 +20,7 @@ try:
         from kafka.net.manager import KafkaConnectionManager
         from kafka.net.sasl.oauth import AbstractTokenProvider
         from kafka.net.selector import NetworkSelector
-        from kafka.protocol.admin import (
-            CreateAclsRequest,
-            CreatePartitionsRequest,
-            CreateTopicsRequest,
-            DeleteAclsRequest,
-            DeleteGroupsRequest,
-            DeleteRecordsRequest,
-            DeleteTopicsRequest,
-            DescribeAclsRequest,
-            DescribeClusterRequest,
-            DescribeConfigsRequest,
-            DescribeGroupsRequest,
-            DescribeLogDirsRequest,
-            DescribeProducersRequest,
-            DescribeTransactionsRequest,
-            IncrementalAlterConfigsRequest,
-            ListGroupsRequest,
-            ListTransactionsRequest,
-        )
-        from kafka.protocol.consumer import (
-            ListOffsetsRequest,
-            OffsetCommitRequest,
-            OffsetDeleteRequest,
-            OffsetFetchRequest,
-        )
+        from kafka.protocol import admin, consumer, metadata
         from kafka.protocol.consumer.metadata import ConsumerProtocolSubscription
-        from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest
 except ImportError as exc:
     globals()["__getattr__"] = stand_ins(exc)  # type checkers know the names

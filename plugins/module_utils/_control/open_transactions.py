@@ -11,18 +11,8 @@ from __future__ import annotations
 import datetime
 import typing as t
 
-from .._model.records import TopicPartition
-from .abilities import Ability, can
-from .admin_client import exchange
-from .broker_questions import BrokerQuestion
-from .coordinators import by_node, chunks
-from .kafka_library import (
-    DescribeTransactionsRequest,
-    KafkaAdminClient,
-    ListTransactionsRequest,
-    OffsetFetchRequest,
-    errors,
-)
+from .admin_client import AdminClient, Request, exchange
+from .reasons import KafkaFailure
 from .topics import broker_ids, request_metadata
 
 OFFSETS_TOPIC = "__consumer_offsets"
@@ -30,12 +20,12 @@ _OPEN = ["Ongoing", "PrepareCommit", "PrepareAbort"]
 _NAMED = 3
 
 
-def named_transactions(client: KafkaAdminClient, groups: t.Collection[str]) -> dict[str, str]:
+def named_transactions(client: AdminClient, groups: t.Collection[str]) -> dict[str, str]:
     """For each group the open transactions that may commit its offsets, in words; empty where brokers do not tell."""
     try:
         (topic,) = request_metadata(client, [OFFSETS_TOPIC]).topics
         found = _open(client) if topic.partitions else []
-    except (errors.KafkaError, ValueError):
+    except (KafkaFailure, ValueError):
         return dict.fromkeys(groups, "")
     texts = {}
     for group in groups:
@@ -43,61 +33,6 @@ def named_transactions(client: KafkaAdminClient, groups: t.Collection[str]) -> d
         its = [_text(row) for row in found if partition in _written(row)]
         texts[group] = " or ".join(its[:_NAMED]) + (f" or {len(its) - _NAMED} more" if its[_NAMED:] else "")
     return texts
-
-
-def first_commits(
-    client: KafkaAdminClient, where: t.Mapping[str, int], beside: t.Mapping[str, t.Collection[TopicPartition]]
-) -> BrokerQuestion[dict[str, frozenset[TopicPartition]]]:
-    """For which of these partitions is a transaction open that commits offsets, of each group that has any?
-
-    Asked for everything, a coordinator leaves out partitions for which nothing was committed before. None where brokers do not
-    tell.
-    """
-    if not can(client, Ability.STABLE_OFFSETS):
-        return BrokerQuestion([], lambda _answers: {})
-    many = can(client, Ability.MANY_GROUPS)
-
-    def read(answers: t.Sequence[t.Any]) -> dict[str, frozenset[TopicPartition]]:
-        if many:
-            rows = [(row.group_id, row.topics) for answer in answers for row in answer.groups]
-        else:
-            rows = [(group, answer.topics) for group, answer in zip(where, answers, strict=True)]
-        found = {}
-        for group, topics in rows:
-            unstable = {
-                TopicPartition(topic.name, each.partition_index)
-                for topic in topics
-                for each in topic.partitions
-                if each.error_code == errors.UnstableOffsetCommitError.errno
-            }
-            if unstable:
-                found[group] = frozenset(unstable)
-        return found
-
-    if not many:
-        return BrokerQuestion([(_fetch_of_one(group, beside[group]), node) for group, node in where.items()], read)
-    parts = [(part, node) for node, groups in by_node(where).items() for part in chunks(groups)]
-    return BrokerQuestion([(_fetch_of_many(part, beside), node) for part, node in parts], read)
-
-
-def _fetch_of_one(group: str, partitions: t.Iterable[TopicPartition]) -> OffsetFetchRequest:
-    topics = _topics(OffsetFetchRequest.OffsetFetchRequestTopic, partitions)
-    return OffsetFetchRequest(group_id=group, topics=topics, require_stable=True, min_version=7, max_version=7)
-
-
-def _fetch_of_many(groups: t.Iterable[str], beside: t.Mapping[str, t.Collection[TopicPartition]]) -> OffsetFetchRequest:
-    group_of = OffsetFetchRequest.OffsetFetchRequestGroup
-    wanted = [
-        group_of(group_id=group, topics=_topics(group_of.OffsetFetchRequestTopics, beside[group])) for group in groups
-    ]
-    return OffsetFetchRequest(groups=wanted, require_stable=True, min_version=8, max_version=8)
-
-
-def _topics(topic_of: t.Any, partitions: t.Iterable[TopicPartition]) -> list[t.Any]:
-    numbers: dict[str, list[int]] = {}
-    for topic, number in sorted(partitions):
-        numbers.setdefault(topic, []).append(number)
-    return [topic_of(name=name, partition_indexes=its) for name, its in numbers.items()]
 
 
 def offsets_partition(group: str, count: int) -> int:
@@ -110,17 +45,15 @@ def offsets_partition(group: str, count: int) -> int:
     return (0 if code == -(1 << 31) else abs(code)) % count
 
 
-def _open(client: KafkaAdminClient) -> list[t.Any]:
+def _open(client: AdminClient) -> list[t.Any]:
     """What the coordinators tell of all open transactions, by transactional id."""
     nodes = broker_ids(client)
-    listed = exchange(
-        client, [(ListTransactionsRequest(state_filters=_OPEN, producer_id_filters=[]), node) for node in nodes]
-    )
+    filters = {"state_filters": _OPEN, "producer_id_filters": []}
+    listed = exchange(client, [Request("ListTransactions", filters, node) for node in nodes])
     asked = [
-        (
-            DescribeTransactionsRequest(
-                transactional_ids=[each.transactional_id for each in answer.transaction_states]
-            ),
+        Request(
+            "DescribeTransactions",
+            {"transactional_ids": [each.transactional_id for each in answer.transaction_states]},
             node,
         )
         for node, answer in zip(nodes, listed, strict=True)

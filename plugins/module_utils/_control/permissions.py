@@ -11,10 +11,11 @@ from .._model.connection import Connection
 from .._model.errors import BrokerError
 from .._model.notes import Note
 from .._model.option_names import option_name
-from .abilities import Ability, KnownSince, can, missing_part, not_told_notes
-from .admin_client import attempt, exchange, raise_if_retriable
+from .abilities import Ability, KnownSince, not_told_notes
+from .admin_client import AdminClient, Request, attempt, can, exchange, missing_part
 from .coordinators import by_node, find_coordinators
-from .kafka_library import DescribeGroupsRequest, FindCoordinatorRequest, KafkaAdminClient, errors
+from .error_codes import ErrorCode
+from .reasons import raise_if_retriable
 from .topics import request_metadata
 
 # Codes in authorized_operations: those of org.apache.kafka.common.acl.AclOperation.
@@ -58,7 +59,7 @@ def missing_acls(
     )
     transactions = _needs((transactional_ids, "WRITE"))
 
-    def read(client: KafkaAdminClient) -> list[str]:
+    def read(client: AdminClient) -> list[str]:
         on_groups, on_topics = at_once(
             lambda: _allowed_on_groups(client, sorted(groups)), lambda: _allowed_on_topics(client, sorted(topics))
         )
@@ -115,7 +116,7 @@ def _needs(*pairs: tuple[t.Collection[str], str]) -> dict[str, set[str]]:
     return needs
 
 
-def _allowed_on_groups(client: KafkaAdminClient, groups: t.Sequence[str]) -> dict[str, t.Collection[int]]:
+def _allowed_on_groups(client: AdminClient, groups: t.Sequence[str]) -> dict[str, t.Collection[int]]:
     """What the user may do with each group. Without DESCRIBE nothing, for every other operation implies that.
 
     Version 5 of the request tells the operations on groups of every type and on ones that do not exist; version 6 answers
@@ -124,47 +125,46 @@ def _allowed_on_groups(client: KafkaAdminClient, groups: t.Sequence[str]) -> dic
     allowed: dict[str, t.Collection[int]] = {group: set() for group in groups}
     found = find_coordinators(client, groups)
     for _node, code in found.values():
-        raise_if_retriable(errors.for_code(code))
+        raise_if_retriable(code)
     where = {group: node for group, (node, code) in found.items() if not code}
     if not can(client, Ability.MEMBERS):
         return allowed | dict.fromkeys(where, _ALL)
     asked = [
-        (DescribeGroupsRequest(groups=names, include_authorized_operations=True, max_version=5), node)
+        Request("DescribeGroups", {"groups": names, "include_authorized_operations": True}, node, highest=5)
         for node, names in by_node(where).items()
     ]
     tells = can(client, Ability.GROUP_OPERATIONS)
     for answer in exchange(client, asked):
         for row in answer.groups:
-            error = errors.for_code(row.error_code)
-            raise_if_retriable(error)
-            denied = error is errors.GroupAuthorizationFailedError
+            raise_if_retriable(row.error_code)
+            denied = row.error_code == ErrorCode.GROUP_AUTHORIZATION_FAILED
             allowed[row.group_id] = set(row.authorized_operations or ()) if tells or denied else _ALL
     return allowed
 
 
-def _allowed_on_topics(client: KafkaAdminClient, topics: t.Sequence[str]) -> dict[str, t.Collection[int]]:
+def _allowed_on_topics(client: AdminClient, topics: t.Sequence[str]) -> dict[str, t.Collection[int]]:
     """The same for topics. One that does not exist has no ACLs to miss: a broker hides that from the unauthorized."""
     allowed: dict[str, t.Collection[int]] = {}
     tells = can(client, Ability.TOPIC_OPERATIONS)
     for row in request_metadata(client, topics, with_operations=True).topics if topics else ():
-        error = errors.for_code(row.error_code)
-        if error is errors.UnknownTopicOrPartitionError:
+        if row.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             allowed[row.name] = _ALL
         else:
-            raise_if_retriable(error)
-            denied = error is errors.TopicAuthorizationFailedError
+            raise_if_retriable(row.error_code)
+            denied = row.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED
             allowed[row.name] = set(row.authorized_operations or ()) if tells or denied else _ALL
     return allowed
 
 
-def _allowed_in_transactions(client: KafkaAdminClient, names: t.Collection[str]) -> dict[str, t.Collection[int]]:
+def _allowed_in_transactions(client: AdminClient, names: t.Collection[str]) -> dict[str, t.Collection[int]]:
     """Nothing, or whatever may be needed, for each transactional id: see missing_acls()."""
     asked = [
-        FindCoordinatorRequest(key=name, key_type=TRANSACTIONAL_ID_KEY, min_version=1, max_version=3) for name in names
+        Request("FindCoordinator", {"key": name, "key_type": TRANSACTIONAL_ID_KEY}, lowest=1, highest=3)
+        for name in names
     ]
     allowed: dict[str, t.Collection[int]] = {}
-    for name, answer in zip(names, exchange(client, [(each, None) for each in asked]), strict=True):
-        error = errors.for_code(answer.error_code)
-        raise_if_retriable(error)
-        allowed[name] = set() if error is errors.TransactionalIdAuthorizationFailedError else _ALL
+    for name, answer in zip(names, exchange(client, asked), strict=True):
+        raise_if_retriable(answer.error_code)
+        denied = answer.error_code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+        allowed[name] = set() if denied else _ALL
     return allowed

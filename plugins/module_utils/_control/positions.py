@@ -13,10 +13,10 @@ from .._model.connection import Connection
 from .._model.errors import NotFound
 from .._model.progress import first_of
 from .._model.records import TopicPartition
-from .admin_client import attempt, exchange
-from .kafka_library import KafkaAdminClient, ListOffsetsRequest, errors
-from .reasons import error_name
-from .topics import id_of, raise_for_topics, request_metadata
+from .admin_client import AdminClient, Request, attempt, exchange
+from .error_codes import ErrorCode
+from .reasons import IncompleteAnswer, as_exception, error_name
+from .topics import id_of, raise_for_topics, request_metadata, topic_rows
 
 # Special timestamps and isolation levels of the ListOffsets request.
 LATEST, EARLIEST = -1, -2
@@ -34,7 +34,7 @@ class _Leaders(t.NamedTuple):
     by_partition: dict[TopicPartition, int]
 
 
-_KNOWN: weakref.WeakKeyDictionary[KafkaAdminClient, _Leaders] = weakref.WeakKeyDictionary()
+_KNOWN: weakref.WeakKeyDictionary[AdminClient, _Leaders] = weakref.WeakKeyDictionary()
 
 
 class Bounds(t.NamedTuple):
@@ -83,7 +83,7 @@ def bounds_as_far_as_known(
     """
     wanted = set(partitions)
 
-    def read(client: KafkaAdminClient) -> tuple[str, dict[TopicPartition, Bounds]]:
+    def read(client: AdminClient) -> tuple[str, dict[TopicPartition, Bounds]]:
         answer = request_metadata(client, sorted({each.topic for each in wanted}))
         return id_of(answer), served_bounds(client, answer, wanted)
 
@@ -91,7 +91,7 @@ def bounds_as_far_as_known(
 
 
 def served_bounds(
-    client: KafkaAdminClient, described: t.Any, wanted: t.Container[TopicPartition]
+    client: AdminClient, described: t.Any, wanted: t.Container[TopicPartition]
 ) -> dict[TopicPartition, Bounds]:
     """The bounds of those of these partitions that leaders serve now. described: the answer of request_metadata()."""
     kinds = ((EARLIEST, UNCOMMITTED), (LATEST, COMMITTED), (LATEST, UNCOMMITTED))
@@ -129,32 +129,32 @@ def _look_up(
 ) -> dict[Query, int]:
     topics = sorted({where.topic for where, _time, _level in queries})
 
-    def read(client: KafkaAdminClient) -> dict[Query, int]:
+    def read(client: AdminClient) -> dict[Query, int]:
         wanted = {where for where, _time, _level in queries}
         leaders = _known_leaders(client, wanted) or partition_leaders(client, connection, topics, wanted)
         found: dict[Query, int] = {}
         codes: dict[str, int] = {}
         for query, row in _answered(client, queries, leaders):
             where = query[0]
-            if refused is not None and row.error_code == errors.UnsupportedForMessageFormatError.errno:
+            if refused is not None and row.error_code == ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT:
                 refused.add(where)
             elif row.error_code:
                 codes[where.topic] = row.error_code
             found[query] = row.offset
         raise_for_topics(connection, codes, "DESCRIBE")
         if len(found) < len(set(queries)):
-            raise errors.CorrelationIdError("it leaves partitions out")  # retriable
+            raise IncompleteAnswer("it leaves partitions out")
         return found
 
     return attempt(connection, read) if queries else {}
 
 
 def _answered(
-    client: KafkaAdminClient, queries: t.Sequence[Query], leaders: t.Mapping[TopicPartition, int]
+    client: AdminClient, queries: t.Sequence[Query], leaders: t.Mapping[TopicPartition, int]
 ) -> t.Iterator[tuple[Query, t.Any]]:
     """Each query with the row of its leader's answer."""
     rounds = _rounds(queries, leaders)
-    answers = exchange(client, [(_request(level, batch), leader) for leader, level, batch in rounds])
+    answers = exchange(client, [_request(*each) for each in rounds])
     for (_leader, level, batch), answer in zip(rounds, answers, strict=True):
         for topic in answer.topics:
             for row in topic.partitions:
@@ -170,7 +170,7 @@ class Unserved(t.NamedTuple):
     error: str
 
 
-def unserved(client: KafkaAdminClient, connection: Connection, topics: t.Sequence[str]) -> list[Unserved]:
+def unserved(client: AdminClient, connection: Connection, topics: t.Sequence[str]) -> list[Unserved]:
     """The partitions of these topics that their leaders do not serve, as far as they have leaders.
 
     A KRaft controller names leaders before they have made their logs, which they may not be able to.
@@ -178,14 +178,14 @@ def unserved(client: KafkaAdminClient, connection: Connection, topics: t.Sequenc
     leaders = partition_leaders(client, connection, topics, ())
     queries = [(where, EARLIEST, UNCOMMITTED) for where, leader in leaders.items() if leader >= 0]
     return sorted(
-        Unserved(where, leaders[where], error_name(errors.for_code(row.error_code)))
+        Unserved(where, leaders[where], error_name(row.error_code))
         for (where, _time, _level), row in _answered(client, queries, leaders)
         if row.error_code
     )
 
 
 def partition_leaders(
-    client: KafkaAdminClient, connection: Connection, topics: t.Sequence[str], wanted: t.Collection[TopicPartition]
+    client: AdminClient, connection: Connection, topics: t.Sequence[str], wanted: t.Collection[TopicPartition]
 ) -> dict[TopicPartition, int]:
     """The broker that leads each partition of these topics. Raises as partition_bounds() does where one of wanted has none."""
     answer = request_metadata(client, topics)
@@ -199,11 +199,12 @@ def partition_leaders(
             remedy="compare the partition counts of the topics",
         )
     if any(leaders[each] < 0 for each in wanted):
-        raise errors.LeaderNotAvailableError(f"{next(each for each in wanted if leaders[each] < 0)}")
+        leaderless = next(each for each in wanted if leaders[each] < 0)
+        raise as_exception(ErrorCode.LEADER_NOT_AVAILABLE, str(leaderless))
     return leaders
 
 
-def _leaders_of(client: KafkaAdminClient, described: t.Any) -> dict[TopicPartition, int]:
+def _leaders_of(client: AdminClient, described: t.Any) -> dict[TopicPartition, int]:
     """What an answer of request_metadata() tells of leaders, for _known_leaders(), too. -1: there is none now."""
     leaders = {
         TopicPartition(topic.name, each.partition_index): each.leader_id
@@ -214,7 +215,7 @@ def _leaders_of(client: KafkaAdminClient, described: t.Any) -> dict[TopicPartiti
     return leaders
 
 
-def _known_leaders(client: KafkaAdminClient, wanted: t.Collection[TopicPartition]) -> dict[TopicPartition, int] | None:
+def _known_leaders(client: AdminClient, wanted: t.Collection[TopicPartition]) -> dict[TopicPartition, int] | None:
     """What this client was told of leaders a moment ago, if that is all that is wanted."""
     known = _KNOWN.get(client)
     if known is None or monotonic() > known.since + _FRESH_SECONDS:
@@ -243,13 +244,7 @@ def _next_number(depth: dict[tuple[TopicPartition, int], int], where: TopicParti
     return number
 
 
-def _request(level: int, times: t.Mapping[TopicPartition, int]) -> ListOffsetsRequest:
-    topic_of = ListOffsetsRequest.ListOffsetsTopic
-    topics: dict[str, list[t.Any]] = {}
-    for (topic, partition), time in times.items():
-        topics.setdefault(topic, []).append(topic_of.ListOffsetsPartition(partition_index=partition, timestamp=time))
-    return ListOffsetsRequest(
-        isolation_level=level,
-        topics=[topic_of(name=name, partitions=partitions) for name, partitions in topics.items()],
-        min_version=1,  # which knows no isolation levels: see Ability.ISOLATION
-    )
+def _request(leader: int, level: int, times: t.Mapping[TopicPartition, int]) -> Request:
+    rows = ((where, {"partition_index": where.partition, "timestamp": time}) for where, time in times.items())
+    # Version 1 knows no isolation levels: see Ability.ISOLATION.
+    return Request("ListOffsets", {"isolation_level": level, "topics": topic_rows(rows)}, leader, lowest=1)

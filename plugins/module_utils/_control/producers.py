@@ -12,10 +12,10 @@ import typing as t
 
 from .._model.connection import Connection
 from .._model.records import TopicPartition
-from .admin_client import attempt, exchange
-from .kafka_library import DescribeProducersRequest, KafkaAdminClient, ListTransactionsRequest, errors
+from .admin_client import AdminClient, Request, attempt, exchange
 from .positions import partition_leaders
-from .topics import broker_ids
+from .reasons import NotOffered
+from .topics import broker_ids, topic_rows
 
 
 class Writer(t.NamedTuple):
@@ -37,15 +37,15 @@ def last_writers(
     Raises as positions.partition_bounds() does.
     """
 
-    def read(client: KafkaAdminClient) -> dict[TopicPartition, tuple[Writer, ...]]:
+    def read(client: AdminClient) -> dict[TopicPartition, tuple[Writer, ...]]:
         topics = sorted({partition.topic for partition in partitions})
         leaders = partition_leaders(client, connection, topics, partitions)
-        by_leader: dict[int, dict[str, list[int]]] = {}
+        by_leader: dict[int, list[TopicPartition]] = {}
         for where in sorted(partitions):
-            by_leader.setdefault(leaders[where], {}).setdefault(where.topic, []).append(where.partition)
+            by_leader.setdefault(leaders[where], []).append(where)
         try:
-            answers = exchange(client, [(_request(its), leader) for leader, its in by_leader.items()])
-        except errors.UnsupportedVersionError:
+            answers = exchange(client, [_request(leader, its) for leader, its in by_leader.items()])
+        except NotOffered:
             return {}
         names = _transactional_ids(client)
         return {
@@ -59,11 +59,9 @@ def last_writers(
     return attempt(connection, read) if partitions else {}
 
 
-def _request(topics: t.Mapping[str, list[int]]) -> DescribeProducersRequest:
-    topic_of: t.Any = DescribeProducersRequest.TopicRequest
-    return DescribeProducersRequest(
-        topics=[topic_of(name=name, partition_indexes=numbers) for name, numbers in topics.items()]
-    )
+def _request(leader: int, partitions: t.Iterable[TopicPartition]) -> Request:
+    rows = ((where, where.partition) for where in partitions)
+    return Request("DescribeProducers", {"topics": topic_rows(rows, partitions="partition_indexes")}, leader)
 
 
 def _writers(partition: t.Any, names: t.Mapping[int, str]) -> tuple[Writer, ...]:
@@ -74,11 +72,11 @@ def _writers(partition: t.Any, names: t.Mapping[int, str]) -> tuple[Writer, ...]
     return tuple(sorted(found, key=lambda writer: (-writer.last, writer.producer_id)))
 
 
-def _transactional_ids(client: KafkaAdminClient) -> dict[int, str]:
+def _transactional_ids(client: AdminClient) -> dict[int, str]:
     """By producer id: of those that the user may see. Empty where brokers do not list transactions."""
-    request = ListTransactionsRequest(state_filters=[], producer_id_filters=[])
+    every: dict[str, list[t.Any]] = {"state_filters": [], "producer_id_filters": []}
     try:
-        answers = exchange(client, [(request, node) for node in broker_ids(client)])
-    except errors.UnsupportedVersionError:
+        answers = exchange(client, [Request("ListTransactions", every, node) for node in broker_ids(client)])
+    except NotOffered:
         return {}
     return {each.producer_id: each.transactional_id for answer in answers for each in answer.transaction_states}

@@ -12,6 +12,10 @@ from .._model.errors import BrokerError, ConnectionFailed, MigrationError, NotAu
 from .abilities import needed
 from .kafka_library import errors
 
+KafkaFailure = errors.KafkaError
+NotOffered = errors.UnsupportedVersionError
+IncompleteAnswer = errors.CorrelationIdError  # retriable
+
 
 class _Row(t.NamedTuple):
     """A reason whose text holds `mark`: what to say instead of it (None: the text itself), and what to do."""
@@ -140,12 +144,34 @@ def _text(reason: BaseException) -> str:
     return text.strip() or type(reason).__name__
 
 
-def error_name(error: type[errors.KafkaError]) -> str:
+def error_name(code: int) -> str:
     """The name that Kafka's documentation uses, such as UNKNOWN_MEMBER_ID."""
-    return str(getattr(error, "message", None) or error.__name__)
+    return _name(errors.for_code(code))
 
 
-def translated(connection: Connection, exc: errors.KafkaError) -> MigrationError:
+def as_exception(code: int, *about: str | None) -> KafkaFailure:
+    """The error that an answer has reported as a value, to be raised: attempt() begins again where it may pass."""
+    error: type[KafkaFailure] = errors.for_code(code)
+    return error(*about)
+
+
+def is_retriable(code: int) -> bool:
+    """Kafka's own word of an error that an answer reports."""
+    return bool(errors.for_code(code).retriable)
+
+
+def raise_if_retriable(code: int) -> None:
+    """Answers report errors as values, retriable ones too: these let attempt() begin again."""
+    if is_retriable(code):
+        raise as_exception(code)
+
+
+def may_pass(exc: KafkaFailure) -> bool:
+    """Kafka's own word, and a partition that has no leader at the moment (the library asks for broker -1 then)."""
+    return bool(exc.retriable) or isinstance(exc, errors.UnknownBrokerIdError)
+
+
+def translated(connection: Connection, exc: KafkaFailure) -> MigrationError:
     """What a user is told about an error that nobody nearer to it has explained.
 
     Kafka's REQUEST_TIMED_OUT is a broker's answer without a text; with one, the library has waited in vain.
@@ -153,7 +179,7 @@ def translated(connection: Connection, exc: errors.KafkaError) -> MigrationError
     cluster = str(connection)
     if isinstance(exc, errors.SaslAuthenticationFailedError):
         return refusal(connection, [exc])
-    if isinstance(exc, errors.UnsupportedVersionError):
+    if isinstance(exc, NotOffered):
         return _not_offered(cluster, exc)
     if isinstance(exc, errors.AuthorizationError):
         return NotAuthorized(
@@ -195,7 +221,7 @@ def translated(connection: Connection, exc: errors.KafkaError) -> MigrationError
     )
 
 
-def _not_offered(cluster: str, exc: errors.UnsupportedVersionError) -> BrokerError:
+def _not_offered(cluster: str, exc: NotOffered) -> BrokerError:
     need = needed(str(exc))
     if need is None:
         what = "the brokers do not offer a request that is needed"
@@ -205,5 +231,9 @@ def _not_offered(cluster: str, exc: errors.UnsupportedVersionError) -> BrokerErr
     return need.refusal(cluster)
 
 
-def _named(exc: errors.KafkaError) -> str:
-    return error_name(type(exc)) + (f" ({exc.args[0]})" if exc.args and exc.args[0] else "")
+def _named(exc: KafkaFailure) -> str:
+    return _name(type(exc)) + (f" ({exc.args[0]})" if exc.args and exc.args[0] else "")
+
+
+def _name(error: type[KafkaFailure]) -> str:
+    return str(getattr(error, "message", None) or error.__name__)

@@ -30,7 +30,7 @@ class _TokenProvider(AbstractTokenProvider):
 
 
 def security_options(connection: Connection) -> dict[str, t.Any]:
-    """Keyword arguments for KafkaAdminClient. Raises InvalidInput for certificate files that cannot be used."""
+    """Keyword arguments for KafkaKafkaAdminClient. Raises InvalidInput for certificate files that cannot be used."""
     options: dict[str, t.Any] = {"security_protocol": connection.security_protocol}
     if connection.uses_tls:
         options["ssl_context"] = tls_context(connection)

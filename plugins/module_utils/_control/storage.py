@@ -8,10 +8,11 @@ import typing as t
 
 from .._model.connection import Connection
 from .._model.records import TopicPartition
-from .abilities import Ability, can
-from .admin_client import attempt, exchange, raise_if_retriable
-from .kafka_library import DescribeLogDirsRequest, KafkaAdminClient, errors
-from .topics import broker_ids, raise_for_topics, request_metadata
+from .abilities import Ability
+from .admin_client import AdminClient, Request, attempt, can, exchange
+from .error_codes import ErrorCode
+from .reasons import raise_if_retriable
+from .topics import broker_ids, raise_for_topics, request_metadata, topic_rows
 
 
 class Replicas(t.NamedTuple):
@@ -31,7 +32,7 @@ class TopicLayout(t.NamedTuple):
 def partition_replicas(connection: Connection, topics: t.Collection[str]) -> dict[TopicPartition, Replicas]:
     """Of every partition of these topics. Raises NotFound or NotAuthorized naming topics."""
 
-    def read(client: KafkaAdminClient) -> dict[TopicPartition, Replicas]:
+    def read(client: AdminClient) -> dict[TopicPartition, Replicas]:
         found = request_metadata(client, sorted(set(topics))).topics
         raise_for_topics(connection, {topic.name: topic.error_code for topic in found}, "DESCRIBE")
         return {
@@ -62,12 +63,9 @@ def log_sizes(connection: Connection, partitions: t.Collection[TopicPartition]) 
 
     None where the user lacks ACL CLUSTER DESCRIBE, without which brokers do not tell.
     """
-    wanted: dict[str, list[int]] = {}
-    for topic, partition in sorted(set(partitions)):
-        wanted.setdefault(topic, []).append(partition)
 
-    def read(client: KafkaAdminClient) -> dict[TopicPartition, int] | None:
-        found = _log_dirs(client, wanted)
+    def read(client: AdminClient) -> dict[TopicPartition, int] | None:
+        found = _log_dirs(client, sorted(set(partitions)))
         if found is None:
             return None
         sizes: dict[TopicPartition, int] = {}
@@ -88,8 +86,8 @@ def usable_bytes(connection: Connection) -> dict[int, int] | None:
     that share a disk each tell of all its room.
     """
 
-    def read(client: KafkaAdminClient) -> dict[int, int] | None:
-        found = _log_dirs(client, {})
+    def read(client: AdminClient) -> dict[int, int] | None:
+        found = _log_dirs(client, [])
         if found is None:
             return None
         room = {node: max(each.usable_bytes for each in directories) for node, directories in found.items()}
@@ -98,21 +96,18 @@ def usable_bytes(connection: Connection) -> dict[int, int] | None:
     return attempt(connection, read)
 
 
-def _log_dirs(client: KafkaAdminClient, partitions: t.Mapping[str, list[int]]) -> dict[int, list[t.Any]] | None:
+def _log_dirs(client: AdminClient, partitions: t.Sequence[TopicPartition]) -> dict[int, list[t.Any]] | None:
     """The log directories of every broker with these partitions in them, None if they are not told."""
     if not can(client, Ability.LOG_SIZES):
         return None
-    topic_of = DescribeLogDirsRequest.DescribableLogDirTopic
-    request = DescribeLogDirsRequest(
-        topics=[topic_of(topic=topic, partitions=each) for topic, each in partitions.items()]
-    )
+    topics = topic_rows(((where, where.partition) for where in partitions), name="topic")
     nodes = broker_ids(client)
+    answers = exchange(client, [Request("DescribeLogDirs", {"topics": topics}, node) for node in nodes])
     found = {}
-    for node, answer in zip(nodes, exchange(client, [(request, node) for node in nodes]), strict=True):
-        error = errors.for_code(answer.error_code or 0)
-        if error is errors.ClusterAuthorizationFailedError:
+    for node, answer in zip(nodes, answers, strict=True):
+        if answer.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
             return None
-        raise_if_retriable(error)
+        raise_if_retriable(answer.error_code or 0)
         found[node] = [each for each in answer.results if not each.error_code]  # a disk that failed tells nothing
         if not found[node]:
             return None  # versions before 3 say that they deny it by telling nothing

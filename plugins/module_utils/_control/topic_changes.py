@@ -9,11 +9,12 @@ import typing as t
 from .._model.connection import Connection
 from .._model.errors import BrokerError
 from .._model.new_topics import NewTopic
-from .admin_client import attempt, exchange, is_retriable, raise_if_held_back
+from .admin_client import AdminClient, Request, attempt, exchange
 from .configs import TopicConfigs, alteration_rows, configs_of
 from .creation import await_leaders, batches, creation_rows
-from .kafka_library import CreatePartitionsRequest, KafkaAdminClient, errors
-from .reasons import error_name
+from .error_codes import ErrorCode
+from .mutation_quota import not_held_back
+from .reasons import as_exception, error_name, is_retriable
 from .topics import request_metadata
 
 
@@ -38,7 +39,7 @@ class Trial(t.NamedTuple):
 def try_creation(connection: Connection, topics: t.Mapping[str, NewTopic]) -> Trial:
     """Ask whether these topics could be made."""
 
-    def ask(client: KafkaAdminClient, names: t.Sequence[str]) -> t.Iterator[t.Any]:
+    def ask(client: AdminClient, names: t.Sequence[str]) -> t.Iterator[t.Any]:
         return creation_rows(client, connection, {name: topics[name] for name in names}, True)
 
     rows = _answered(connection, topics, _name, ask)
@@ -53,7 +54,7 @@ def try_creation(connection: Connection, topics: t.Mapping[str, NewTopic]) -> Tr
 def try_settings(connection: Connection, changes: t.Mapping[str, t.Mapping[str, str | None]]) -> dict[str, Refusal]:
     """Ask whether these settings could be changed, as alter_topic_configs() would change them."""
 
-    def ask(client: KafkaAdminClient, names: t.Sequence[str]) -> t.Iterator[t.Any]:
+    def ask(client: AdminClient, names: t.Sequence[str]) -> t.Iterator[t.Any]:
         yield from alteration_rows(client, {name: changes[name] for name in names}, True).values()
 
     return _refusals(_answered(connection, changes, lambda row: row.resource_name, ask))
@@ -62,7 +63,7 @@ def try_settings(connection: Connection, changes: t.Mapping[str, t.Mapping[str, 
 def try_partitions(connection: Connection, counts: t.Mapping[str, int]) -> dict[str, Refusal]:
     """Ask whether topics could have so many partitions."""
 
-    def ask(client: KafkaAdminClient, names: t.Sequence[str]) -> t.Iterator[t.Any]:
+    def ask(client: AdminClient, names: t.Sequence[str]) -> t.Iterator[t.Any]:
         return _growth_rows(client, connection, {name: counts[name] for name in names}, True)
 
     return _refusals(_answered(connection, counts, _name, ask))
@@ -74,7 +75,7 @@ def add_partitions(connection: Connection, counts: t.Mapping[str, int]) -> None:
     Raises BrokerError for the first topic that is refused; the others grow all the same.
     """
 
-    def ask(client: KafkaAdminClient, names: t.Sequence[str]) -> t.Iterator[t.Any]:
+    def ask(client: AdminClient, names: t.Sequence[str]) -> t.Iterator[t.Any]:
         has = {topic.name: len(topic.partitions) for topic in request_metadata(client, names).topics}
         left = {name: counts[name] for name in names if has[name] < counts[name]}
         return _growth_rows(client, connection, left, False)
@@ -96,7 +97,7 @@ def _answered(
     connection: Connection,
     names: t.Collection[str],
     name_of: t.Callable[[t.Any], str],
-    ask: t.Callable[[KafkaAdminClient, t.Sequence[str]], t.Iterator[t.Any]],
+    ask: t.Callable[[AdminClient, t.Sequence[str]], t.Iterator[t.Any]],
 ) -> dict[str, t.Any]:
     """What the brokers answer of each topic, as far as they say anything of it. Only what has no final answer is asked again.
 
@@ -104,13 +105,12 @@ def _answered(
     """
     rows: dict[str, t.Any] = {}
 
-    def once(client: KafkaAdminClient) -> None:
+    def once(client: AdminClient) -> None:
         passing = None
         for row in ask(client, [name for name in names if name not in rows]):
-            error = errors.for_code(row.error_code)
             # A topic that is missing stays missing.
-            if is_retriable(error) and error is not errors.UnknownTopicOrPartitionError:
-                passing = passing or error(name_of(row))
+            if is_retriable(row.error_code) and row.error_code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                passing = passing or as_exception(row.error_code, name_of(row))
             else:
                 rows[name_of(row)] = row
         if passing:
@@ -126,26 +126,21 @@ def _name(row: t.Any) -> str:
 
 
 def _growth_rows(
-    client: KafkaAdminClient, connection: Connection, counts: t.Mapping[str, int], validate_only: bool
+    client: AdminClient, connection: Connection, counts: t.Mapping[str, int], validate_only: bool
 ) -> t.Iterator[t.Any]:
     """What the brokers answer of each topic that is to grow; as creation_rows(), with HeldBack."""
-    topic_of = CreatePartitionsRequest.CreatePartitionsTopic
     controller = request_metadata(client, []).controller_id  # with KRaft any broker, which passes the request on
     for names in batches(counts):
-        request = CreatePartitionsRequest(
-            topics=[topic_of(name=name, count=counts[name], assignments=None) for name in names],
-            timeout_ms=int(connection.request_timeout * 1000),
-            validate_only=validate_only,
-        )
-        (answer,) = exchange(client, [(request, controller)])
-        yield from (row for row in answer.results if row.error_code != errors.ThrottlingQuotaExceededError.errno)
-        raise_if_held_back({row.name: row.error_code for row in answer.results}, answer)
+        fields = {
+            "topics": [{"name": name, "count": counts[name], "assignments": None} for name in names],
+            "timeout_ms": int(connection.request_timeout * 1000),
+            "validate_only": validate_only,
+        }
+        (answer,) = exchange(client, [Request("CreatePartitions", fields, controller)])
+        yield from not_held_back(answer.results, answer)
 
 
 def _refusals(rows: t.Mapping[str, t.Any]) -> dict[str, Refusal]:
     """The topics whose answer is an error."""
-    kinds = {name: errors.for_code(row.error_code) for name, row in rows.items() if row.error_code}
-    return {
-        name: Refusal(error_name(kind), (rows[name].error_message or error_name(kind)).rstrip("."))
-        for name, kind in kinds.items()
-    }
+    errors = {name: error_name(row.error_code) for name, row in rows.items() if row.error_code}
+    return {name: Refusal(error, (rows[name].error_message or error).rstrip(".")) for name, error in errors.items()}

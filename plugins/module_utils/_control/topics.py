@@ -5,15 +5,17 @@
 from __future__ import annotations
 
 import dataclasses
+import types
 import typing as t
 
 from .._model.cluster_identity import UNKNOWN_ID
 from .._model.connection import Connection
 from .._model.errors import NotAuthorized, NotFound
-from .abilities import Ability, can
-from .admin_client import attempt, exchange, raise_if_retriable
-from .kafka_library import DescribeConfigsRequest, KafkaAdminClient, MetadataRequest, errors
-from .reasons import error_name
+from .._model.records import TopicPartition
+from .abilities import Ability
+from .admin_client import AdminClient, Request, attempt, can, exchange
+from .error_codes import ErrorCode
+from .reasons import as_exception, error_name, raise_if_retriable
 
 TOPIC_RESOURCE = 2  # the resource type of DescribeConfigs
 TOPICS_PER_REQUEST = 1000
@@ -44,7 +46,7 @@ def cluster_id(connection: Connection) -> str:
 def list_topics(connection: Connection) -> list[str]:
     """Every topic that the user may describe, internal ones included, by name."""
 
-    def read(client: KafkaAdminClient) -> list[str]:
+    def read(client: AdminClient) -> list[str]:
         return sorted(topic.name for topic in request_metadata(client, None).topics)
 
     return attempt(connection, read)
@@ -53,17 +55,14 @@ def list_topics(connection: Connection) -> list[str]:
 def describe_topics(connection: Connection, names: t.Collection[str]) -> dict[str, TopicDescription]:
     """Each of these topics; one that does not exist or is denied has an error instead of partitions."""
 
-    def read(client: KafkaAdminClient) -> dict[str, TopicDescription]:
+    def read(client: AdminClient) -> dict[str, TopicDescription]:
         found = {}
         for topic in request_metadata(client, sorted(set(names))).topics:
-            error = errors.for_code(topic.error_code)
-            if error is errors.NoError:
-                found[topic.name] = TopicDescription(len(topic.partitions))
-            elif error is errors.UnknownTopicOrPartitionError:
-                found[topic.name] = TopicDescription(0, error_name(error))
+            if topic.error_code:
+                _raise_if_it_passes(topic.error_code)
+                found[topic.name] = TopicDescription(0, error_name(topic.error_code))
             else:
-                raise_if_retriable(error)
-                found[topic.name] = TopicDescription(0, error_name(error))
+                found[topic.name] = TopicDescription(len(topic.partitions))
         return found
 
     return attempt(connection, read) if names else {}
@@ -86,7 +85,7 @@ def keeps_message_formats(connection: Connection) -> bool:
     An inter.broker.protocol.version before 3.0 lets these keep to it; that is not asked, because it needs an ACL.
     """
 
-    def read(client: KafkaAdminClient) -> bool:
+    def read(client: AdminClient) -> bool:
         return not can(client, Ability.OPEN_TRANSACTIONS)  # which came with 3.0
 
     return attempt(connection, read)
@@ -99,15 +98,14 @@ def topic_ids(connection: Connection, names: t.Collection[str]) -> dict[str, str
     https://cwiki.apache.org/confluence/display/KAFKA/KIP-516%3A+Topic+Identifiers (Metadata version 10 and later).
     """
 
-    def read(client: KafkaAdminClient) -> dict[str, str | None]:
+    def read(client: AdminClient) -> dict[str, str | None]:
         found: dict[str, str | None] = {}
         denied = {}
         for topic in request_metadata(client, sorted(set(names))).topics:
-            error = errors.for_code(topic.error_code)
-            raise_if_retriable(_unless_unknown(error))
-            if error is errors.TopicAuthorizationFailedError:
+            _raise_if_it_passes(topic.error_code)
+            if topic.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
                 denied[topic.name] = topic.error_code
-            elif error is errors.NoError:
+            elif not topic.error_code:
                 found[topic.name] = known_id(topic)
         raise_for_topics(connection, denied, "DESCRIBE")
         return found
@@ -124,7 +122,7 @@ def topic_settings(connection: Connection, topics: t.Collection[str]) -> dict[st
     names = sorted(set(topics))
     settings = ["message.timestamp.type", "cleanup.policy", "retention.ms"]
 
-    def read(client: KafkaAdminClient) -> dict[str, TopicSettings]:
+    def read(client: AdminClient) -> dict[str, TopicSettings]:
         found = describe_configs(client, connection, names, settings) if can(client, Ability.CONFIGS) else {}
         return {name: _settings({each.name: each.value for each in rows}) for name, rows in found.items()}
 
@@ -132,7 +130,7 @@ def topic_settings(connection: Connection, topics: t.Collection[str]) -> dict[st
 
 
 def describe_configs(
-    client: KafkaAdminClient,
+    client: AdminClient,
     connection: Connection,
     names: t.Sequence[str],
     settings: list[str] | None = None,
@@ -142,23 +140,20 @@ def describe_configs(
 
     node: which broker, None for any. Raises NotAuthorized naming the topics without ACL TOPIC DESCRIBE_CONFIGS, and NotFound.
     """
-    resource = DescribeConfigsRequest.DescribeConfigsResource
+    resources = [
+        {"resource_type": TOPIC_RESOURCE, "resource_name": name, "configuration_keys": settings} for name in names
+    ]
     asked = [
-        DescribeConfigsRequest(
-            resources=[
-                resource(resource_type=TOPIC_RESOURCE, resource_name=name, configuration_keys=settings)
-                for name in names[start : start + TOPICS_PER_REQUEST]
-            ]
-        )
+        Request("DescribeConfigs", {"resources": resources[start : start + TOPICS_PER_REQUEST]}, node)
         for start in range(0, len(names), TOPICS_PER_REQUEST)
     ]
-    rows = [row for answer in exchange(client, [(each, node) for each in asked]) for row in answer.results]
+    rows = [row for answer in exchange(client, asked) for row in answer.results]
     raise_for_topics(connection, {row.resource_name: row.error_code for row in rows}, "DESCRIBE_CONFIGS")
     return {row.resource_name: row.configs for row in rows}
 
 
 def request_metadata(
-    client: KafkaAdminClient, topics: t.Sequence[str] | None, with_operations: bool = False, node: int | None = None
+    client: AdminClient, topics: t.Sequence[str] | None, with_operations: bool = False, node: int | None = None
 ) -> t.Any:
     """The answer to a metadata request for these topics, None for all; with the user's operations on each if wanted.
 
@@ -166,25 +161,23 @@ def request_metadata(
     """
     if topics and not can(client, Ability.NO_CREATION):
         return _only(request_metadata(client, None, with_operations, node), topics)
-    topic_of = MetadataRequest.MetadataRequestTopic
-    request = MetadataRequest(
-        topics=None if topics is None else [topic_of(name=name) for name in topics],
-        allow_auto_topic_creation=False,
-        include_topic_authorized_operations=with_operations,
-    )
-    return exchange(client, [(request, node)])[0]
+    fields = {
+        "topics": None if topics is None else [{"name": name} for name in topics],
+        "allow_auto_topic_creation": False,
+        "include_topic_authorized_operations": with_operations,
+    }
+    return exchange(client, [Request("Metadata", fields, node)])[0]
 
 
 def _only(answer: t.Any, names: t.Sequence[str]) -> t.Any:
     """The answer about all topics as one about these. Those that are not in it do not exist, or are denied."""
     found = {topic.name: topic for topic in answer.topics}
-    topic_of = type(answer).MetadataResponseTopic
-    missing = errors.UnknownTopicOrPartitionError.errno
-    answer.topics = [found.get(name) or topic_of(name=name, error_code=missing, partitions=[]) for name in names]
+    missing = {"error_code": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "partitions": []}
+    answer.topics = [found.get(name) or types.SimpleNamespace(name=name, **missing) for name in names]
     return answer
 
 
-def broker_ids(client: KafkaAdminClient) -> list[int]:
+def broker_ids(client: AdminClient) -> list[int]:
     """The brokers that are up."""
     return [broker.node_id for broker in request_metadata(client, []).brokers]
 
@@ -193,13 +186,12 @@ def raise_for_topics(connection: Connection, codes: t.Mapping[str, int], operati
     """Raise NotAuthorized or NotFound that names every topic concerned, or the error that lets attempt() retry."""
     denied, missing = [], []
     for topic, code in codes.items():
-        error = errors.for_code(code)
-        if error is errors.TopicAuthorizationFailedError:
+        if code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
             denied.append(topic)
-        elif error is errors.UnknownTopicOrPartitionError:
+        elif code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             missing.append(topic)
-        elif error is not errors.NoError:
-            raise error(topic)
+        elif code:
+            raise as_exception(code, topic)
     if denied:
         raise NotAuthorized(f"needs ACL TOPIC {operation} on {', '.join(sorted(denied))}", cluster=str(connection))
     if missing:
@@ -219,9 +211,23 @@ def known_id(row: t.Any) -> str | None:
     return str(its) if its is not None and its.int else None
 
 
-def _unless_unknown(error: type[errors.KafkaError]) -> type[errors.KafkaError]:
-    """A topic that does not exist is no reason to ask again, though the library takes it for one that passes."""
-    return errors.NoError if error is errors.UnknownTopicOrPartitionError else error
+def _raise_if_it_passes(code: int) -> None:
+    """A topic that does not exist is no reason to ask again, though Kafka takes it for one that passes."""
+    if code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+        raise_if_retriable(code)
+
+
+Row = t.TypeVar("Row")
+
+
+def topic_rows(
+    rows: t.Iterable[tuple[TopicPartition, Row]], name: str = "name", partitions: str = "partitions"
+) -> list[dict[str, t.Any]]:
+    """What a request says of partitions, with one row for each topic. name, partitions: what the request calls these fields."""
+    topics: dict[str, list[Row]] = {}
+    for where, row in rows:
+        topics.setdefault(where.topic, []).append(row)
+    return [{name: topic, partitions: its} for topic, its in topics.items()]
 
 
 def _settings(values: t.Mapping[str, str | None]) -> TopicSettings:

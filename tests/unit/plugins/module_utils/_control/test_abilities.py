@@ -7,15 +7,11 @@ import pytest
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits, topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.abilities import (
     Ability,
-    can,
-    missing_part,
     needed,
     not_told_notes,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import (
-    DeleteGroupsRequest,
-    errors,
-)
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import can, missing_part
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.error_codes import ErrorCode
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
@@ -24,9 +20,7 @@ def client_of(**versions):
     """A client whose brokers offer these requests up to these versions, or from one to another."""
     keys = {ability.value.request: ability.value.key for ability in Ability}
     offered = {keys[name]: each if isinstance(each, tuple) else (0, each) for name, each in versions.items()}
-    return types.SimpleNamespace(
-        _manager=types.SimpleNamespace(broker_version_data=types.SimpleNamespace(api_versions=offered))
-    )
+    return types.SimpleNamespace(offered_versions=offered)
 
 
 @pytest.mark.parametrize(
@@ -85,31 +79,23 @@ def test_brokers_that_would_create_a_topic_are_not_asked_for_its_name(monkeypatc
     sent = []
 
     def exchange(_client, requests):
-        sent.extend(request.topics and [topic.name for topic in request.topics] for request, _node in requests)
-        return [Answer([types.SimpleNamespace(name="orders", error_code=0, partitions=[1, 2])])]
+        topics = requests[0].fields["topics"]
+        sent.append(topics and [topic["name"] for topic in topics])
+        return [types.SimpleNamespace(topics=[types.SimpleNamespace(name="orders", error_code=0, partitions=[1, 2])])]
 
     monkeypatch.setattr(topics, "exchange", exchange)
     found = topics.request_metadata(client_of(Metadata=version), ["missing", "orders"]).topics
     assert sent == [asked]
     if asked is None:
-        unknown = errors.UnknownTopicOrPartitionError.errno
+        unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         assert [(topic.name, topic.error_code) for topic in found] == [("missing", unknown), ("orders", 0)]
-
-
-class Answer:
-    """To a metadata request."""
-
-    MetadataResponseTopic = types.SimpleNamespace
-
-    def __init__(self, found):
-        self.topics = found
 
 
 def test_groups_are_removed_where_single_offsets_cannot_be(monkeypatch):
     sent = []
 
     def exchange(_client, requests):
-        sent.extend(request for request, _node in requests)
+        sent.extend(request.name for request in requests)
         row = types.SimpleNamespace(group_id="billing", error_code=0)
         return [types.SimpleNamespace(results=[row]) for _request in requests]
 
@@ -120,7 +106,7 @@ def test_groups_are_removed_where_single_offsets_cannot_be(monkeypatch):
     )
     partitions = [TopicPartition("orders", 0), TopicPartition("orders", 1)]
     assert commits.delete_offsets(Connection("cluster", ("b1:9092",)), {"billing": partitions}) == {"billing": {}}
-    assert [type(request) for request in sent] == [DeleteGroupsRequest]
+    assert sent == ["DeleteGroups"]
 
 
 def test_what_brokers_do_not_tell_is_one_note_and_says_each_sentence_once():

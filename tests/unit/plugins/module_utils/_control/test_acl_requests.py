@@ -26,8 +26,8 @@ def test_what_denies_is_created_first(sent):
     acl_requests.create_acls(CONNECTION, ACLS)
     ((acls, requests),) = sent
     assert [acl.permission for acl in acls] == ["DENY", "DENY", "ALLOW", "ALLOW"]
-    rows = [row for request in requests for row in request.creations]
-    assert [(row.resource_name, row.permission_type) for row in rows] == [
+    rows = [row for request in requests for row in request.fields["creations"]]
+    assert [(row["resource_name"], row["permission_type"]) for row in rows] == [
         ("orders", 2), ("payments", 2), ("orders", 3), ("payments", 3)
     ]  # fmt: skip
 
@@ -36,5 +36,5 @@ def test_what_denies_is_deleted_last(sent):
     acl_requests.delete_acls(CONNECTION, ACLS)
     ((acls, requests),) = sent
     assert [acl.permission for acl in acls] == ["ALLOW", "ALLOW", "DENY", "DENY"]
-    rows = [row for request in requests for row in request.filters]
-    assert [row.permission_type for row in rows] == [3, 3, 2, 2]
+    rows = [row for request in requests for row in request.fields["filters"]]
+    assert [row["permission_type"] for row in rows] == [3, 3, 2, 2]

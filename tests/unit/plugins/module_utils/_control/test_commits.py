@@ -4,9 +4,10 @@ import contextlib
 import types
 
 import pytest
-from kafka import errors
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.error_codes import ErrorCode
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.reasons import KafkaFailure
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
@@ -66,16 +67,16 @@ def test_what_the_protocol_cannot_carry_is_refused_before_anything_is_sent(monke
 
 
 def test_a_group_whose_coordinator_is_away_stops_no_other_and_is_the_only_one_that_may_not_be_stored(monkeypatch):
-    away = errors.CoordinatorNotAvailableError.errno
+    away = ErrorCode.COORDINATOR_NOT_AVAILABLE
     sent = []
 
     def exchange(_client, requests):
-        sent.extend(request.group_id for request, _node in requests)
+        sent.extend(request.fields["group_id"] for request in requests)
         return [answer({0: 0}) for _each in requests]
 
     def attempt(connection, once, _deadline):
         for _try in range(3):
-            with contextlib.suppress(errors.CoordinatorNotAvailableError):
+            with contextlib.suppress(KafkaFailure):
                 return once(None)
         raise BrokerError("the broker refused", cluster=str(connection))
 

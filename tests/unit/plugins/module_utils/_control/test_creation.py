@@ -7,7 +7,7 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import creation
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.creation import Creation
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.kafka_library import errors
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.error_codes import ErrorCode
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Unserved
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, ConnectionFailed
@@ -19,8 +19,8 @@ ID = "11111111-2222-3333-4444-555555555555"
 NEW = NewTopic(1, 1, {})
 
 
-def row(name, error=errors.NoError):
-    return types.SimpleNamespace(name=name, error_code=error.errno, error_message=None, topic_id=uuid.UUID(ID))
+def row(name, code=0):
+    return types.SimpleNamespace(name=name, error_code=code, error_message=None, topic_id=uuid.UUID(ID))
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def answers(monkeypatch):
         while True:
             try:
                 return operation(None)
-            except errors.KafkaConnectionError:
+            except ConnectionFailed:
                 continue
 
     monkeypatch.setattr(creation, "creation_rows", rows)
@@ -56,20 +56,20 @@ def answers(monkeypatch):
 
 
 def test_one_that_was_there_is_found(answers):
-    create, noted, _asked = answers([row("a"), row("b", errors.TopicAlreadyExistsError)])
+    create, noted, _asked = answers([row("a"), row("b", ErrorCode.TOPIC_ALREADY_EXISTS)])
     assert create() == Creation({"a": ID}, frozenset({"b"})) == noted[0]
 
 
 def test_what_was_confirmed_is_not_asked_again_and_what_was_not_is_nobody_s(answers):
     """The connection breaks after the first answer: the second topic may have been made by this call."""
     create, noted, asked = answers(
-        [row("a"), errors.KafkaConnectionError()], [row("b", errors.TopicAlreadyExistsError)]
+        [row("a"), ConnectionFailed("the connection was lost")], [row("b", ErrorCode.TOPIC_ALREADY_EXISTS)]
     )
     assert create() == Creation({"a": ID}, frozenset()) and asked == [["a", "b"], ["b"]] and len(noted) == 1
 
 
 def test_what_was_made_is_noted_though_another_topic_is_refused(answers):
-    create, noted, _asked = answers([row("a"), row("b", errors.PolicyViolationError)])
+    create, noted, _asked = answers([row("a"), row("b", ErrorCode.POLICY_VIOLATION)])
     with pytest.raises(BrokerError, match="topic b: the topic cannot be created: POLICY_VIOLATION"):
         create()
     assert noted == [Creation({"a": ID}, frozenset())]

@@ -4,9 +4,9 @@ import types
 import uuid
 
 import pytest
-from kafka import errors
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import deletion
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.error_codes import ErrorCode
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized
 
@@ -20,7 +20,7 @@ def delete(monkeypatch):
         sent = []
 
         def exchange(_client, requests):
-            sent.extend(request for request, _node in requests)
+            sent.extend(requests)
             row = types.SimpleNamespace(name=None, topic_id=FIRST, error_code=code)
             return [types.SimpleNamespace(responses=[row])]
 
@@ -38,12 +38,12 @@ def delete(monkeypatch):
     return delete
 
 
-@pytest.mark.parametrize("code", [0, errors.UnknownTopicIdError.errno])
+@pytest.mark.parametrize("code", [0, ErrorCode.UNKNOWN_TOPIC_ID])
 def test_another_topic_of_the_name_stays_and_is_not_waited_for(delete, code):
     (request,) = delete(code, SECOND)
-    assert [(each.name, each.topic_id) for each in request.topics] == [(None, FIRST)]
+    assert request.fields["topics"] == [{"name": None, "topic_id": FIRST}]
 
 
 def test_a_refusal_names_the_topic(delete):
     with pytest.raises(NotAuthorized, match="needs ACL TOPIC DELETE on orders"):
-        delete(errors.TopicAuthorizationFailedError.errno, FIRST)
+        delete(ErrorCode.TOPIC_AUTHORIZATION_FAILED, FIRST)

@@ -4,8 +4,6 @@ import types
 import uuid
 
 import pytest
-from kafka import errors
-from kafka.protocol.admin import DeleteTopicsRequest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import (
     admin_client,
@@ -13,6 +11,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control import 
     deletion,
     topic_changes,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.error_codes import ErrorCode
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import NewTopic
@@ -43,10 +42,10 @@ class Controller:
         codes = {}
         for name in names:
             if deletes and name in self.taken:
-                codes[name] = errors.UnknownTopicIdError.errno
+                codes[name] = ErrorCode.UNKNOWN_TOPIC_ID
                 continue
             held = self.tokens <= 0
-            codes[name] = errors.ThrottlingQuotaExceededError.errno if held else 0
+            codes[name] = ErrorCode.THROTTLING_QUOTA_EXCEEDED if held else 0
             if not held:
                 self.tokens -= PARTITIONS
                 self.taken.append(name)
@@ -68,9 +67,9 @@ def controller(monkeypatch):
 
         def exchange(_client, requests):
             answers = []
-            for request, _node in requests:
-                names = [each.name or str(each.topic_id) for each in request.topics]
-                codes, wait = its.answer(names, deletes=isinstance(request, DeleteTopicsRequest))
+            for request in requests:
+                names = [each["name"] or str(each["topic_id"]) for each in request.fields["topics"]]
+                codes, wait = its.answer(names, deletes=request.name == "DeleteTopics")
                 rows = [row(name, code) for name, code in codes.items()]
                 for each in rows:
                     if each.name not in NAMES:  # a deletion is by id
@@ -126,7 +125,7 @@ def test_what_others_have_made_meanwhile_is_not_taken_for_one_s_own(controller, 
     def somebody_comes_between(names, deletes):
         codes, wait = answer(names, deletes)
         if len(quota.asked) > 1 and NAMES[-1] in codes:
-            codes[NAMES[-1]] = errors.TopicAlreadyExistsError.errno
+            codes[NAMES[-1]] = ErrorCode.TOPIC_ALREADY_EXISTS
         return codes, wait
 
     monkeypatch.setattr(quota, "answer", somebody_comes_between)

@@ -4,9 +4,9 @@ import io
 import types
 
 import pytest
-from kafka import errors
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import admin_client, positions
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.error_codes import ErrorCode
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.open_clients import keeping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -34,7 +34,7 @@ class Cluster:
         )
 
     def _answer(self, _client, requests):
-        refusal = errors.NotLeaderForPartitionError.errno
+        refusal = ErrorCode.NOT_LEADER_OR_FOLLOWER
         return [
             types.SimpleNamespace(
                 topics=[
@@ -48,7 +48,7 @@ class Cluster:
                     )
                 ]
             )
-            for _request, node in requests
+            for node in (request.node for request in requests)
         ]
 
     def end(self) -> int:

@@ -20,7 +20,7 @@ def controller(monkeypatch):
     partitions = dict.fromkeys(COUNTS, 1)
 
     def exchange(_client, requests):
-        return [types.SimpleNamespace(results=_answer(request, partitions)) for request, _node in requests]
+        return [types.SimpleNamespace(results=_answer(request.fields, partitions)) for request in requests]
 
     def metadata(_client, names):
         rows = [types.SimpleNamespace(name=name, partitions=[None] * partitions[name]) for name in names]
@@ -33,13 +33,13 @@ def controller(monkeypatch):
     return partitions
 
 
-def _answer(request, partitions):
+def _answer(fields, partitions):
     left, rows = 10_000, []
-    for each in request.topics:
-        left -= each.count - partitions[each.name]
-        rows.append(types.SimpleNamespace(name=each.name, error_code=0 if left >= 0 else -1, error_message=None))
-        if left >= 0 and not request.validate_only:
-            partitions[each.name] = each.count
+    for each in fields["topics"]:
+        left -= each["count"] - partitions[each["name"]]
+        rows.append(types.SimpleNamespace(name=each["name"], error_code=0 if left >= 0 else -1, error_message=None))
+        if left >= 0 and not fields["validate_only"]:
+            partitions[each["name"]] = each["count"]
     return rows
 
 

@@ -4,9 +4,9 @@ import types
 import uuid
 
 import pytest
-from kafka import errors
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import topics
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.error_codes import ErrorCode
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized
 
@@ -30,10 +30,10 @@ def ids(monkeypatch):
 
 
 def test_ids_of_the_topics_that_are_there(ids):
-    assert ids({"gone": errors.UnknownTopicOrPartitionError.errno, "orders": 0}) == {"orders": str(ID)}
+    assert ids({"gone": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "orders": 0}) == {"orders": str(ID)}
 
 
 def test_every_topic_that_may_not_be_seen_is_named(ids):
-    denied = errors.TopicAuthorizationFailedError.errno
+    denied = ErrorCode.TOPIC_AUTHORIZATION_FAILED
     with pytest.raises(NotAuthorized, match="needs ACL TOPIC DESCRIBE on bills, orders"):
         ids({"orders": denied, "bills": denied, "seen": 0})

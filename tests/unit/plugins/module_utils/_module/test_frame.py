@@ -5,16 +5,8 @@ import sys
 import types
 
 import pytest
-from kafka.protocol.admin import (
-    CreateAclsRequest,
-    DeleteGroupsRequest,
-    DeleteTopicsRequest,
-    IncrementalAlterConfigsRequest,
-    ListGroupsRequest,
-)
-from kafka.protocol.consumer import OffsetDeleteRequest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import exchange
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import Request, exchange
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import Module as Framed
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.frame import missing_libraries
@@ -134,22 +126,22 @@ def test_what_nobody_has_thought_of_is_not_hidden(installed):
 @pytest.mark.parametrize(
     ("request_sent", "changed"),
     [
-        (DeleteGroupsRequest(groups_names=["billing"]), True),
-        (DeleteTopicsRequest(topics=[], timeout_ms=1), True),
-        (OffsetDeleteRequest(group_id="billing", topics=[]), True),
-        (CreateAclsRequest(creations=[]), True),
-        (IncrementalAlterConfigsRequest(resources=[], validate_only=False), True),
-        (IncrementalAlterConfigsRequest(resources=[], validate_only=True), None),
-        (ListGroupsRequest(), None),
+        (Request("DeleteGroups", {"groups_names": ["billing"]}), True),
+        (Request("DeleteTopics", {"topics": [], "timeout_ms": 1}), True),
+        (Request("OffsetDelete", {"group_id": "billing", "topics": []}), True),
+        (Request("CreateAcls", {"creations": []}), True),
+        (Request("IncrementalAlterConfigs", {"resources": [], "validate_only": False}), True),
+        (Request("IncrementalAlterConfigs", {"resources": [], "validate_only": True}), None),
+        (Request("ListGroups", {}), None),
     ],
-    ids=lambda value: type(value).__name__,
+    ids=lambda value: getattr(value, "name", None),
 )
 def test_an_error_after_a_request_that_changes_something_does_not_say_that_nothing_has_changed(
     installed, request_sent, changed
 ):
     def fail(_module):
-        client = types.SimpleNamespace(_manager=types.SimpleNamespace(run=lambda _run: [None]))
-        exchange(client, [(request_sent, None)])
+        client = types.SimpleNamespace(manager=types.SimpleNamespace(run=lambda _run: [None]))
+        exchange(client, [request_sent])
         raise NotFound("the connection was lost")
 
     assert said(fail).get("changed") is changed

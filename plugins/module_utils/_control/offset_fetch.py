@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""What groups have committed, as their coordinators tell: of hundreds in one request where brokers can do that."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._model.connection import Connection
+from .._model.group_state import Commits, CommittedOffset
+from .._model.records import TopicPartition
+from .abilities import Ability
+from .admin_client import AdminClient, Request, can
+from .broker_questions import BrokerQuestion
+from .coordinators import by_node, chunks, raise_for_groups
+from .error_codes import ErrorCode
+from .reasons import as_exception
+from .topics import topic_rows
+
+T = t.TypeVar("T")
+Committed = tuple[dict[str, Commits], dict[str, frozenset[TopicPartition]]]
+
+
+def all_commits(
+    client: AdminClient, connection: Connection, where: t.Mapping[str, int], stable: bool
+) -> BrokerQuestion[Committed]:
+    """What has each group committed, and for which partitions is a transaction open that does so?"""
+
+    def read(rows: t.Sequence[tuple[str, t.Any]]) -> Committed:
+        raise_for_groups(connection, {group: row.error_code for group, row in rows})
+        both = {group: _commits(group, row) for group, row in rows}
+        return {group: each[0] for group, each in both.items()}, {group: each[1] for group, each in both.items()}
+
+    return _question(client, where, lambda _group: None, stable, 2, read)
+
+
+def first_commits(
+    client: AdminClient, where: t.Mapping[str, int], beside: t.Mapping[str, t.Collection[TopicPartition]]
+) -> BrokerQuestion[dict[str, frozenset[TopicPartition]]]:
+    """For which of these partitions is a transaction open that commits offsets, of each group that has any?
+
+    Asked for everything, a coordinator leaves out partitions for which nothing was committed before. None where brokers do not
+    tell.
+    """
+    if not can(client, Ability.STABLE_OFFSETS):
+        return BrokerQuestion([], lambda _answers: {})
+
+    def asked(group: str) -> list[dict[str, t.Any]]:
+        return topic_rows(((at, at.partition) for at in sorted(beside[group])), partitions="partition_indexes")
+
+    def read(rows: t.Sequence[tuple[str, t.Any]]) -> dict[str, frozenset[TopicPartition]]:
+        found = {group: frozenset(_unstable(row)) for group, row in rows}
+        return {group: unstable for group, unstable in found.items() if unstable}
+
+    return _question(client, where, asked, True, 7, read)
+
+
+def _question(
+    client: AdminClient,
+    where: t.Mapping[str, int],
+    topics: t.Callable[[str], list[dict[str, t.Any]] | None],
+    stable: bool,
+    lowest: int,
+    read: t.Callable[[t.Sequence[tuple[str, t.Any]]], T],
+) -> BrokerQuestion[T]:
+    """Of these groups, each with its coordinator. topics: what is asked of a group, None for all. read: a row for each group.
+
+    lowest: the version that a request for a single group needs.
+    """
+    if can(client, Ability.MANY_GROUPS):
+        many = [
+            ({"groups": [{"group_id": group, "topics": topics(group)} for group in chunk]}, node)
+            for node, groups in by_node(where).items()
+            for chunk in chunks(groups)
+        ]
+        return BrokerQuestion(
+            [Request("OffsetFetch", {**fields, "require_stable": stable}, node, 8, 8) for fields, node in many],
+            lambda answers: read([(row.group_id, row) for answer in answers for row in answer.groups]),
+        )
+    single = [({"group_id": group, "topics": topics(group)}, node) for group, node in where.items()]
+    return BrokerQuestion(
+        [Request("OffsetFetch", {**fields, "require_stable": stable}, node, lowest, 7) for fields, node in single],
+        lambda answers: read(list(zip(where, answers, strict=True))),
+    )
+
+
+def _commits(group: str, row: t.Any) -> tuple[Commits, frozenset[TopicPartition]]:
+    commits, unstable = {}, []
+    for where, each in _partitions(row):
+        if each.error_code == ErrorCode.UNSTABLE_OFFSET_COMMIT:
+            unstable.append(where)
+        elif each.error_code:
+            raise as_exception(each.error_code, f"{group} {where}")
+        elif each.committed_offset >= 0:
+            epoch = getattr(each, "committed_leader_epoch", -1)
+            commits[where] = CommittedOffset(each.committed_offset, each.metadata or "", epoch if epoch >= 0 else None)
+    return commits, frozenset(unstable)
+
+
+def _unstable(row: t.Any) -> t.Iterator[TopicPartition]:
+    return (where for where, each in _partitions(row) if each.error_code == ErrorCode.UNSTABLE_OFFSET_COMMIT)
+
+
+def _partitions(row: t.Any) -> t.Iterator[tuple[TopicPartition, t.Any]]:
+    for topic in row.topics:
+        for each in topic.partitions:
+            yield TopicPartition(topic.name, each.partition_index), each
