@@ -9,19 +9,38 @@ import time
 import typing as t
 import uuid
 
+import kafka
 import kafka.errors
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka import Message as Received
 from kafka import TopicPartition as ControlPartition
-from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
+from kafka.admin import (
+    ACL,
+    ACLFilter,
+    ACLOperation,
+    ACLPermissionType,
+    ACLResourcePatternType,
+    ConfigResource,
+    ConfigResourceType,
+    KafkaAdminClient,
+    ResourcePattern,
+    ResourcePatternFilter,
+    ResourceType,
+    UserScramCredentialUpsertion,
+)
+from kafka.protocol.api_key import ApiKey
 from kafka.protocol.consumer import OffsetSpec
 from kafka.structs import OffsetAndMetadata
 
 SECONDS = 30.0  # the longest that anything here waits
+ClientError = kafka.errors.KafkaError
+NoSuchTopic = kafka.errors.UnknownTopicOrPartitionError
+REQUEST_KEYS = {key.name: key.value for key in ApiKey}  # Kafka's number of each request
 
 Headers = tuple[tuple[str, bytes | None], ...]
 Commits = dict[tuple[str, int], tuple[int, str]]  # by topic and partition: offset and metadata
 Position = int | tuple[int, str]  # an offset to commit, with or without metadata
+Positions = t.Mapping[tuple[str, int], Position]
 
 
 class Servers(t.Protocol):
@@ -51,6 +70,14 @@ class Stored(t.NamedTuple):
     key: bytes | None
     value: bytes | None
     headers: Headers
+
+
+class Partition(t.NamedTuple):
+    """The brokers that lead a partition, have a replica of it, and are in sync."""
+
+    leader: int
+    replicas: set[int]
+    in_sync: set[int]
 
 
 def create_topic(cluster: Servers, name: str, partitions: int = 1, **settings: str | int) -> None:
@@ -91,6 +118,11 @@ def topic_settings(cluster: Servers, name: str) -> dict[str, str]:
     return {key: each["value"] for key, each in found.items() if each["config_source"] == "DYNAMIC_TOPIC_CONFIG"}
 
 
+def add_partitions(cluster: Servers, topic: str, count: int) -> None:
+    """Let a topic have so many partitions."""
+    _control(cluster, lambda client: client.create_partitions({topic: count}))
+
+
 def delete_records(cluster: Servers, topic: str, before: t.Mapping[int, int]) -> None:
     """Make the log of each partition start at the given offset."""
     wanted = {ControlPartition(topic, partition): offset for partition, offset in before.items()}
@@ -103,6 +135,13 @@ def produce(cluster: Servers, topic: str, messages: t.Iterable[Message], **setti
     offsets = _send(producer, topic, messages)
     _flush(producer)
     return offsets()
+
+
+def produce_with_times(cluster: Servers, topic: str, messages: t.Iterable[Message]) -> None:
+    """Write messages with their timestamps, 0 too, which librdkafka takes for the time of writing."""
+    with contextlib.closing(kafka.KafkaProducer(bootstrap_servers=list(cluster.bootstrap_servers))) as producer:
+        for each in messages:
+            producer.send(topic, each.value, partition=each.partition, timestamp_ms=each.timestamp)
 
 
 def produce_in_transactions(
@@ -174,6 +213,21 @@ def partitions_of(cluster: Servers, topic: str) -> list[int]:
     return sorted(partition["partition_index"] for partition in found["partitions"])
 
 
+def partitions_everywhere(cluster: Servers, topics: t.Sequence[str] | None = None) -> list[Partition]:
+    """Where the partitions of these topics are, None for all."""
+    found = _control(cluster, lambda client: client.describe_topics(topics))
+    return [
+        Partition(its["leader_id"], set(its["replica_nodes"]), set(its["isr_nodes"]))
+        for topic in found
+        for its in topic["partitions"]
+    ]
+
+
+def list_topics(cluster: Servers) -> list[str]:
+    """The names of all topics."""
+    return list(_control(cluster, lambda client: client.list_topics()))
+
+
 def log_bounds(cluster: Servers, topic: str) -> dict[int, tuple[int, int]]:
     """Of each partition where its log starts, and where the next record will stand."""
     where = [ControlPartition(topic, partition) for partition in partitions_of(cluster, topic)]
@@ -182,14 +236,29 @@ def log_bounds(cluster: Servers, topic: str) -> dict[int, tuple[int, int]]:
     return {tp.partition: (starts[tp].offset, ends[tp].offset) for tp in where}
 
 
-def commit(cluster: Servers, group: str, positions: t.Mapping[tuple[str, int], Position]) -> None:
-    """Set the offsets of a group that nobody is in; their metadata is stored byte for byte."""
-    wanted = {}
-    for (topic, partition), position in positions.items():
-        offset, metadata = position if isinstance(position, tuple) else (position, "")
-        wanted[ControlPartition(topic, partition)] = OffsetAndMetadata(offset, metadata, -1)
-    answers = _control(cluster, lambda client: _raising(client.alter_group_offsets(group, wanted)))
-    assert answers.keys() == wanted.keys(), (group, answers)
+def commit(cluster: Servers, group: str, positions: Positions, epoch: int = -1) -> None:
+    """Set the offsets of a group that nobody is in; their metadata is stored byte for byte.
+
+    epoch: of the leader, which a Java consumer adds.
+    """
+    commit_groups(cluster, {group: positions}, epoch)
+
+
+def commit_groups(cluster: Servers, groups: t.Mapping[str, Positions], epoch: int = -1) -> None:
+    """The same of many groups, with one client."""
+
+    def write(client: KafkaAdminClient) -> None:
+        for group, positions in groups.items():
+            wanted = {ControlPartition(*where): _position(its, epoch) for where, its in positions.items()}
+            answers = _raising(client.alter_group_offsets(group, wanted))
+            assert answers.keys() == wanted.keys(), (group, answers)
+
+    _control(cluster, write)
+
+
+def _position(position: Position, epoch: int) -> OffsetAndMetadata:
+    offset, metadata = position if isinstance(position, tuple) else (position, "")
+    return OffsetAndMetadata(offset, metadata, epoch)
 
 
 def committed(cluster: Servers, group: str) -> Commits:
@@ -260,6 +329,62 @@ def commit_as_member(cluster: Servers, group: str, offsets: t.Mapping[tuple[str,
             asynchronous=False,
         )
         assert not [answer for answer in answers or () if answer.error], (group, answers)
+
+
+def set_passwords(cluster: Servers, users: t.Iterable[str], password: str, mechanism: str = "SCRAM-SHA-512") -> None:
+    """Let these users log in with this password."""
+    wanted = [UserScramCredentialUpsertion(user, mechanism, password) for user in users]
+    _control(cluster, lambda client: client.alter_user_scram_credentials(wanted))
+
+
+def grant(cluster: Servers, rights: t.Iterable[str], principal: str = "User:migrator", address: str = "*") -> None:
+    """Allow what texts such as "GROUP READ on billing" say, and wait until the brokers know.
+
+    A name that ends with * stands for all that begin with it. address: from which the principal has to come.
+    """
+    acls = [_acl(right, principal, address) for right in rights]
+    with contextlib.closing(KafkaAdminClient(bootstrap_servers=list(cluster.bootstrap_servers))) as client:
+        assert not client.create_acls(acls)["failed"]
+        _await_acls(client, acls, there=True)
+
+
+def deny(cluster: Servers, rights: t.Iterable[str], principal: str) -> None:
+    """Deny what such texts say, without waiting for it."""
+    acls = [_acl(right, principal, permission=ACLPermissionType.DENY) for right in rights]
+    assert not _control(cluster, lambda client: client.create_acls(acls))["failed"]
+
+
+def revoke(cluster: Servers, rights: t.Iterable[str], principal: str = "User:migrator") -> None:
+    """Take back what grant() has allowed, and wait until the brokers know."""
+    acls = [_acl(right, principal) for right in rights]
+    with contextlib.closing(KafkaAdminClient(bootstrap_servers=list(cluster.bootstrap_servers))) as client:
+        client.delete_acls(acls)
+        _await_acls(client, acls, there=False)
+
+
+def allowed_on_topics(cluster: Servers, principal: str) -> set[tuple[str, str]]:
+    """Each topic and operation that ACLs allow this principal."""
+    every = ResourcePatternFilter(ResourceType.TOPIC, None, ACLResourcePatternType.ANY)
+    wanted = ACLFilter(principal, None, ACLOperation.ANY, ACLPermissionType.ALLOW, every)
+    found, _error = _control(cluster, lambda client: client.describe_acls(wanted))
+    return {(each.resource_pattern.resource_name, each.operation.name) for each in found}
+
+
+def _acl(
+    right: str, principal: str, address: str = "*", permission: ACLPermissionType = ACLPermissionType.ALLOW
+) -> ACL:
+    kind, operation, _on, name = right.split(" ")
+    pattern = ACLResourcePatternType.PREFIXED if name.endswith("*") else ACLResourcePatternType.LITERAL
+    resource = ResourcePattern(ResourceType[kind], name.removesuffix("*"), pattern)
+    return ACL(principal, address, ACLOperation[operation], permission, resource)
+
+
+def _await_acls(client: KafkaAdminClient, acls: t.Iterable[ACL], there: bool) -> None:
+    deadline = time.monotonic() + SECONDS
+    for acl in acls:
+        while bool(client.describe_acls(acl)[0]) != there:
+            assert time.monotonic() < deadline, f"{acl} did not {'come' if there else 'go'}"
+            time.sleep(0.05)
 
 
 @contextlib.contextmanager

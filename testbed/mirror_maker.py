@@ -8,9 +8,7 @@ import time
 import typing as t
 from pathlib import Path
 
-import kafka.errors
-
-from testbed.clients import Commits, Servers, committed, log_bounds, read
+from testbed.clients import Commits, NoSuchTopic, Servers, committed, log_bounds, read
 from testbed.sandbox import alive, archive, end, java_command, keep_archives, last_words, spawn
 
 ALIAS, TARGET_ALIAS = "src", "dst"
@@ -99,7 +97,7 @@ class MirrorMaker:
         """The source offset of the last record copied, by topic and partition, as MirrorMaker has stored it."""
         try:
             stored = read(self.target, OFFSETS_TOPIC)
-        except kafka.errors.UnknownTopicOrPartitionError:
+        except NoSuchTopic:
             return {}
         found = {}
         for record in stored:

@@ -7,9 +7,7 @@ import time
 import typing as t
 from pathlib import Path
 
-from kafka.admin import KafkaAdminClient
-from kafka.errors import KafkaError
-
+from testbed.clients import ClientError, partitions_everywhere
 from testbed.sandbox import Cluster, alive, end, start, stop
 from tests.faults.proxy import Network, Proxy
 
@@ -86,17 +84,9 @@ class Side:
         self._hurt = False
 
     def _is_in_sync(self) -> bool:
-        with contextlib.suppress(KafkaError), contextlib.closing(KafkaAdminClient(**self._direct)) as client:
-            return all(
-                sorted(partition["isr_nodes"]) == sorted(partition["replica_nodes"])
-                for topic in client.describe_topics()
-                for partition in topic["partitions"]
-            )
+        with contextlib.suppress(ClientError):
+            return all(each.in_sync == each.replicas for each in partitions_everywhere(self))
         return False
-
-    @property
-    def _direct(self) -> dict[str, t.Any]:
-        return {"bootstrap_servers": self.bootstrap_servers}
 
     def stop(self) -> None:
         """Remove the cluster."""

@@ -1,12 +1,9 @@
 """One migration from its snapshot to its end, every step of which suffers faults. A seed draws all of it."""
 
-import contextlib
 import random
 import traceback
 import typing as t
 from pathlib import Path
-
-from kafka.admin import KafkaAdminClient
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import partition_bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
@@ -281,8 +278,7 @@ class Story:
         return sorted(name for name in names if name.startswith("streamshift-"))
 
     def _is_there(self) -> bool:
-        with contextlib.closing(KafkaAdminClient(bootstrap_servers=self.bed.destination.bootstrap_servers)) as client:
-            return self.to in client.list_topics()
+        return self.to in clients.list_topics(self.bed.destination)
 
     def _remove(self) -> None:
         for side in (self.bed.source, self.bed.destination):

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection, connection_from
+from testbed.clients import grant, revoke
 from testbed.sandbox import start, stop
 from tests.support import sharing
 from tests.support.clusters import KafkaCluster
@@ -20,7 +21,6 @@ from tests.support.modules import Migration
 from tests.support.playbooks import Controller
 from tests.support.promotion import Promotion
 from tests.support.replication_tool import copied_topic
-from tests.support.rights import grant, revoke
 from tests.support.sharing import join, leave
 
 Start = t.Callable[..., KafkaCluster]

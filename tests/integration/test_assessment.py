@@ -1,20 +1,17 @@
 """An assessment says what it could not see, whatever a login, a schema registry or a Connect worker refuses."""
 
-import contextlib
 import csv
 import io
 import json
 
 import pytest
-from kafka.admin import KafkaAdminClient, UserScramCredentialUpsertion
 
-from testbed.clients import commit, create_topic, produce
+from testbed.clients import commit, create_topic, grant, produce, set_passwords
 from tests.support.assessments import AVRO, SECRET, assess, found, numbers, parts_of, schema_registry
 from tests.support.bad_http import BadServer, answers, redirects
 from tests.support.modules import refuses
 from tests.support.playbooks import Controller, done
 from tests.support.replication_tool import copy
-from tests.support.rights import grant
 
 
 @pytest.fixture
@@ -80,8 +77,7 @@ def test_what_a_login_may_not_see_is_said(secured, topic, tmp_path):
     create_topic(secured, f"{topic}-hidden")
     for name in ("seen", "hidden"):
         commit(secured, f"{topic}-{name}", {(f"{topic}-{name}", 0): 0})
-    with contextlib.closing(KafkaAdminClient(bootstrap_servers=secured.bootstrap_servers)) as client:
-        client.alter_user_scram_credentials([UserScramCredentialUpsertion(topic, "SCRAM-SHA-512", "some-password")])
+    set_passwords(secured, [topic], "some-password")
     login = secured.connection | {"sasl_username": topic, "sasl_password": "some-password"}
     nothing = assess(parts_of(login, None, tmp_path, watch_seconds=0), tmp_path)
     assert "The login sees 0 groups and 0 topics. It lacks ACL CLUSTER DESCRIBE" in nothing[1]["assessment.md"]

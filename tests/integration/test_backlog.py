@@ -3,18 +3,15 @@
 An independent client compares every record, and consumes from the offsets of the plan.
 """
 
-import contextlib
 import uuid
 
-import kafka
 import pytest
 
-from testbed.clients import Message, commit, create_topic, produce, read
+from testbed.clients import Message, commit, create_topic, grant, produce, produce_with_times, read
 from tests.support.consumers import unconsumed
 from tests.support.kinds import KINDS, LONG_AGO, check_copy, commit_all, group_of
 from tests.support.modules import Migration, refuses, run
 from tests.support.numbered import numbered_topic
-from tests.support.rights import grant
 from tests.support.spark import one_session
 
 NAMES = [kind.__name__ for kind in KINDS]
@@ -99,9 +96,9 @@ def test_a_proof_agrees(between_new_ones):
 
 def test_what_a_copy_cannot_keep_is_told_before_it(source, destination, topic, tmp_path):
     create_topic(source, topic, retention_ms=-1)
-    with contextlib.closing(kafka.KafkaProducer(bootstrap_servers=source.bootstrap_servers)) as producer:
-        for number in range(30):  # only kafka-python writes a timestamp 0
-            producer.send(topic, b"%d" % number, timestamp_ms=0 if number < 20 else LONG_AGO)
+    produce_with_times(
+        source, topic, [Message(b"%d" % number, timestamp=0 if number < 20 else LONG_AGO) for number in range(30)]
+    )
     commit(source, topic, {(topic, 0): 5})
     migration = Migration(tmp_path / "migration", source, destination)
     migration.snapshot(topic)

@@ -2,9 +2,7 @@
 
 import time
 
-from kafka.protocol.consumer import OffsetCommitRequest
-
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import attempt, exchange
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import Request, attempt, exchange
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import broker_number
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.coordinators import coordinators
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.groups import read_groups
@@ -50,28 +48,29 @@ def test_what_is_renewed_is_kept_and_the_rest_goes(own_cluster):
 
 def commit_for(connection, group, commits, seconds):
     """As old clients commit: with the time after which the broker deletes it."""
-    topic_of = OffsetCommitRequest.OffsetCommitRequestTopic
     its = [
-        topic_of.OffsetCommitRequestPartition(
-            partition_index=where.partition, committed_offset=commit.offset, committed_metadata=commit.metadata
-        )
+        {
+            "partition_index": where.partition,
+            "committed_offset": commit.offset,
+            "committed_metadata": commit.metadata,
+        }
         for where, commit in commits.items()
     ]
-    request = OffsetCommitRequest(
-        group_id=group,
-        generation_id_or_member_epoch=-1,
-        member_id="",
-        retention_time_ms=int(seconds * 1000),
-        topics=[topic_of(name="orders", partitions=its)],
-        min_version=2,
-        max_version=4,
-    )
+    fields = {
+        "group_id": group,
+        "generation_id_or_member_epoch": -1,
+        "member_id": "",
+        "retention_time_ms": int(seconds * 1000),
+        "topics": [{"name": "orders", "partitions": its}],
+    }
+
+    def send(client):
+        node = coordinators(client, connection, [group])[group]
+        return exchange(client, [Request("OffsetCommit", fields, node, lowest=2, highest=4)])[0]
+
     end = time.monotonic() + 30
     while True:
-        answer = attempt(
-            connection,
-            lambda client: exchange(client, [(request, coordinators(client, connection, [group])[group])])[0],
-        )
+        answer = attempt(connection, send)
         codes = {each.error_code for topic in answer.topics for each in topic.partitions}
         if codes == {0}:
             return

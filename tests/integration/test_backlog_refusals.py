@@ -1,11 +1,9 @@
 """A copy that cannot be right is refused: in seconds, in one line that says what and where, with nothing written."""
 
-import contextlib
 import json
 import os
 
 import pytest
-from kafka.admin import KafkaAdminClient
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import topic_configs
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
@@ -17,16 +15,18 @@ from testbed.clients import (
     committed,
     create_topic,
     delete_topic,
+    grant,
     list_groups,
+    list_topics,
     log_bounds,
     produce,
     read,
+    revoke,
 )
 from tests.support.consumers import content, open_transaction, unconsumed
 from tests.support.killing import dies_copying
 from tests.support.modules import Migration, refuses, refuses_at_last
 from tests.support.numbered import numbered_topic
-from tests.support.rights import grant, revoke
 from tests.support.spark import one_session
 
 
@@ -69,8 +69,7 @@ def refused(migration, orders, destination):
 def state(migration, destination, topic):
     """Everything that a copy of this topic could change."""
     connection = connection_from(destination.plaintext, "destination cluster")
-    with contextlib.closing(KafkaAdminClient(bootstrap_servers=destination.bootstrap_servers)) as client:
-        topics = [name for name in client.list_topics() if topic in name]
+    topics = [name for name in list_topics(destination) if topic in name]
     groups = [group for group in list_groups(destination) if group.startswith("streamshift-copy-") or topic in group]
     its = {
         group: {each: at for each, at in committed(destination, group).items() if topic in each[0]} for group in groups

@@ -1,23 +1,21 @@
 """How copies end: settings come back whatever has become of the source, and a copy that is given up leaves nothing."""
 
-import contextlib
 import functools
 import shutil
 import socket
 from unittest import mock
 
 import pytest
-from kafka.admin import KafkaAdminClient, NewPartitions
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.copy_progress import all_groups
 from testbed import clients
+from testbed.clients import grant, revoke
 from tests.support import copies
 from tests.support.consumers import member
 from tests.support.copies import messages
 from tests.support.modules import kill, outcome, refuses, run
-from tests.support.rights import grant, revoke
 from tests.support.situations import make_anew
 from tests.support.sparkless import sparkless, spawn
 
@@ -97,8 +95,7 @@ class TestRestored:
     def test_whatever_has_become_of_the_source(self, to_theirs, source, orders):
         copy = to_theirs
         copy.backlog()
-        with contextlib.closing(KafkaAdminClient(bootstrap_servers=source.bootstrap_servers)) as client:
-            client.create_partitions({orders: NewPartitions(total_count=4)})
+        clients.add_partitions(source, orders, 4)
         clients.delete_groups(source, copy.groups)
         copy.snapshot_file.unlink()
         during, files = clients.topic_settings(copy.servers, copy.to), copy.files()

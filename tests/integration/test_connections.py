@@ -7,13 +7,13 @@ import threading
 import time
 
 import pytest
-from kafka.admin import KafkaAdminClient, UserScramCredentialUpsertion
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import admin_client
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topics import cluster_id
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import ConnectionFailed, InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import connected
+from testbed.clients import set_passwords
 from tests.support.modules import refuses
 
 SECONDS = 8.0
@@ -69,8 +69,7 @@ NAMES = ["svc=migrator", "a,b", "=2C,=3D", "two words% ", 'x"y\\z']  # Kafka's S
 def test_user_names_of_any_characters_log_in(secured, connect, mechanism):
     """What SCRAM itself separates its words with is escaped once, by either client."""
     password = "p=1,q=2"
-    with contextlib.closing(KafkaAdminClient(bootstrap_servers=secured.bootstrap_servers)) as client:
-        client.alter_user_scram_credentials([UserScramCredentialUpsertion(each, mechanism, password) for each in NAMES])
+    set_passwords(secured, NAMES, password, mechanism)
     for name in NAMES:
         options = {**secured.connection_as("admin", mechanism), "sasl_username": name, "sasl_password": password}
         connect(connection_from(options))

@@ -6,7 +6,6 @@ import signal
 import threading
 
 import pytest
-from kafka.admin import ACL, ACLOperation, ACLPermissionType, KafkaAdminClient, ResourcePattern, ResourceType
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import configs, creation, storage
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import attempt
@@ -32,7 +31,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, NotFound
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topics import NewTopic
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from testbed.clients import Message, create_topic, produce
+from testbed.clients import Message, create_topic, deny, grant, produce
 from tests.support.waiting import until
 
 NODES = (1, 2, 3)
@@ -176,13 +175,8 @@ def test_an_old_broker_that_denies_sizes_by_an_empty_answer(own_cluster):
     create_topic(denying, "orders")
     where = TopicPartition("orders", 0)
     assert storage.log_sizes(connection, [where]) == {where: 0}
-    resource = ResourcePattern(ResourceType.CLUSTER, "kafka-cluster")
-    acls = [
-        ACL("User:*", "*", ACLOperation.ALL, ACLPermissionType.ALLOW, resource),
-        ACL("User:ANONYMOUS", "*", ACLOperation.DESCRIBE, ACLPermissionType.DENY, resource),
-    ]
-    with contextlib.closing(KafkaAdminClient(bootstrap_servers=denying.bootstrap_servers)) as client:
-        assert not client.create_acls(acls)["failed"]
+    grant(denying, ["CLUSTER ALL on kafka-cluster"], "User:*")
+    deny(denying, ["CLUSTER DESCRIBE on kafka-cluster"], "User:ANONYMOUS")
     until(lambda: storage.log_sizes(connection, [where]) is None)
 
 

@@ -1,19 +1,15 @@
 """The list of a cluster's groups is what the cluster says, of every version and of every type of group."""
 
-import contextlib
 import csv
 import io
 
-from kafka.admin import KafkaAdminClient, UserScramCredentialUpsertion
-
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.promote import readers_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
-from testbed.clients import Message, commit, create_topic, delete_topic, produce
+from testbed.clients import Message, commit, create_topic, delete_topic, grant, produce, set_passwords
 from tests.support.consumers import member, share_member
 from tests.support.modules import refuses, succeeds
 from tests.support.numbered import numbered_topic
 from tests.support.playbooks import Controller, done
-from tests.support.rights import grant
 
 
 def groups_of(cluster, **options):
@@ -62,8 +58,7 @@ def test_groups_that_the_user_may_not_describe_do_not_count(secured, topic):
     create_topic(secured, topic)
     commit(secured, topic, {(topic, 0): 0})
     commit(secured, f"{topic}-of-others", {(topic, 0): 0})
-    with contextlib.closing(KafkaAdminClient(bootstrap_servers=secured.bootstrap_servers)) as client:
-        client.alter_user_scram_credentials([UserScramCredentialUpsertion(topic, "SCRAM-SHA-512", "some-password")])
+    set_passwords(secured, [topic], "some-password")
     rights = {f"CLUSTER {each} on kafka-cluster" for each in ("DESCRIBE", "ALTER")}
     rights |= {f"GROUP DESCRIBE on {topic}", f"TOPIC DESCRIBE on {topic}*"}
     grant(secured, rights, f"User:{topic}")

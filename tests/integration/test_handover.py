@@ -4,18 +4,20 @@ import time
 import typing as t
 from pathlib import Path
 
-import kafka.errors
 import pytest
 from confluent_kafka import Producer
 
 from testbed.clients import (
     Message,
+    NoSuchTopic,
     commit,
     create_topic,
     delete_records,
+    grant,
     produce,
     produce_in_transactions,
     read,
+    revoke,
     topic_settings,
 )
 from testbed.mirror_maker import ALIAS
@@ -24,7 +26,6 @@ from tests.support.connect import Worker
 from tests.support.consumers import content
 from tests.support.modules import refuses, succeeds
 from tests.support.replicator import Places, Replicator, places
-from tests.support.rights import grant, revoke
 
 
 class Handover(t.NamedTuple):
@@ -208,7 +209,7 @@ def test_wrong_input_is_refused_before_anything_is_written(handover):
     assert f"records from {handover.copied[2] + 1} to {handover.copied[2] + 4} have expired" in refused(
         position="stored"
     )
-    with pytest.raises(kafka.errors.UnknownTopicOrPartitionError):
+    with pytest.raises(NoSuchTopic):
         handover.stored()
 
 

@@ -10,10 +10,9 @@ import typing as t
 from pathlib import Path
 
 import pytest
-from kafka.protocol.api_key import ApiKey
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.abilities import Ability
-from testbed.clients import commit, committed
+from testbed.clients import REQUEST_KEYS, commit, committed, grant
 from testbed.sandbox import free_ports, start, stop
 from tests.support.clusters import KafkaCluster
 from tests.support.consumers import unconsumed
@@ -21,7 +20,6 @@ from tests.support.hiding_proxy import Offer, before
 from tests.support.modules import Migration, run, succeeds
 from tests.support.numbered import numbered_topic
 from tests.support.replication_tool import copied_topic
-from tests.support.rights import grant
 
 PROFILES = {
     file.stem: json.loads(file.read_text())
@@ -224,7 +222,7 @@ def test_a_request_that_is_lost_during_a_run_is_named_and_nothing_is_written(clu
 
     class LosesCommits(Offer):
         def takes(self, frame):
-            if int.from_bytes(frame[:2], "big") == ApiKey.OffsetFetch.value:
+            if int.from_bytes(frame[:2], "big") == REQUEST_KEYS["OffsetFetch"]:
                 clusters.hide(Offer(("OffsetCommit",)))
             return super().takes(frame)
 

@@ -2,10 +2,11 @@
 
 import pytest
 
+from testbed.clients import grant
 from tests.support.consumers import unconsumed
 from tests.support.modules import Migration, refuses, succeeds
 from tests.support.replication_tool import copied_topic
-from tests.support.rights import grant, rights_of
+from tests.support.rights import rights_of
 from tests.support.token_endpoint import TokenEndpoint, grants, unsigned_token
 
 CLOUD = {"logicalCluster": "lkc-1", "identityPoolId": "pool-2"}

@@ -17,10 +17,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.new_topic
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import client_configuration
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.range_reader import read_ranges
-from testbed.clients import create_topic
+from testbed.clients import create_topic, grant, revoke
 from tests.support.modules import refuses, succeeds
 from tests.support.promotion import Promotion
-from tests.support.rights import grant, revoke
 
 SECONDS = 20.0
 AUTHORIZER = "kafka.security.authorizer.AclAuthorizer"

@@ -4,10 +4,9 @@ import os
 import time
 
 import pytest
-from kafka.protocol.admin import AlterClientQuotasRequest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import attempt, exchange
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import Request, attempt, exchange
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.creation import create_topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.topic_changes import (
     add_partitions,
@@ -44,13 +43,12 @@ def limited(tmp_path_factory):
     cluster = KafkaCluster(start("limited", folder, settings=windows))
 
     def limit(name, rate):
-        entry = AlterClientQuotasRequest.EntryData
-        every_client = entry.EntityData(entity_type="client-id", entity_name=None)
-        operation = entry.OpData(key=name, value=rate, remove=False)
-        request = AlterClientQuotasRequest(entries=[entry(entity=[every_client], ops=[operation])], validate_only=False)
+        every_client = {"entity_type": "client-id", "entity_name": None}
+        operation = {"key": name, "value": rate, "remove": False}
+        entries = [{"entity": [every_client], "ops": [operation]}]
+        request = Request("AlterClientQuotas", {"entries": entries, "validate_only": False})
         (answer,) = attempt(
-            connection_from(cluster.connection, "destination cluster"),
-            lambda client: exchange(client, [(request, None)]),
+            connection_from(cluster.connection, "destination cluster"), lambda client: exchange(client, [request])
         )
         assert [each.error_code for each in answer.entries] == [0]
 

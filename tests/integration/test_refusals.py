@@ -5,11 +5,11 @@ import time
 
 import pytest
 
-from testbed.clients import commit, committed
+from testbed.clients import commit, committed, grant
 from tests.support.consumers import assigned, member, share_member
 from tests.support.modules import Migration, outcome, refuses, spawn, succeeds
 from tests.support.replication_tool import copied_topic
-from tests.support.rights import grant, rights_of
+from tests.support.rights import rights_of
 
 
 @pytest.fixture

@@ -9,10 +9,8 @@ import os
 import re
 import socket
 
-import kafka.errors
 import pytest
 from confluent_kafka import Producer
-from kafka.admin import KafkaAdminClient
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.producers import last_writers
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.processes import process_namespace
@@ -21,6 +19,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 from testbed.background import Background, Got, consumer
 from testbed.clients import (
     Message,
+    NoSuchTopic,
+    add_partitions,
     commit,
     committed,
     create_topic,
@@ -153,7 +153,7 @@ def test_there_and_back_beside_mirror_maker_in_both_directions(source, destinati
     written = 0
 
     def size(cluster):
-        with contextlib.suppress(kafka.errors.UnknownTopicOrPartitionError):
+        with contextlib.suppress(NoSuchTopic):
             return sum(end for name in names[cluster] for _start, end in log_bounds(cluster, name).values())
         return 0
 
@@ -250,8 +250,7 @@ def test_topics_that_are_not_what_they_were_are_refused_whatever_was_said_of_new
     assert "rollback_until" in told and f"ends of their logs: {world.old_topic}." in " ".join(told.split())
     create_topic(world.old, world.old_topic, PARTITIONS, retention_ms=-1)
     assert "new_records: only at the source" in failed(world.take_back())
-    with contextlib.closing(KafkaAdminClient(bootstrap_servers=world.new.bootstrap_servers)) as client:
-        client.create_partitions({world.new_topic: PARTITIONS + 1})
+    add_partitions(world.new, world.new_topic, PARTITIONS + 1)
     assert "partition_count_differs" in failed(world.take_back(on_new_records="leave"))
     assert committed(world.old, world.group) == {}
 

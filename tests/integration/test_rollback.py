@@ -3,7 +3,6 @@
 import pytest
 
 from testbed.clients import commit, committed, create_topic, list_groups
-from tests.support.consumers import commit_with_epoch
 from tests.support.replication_tool import copied_topic
 
 
@@ -26,7 +25,7 @@ def test_offset_metadata_epoch_and_the_lack_of_a_commit_come_back(destination, o
     other = f"{orders}-other"
     create_topic(destination, other)
     commit(destination, orders, {(other, 0): (0, "of another topic")})
-    commit_with_epoch(destination, orders, orders, 3, "before \x00 \N{PARTY POPPER}", 0)
+    commit(destination, orders, {(orders, 0): (3, "before \x00 \N{PARTY POPPER}")}, epoch=0)
     migration.snapshot(orders, cluster=migration.destination, snapshot=str(migration.directory / "before.json"))
     migration.carried_out(orders)
     migration.carefully(orders, migration.roll_back)

@@ -4,12 +4,9 @@ Each test writes them with real producers, and asks with default options: the an
 of a plan that holds the earlier answer, kafka_offset_verify says what is wrong, and nothing of it is committed.
 """
 
-import contextlib
-
 import pytest
-from kafka import KafkaProducer
 
-from testbed.clients import Message, produce, read
+from testbed.clients import Message, produce, produce_with_times, read
 from tests.support.consumers import open_transaction
 from tests.support.two_logs import Answer, TwoLogs, records
 
@@ -34,9 +31,8 @@ def test_f1_records_of_an_open_transaction_are_copied(source, logs):
 def test_f2b_some_times_are_changed(source, destination, logs, copied):
     """F2b: a record of the time 0 gets another one, as librdkafka takes 0 for now; the others keep theirs."""
     logs.create()
-    with contextlib.closing(KafkaProducer(bootstrap_servers=source.bootstrap_servers)) as producer:
-        for value, at in ((b"a", 0), (b"b", 0), (b"c", 8000)):
-            producer.send(logs.topic, value, partition=0, timestamp_ms=at)
+    originals = [Message(value, timestamp=at) for value, at in ((b"a", 0), (b"b", 0), (b"c", 8000))]
+    produce_with_times(source, logs.topic, originals)
     assert [record.timestamp for record in read(source, logs.topic)][-3:] == [0, 0, 8000]
     copies = [Message(b"a", timestamp=copied), Message(b"b", timestamp=copied), Message(b"c", timestamp=8000)]
     produce(destination, logs.topic, copies)

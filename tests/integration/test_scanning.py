@@ -7,7 +7,6 @@ import signal
 import time
 
 import pytest
-from kafka.admin import KafkaAdminClient
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
@@ -22,13 +21,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import scanning
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.fingerprint import plain_fingerprint
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Piece, scan
-from testbed.clients import (
-    Message,
-    create_topic,
-    delete_records,
-    delete_topic,
-    produce,
-)
+from testbed.clients import Message, create_topic, delete_records, delete_topic, partitions_everywhere, produce
 from tests.support.logs import VARIED
 from tests.support.readers import in_small_ranges, scanned
 
@@ -156,9 +149,5 @@ def test_a_partition_whose_leader_dies_meanwhile_is_read_on_from_the_next_one(ow
 
 def leader_and_replicas(cluster, topic):
     """Of the topic's only partition, the nodes' numbers."""
-    admin = KafkaAdminClient(bootstrap_servers=list(cluster.bootstrap_servers))
-    try:
-        ((partition,),) = (each["partitions"] for each in admin.describe_topics([topic]))
-        return partition["leader_id"], set(partition["replica_nodes"])
-    finally:
-        admin.close()
+    (partition,) = partitions_everywhere(cluster, [topic])
+    return partition.leader, partition.replicas

@@ -16,10 +16,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._records.scannin
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.failures import cause_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import scan_frame
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import kept, open_session
-from testbed.clients import Message, create_topic, delete_records, produce, produce_in_transactions
+from testbed.clients import Message, create_topic, delete_records, grant, produce, produce_in_transactions
 from tests.support.consumers import open_transaction
 from tests.support.processes import command_lines
-from tests.support.rights import grant
 
 
 @pytest.fixture(scope="module")

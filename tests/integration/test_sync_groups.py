@@ -5,24 +5,25 @@ import time
 import typing as t
 import uuid
 
-import kafka.errors
 import pytest
 
 from testbed.clients import (
     Message,
+    NoSuchTopic,
     commit,
     committed,
     create_topic,
+    grant,
     list_groups,
     produce,
     produce_in_transactions,
     read,
+    revoke,
 )
 from testbed.mirror_maker import MirrorMaker
 from tests.support.consumers import member, unconsumed
 from tests.support.mirror_records import checkpoint, offset_sync
 from tests.support.playbooks import Controller, done, failed
-from tests.support.rights import grant, revoke
 
 SECONDS = 60.0
 
@@ -52,7 +53,7 @@ def until(holds, seconds=SECONDS):
         try:
             if holds():
                 return
-        except kafka.errors.UnknownTopicOrPartitionError:
+        except NoSuchTopic:
             pass  # MirrorMaker is about to create it
         assert time.monotonic() < end, "it did not come about in time"
         time.sleep(0.3)

@@ -16,11 +16,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls impo
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import client_configuration
 from testbed.background import Background
-from testbed.clients import Message, commit, committed, create_topic, produce
+from testbed.clients import Message, commit, committed, create_topic, grant, produce, revoke
 from tests.support.consumers import member
 from tests.support.modules import refuses, run, succeeds
 from tests.support.playbooks import Controller, done, failed
-from tests.support.rights import grant, revoke
 
 PAGE = Path(__file__).parents[2] / "docs/producers.md"
 SECONDS = 20.0

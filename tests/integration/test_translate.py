@@ -18,7 +18,7 @@ from testbed.clients import (
     produce_in_transactions,
     read,
 )
-from tests.support.consumers import commit_with_epoch, consumed_by_member, member, open_transaction, unconsumed
+from tests.support.consumers import consumed_by_member, member, open_transaction, unconsumed
 from tests.support.modules import Migration
 from tests.support.replication_tool import copy
 from tests.support.waiting import until
@@ -127,7 +127,7 @@ def test_leader_epoch_and_metadata(source, destination, both, migration):
     produce(source, topic, numbered(20))
     copy(source, destination, topic)
     metadata = 'AQAAAX\x00 "quoted"\n\N{PARTY POPPER} ' + "x" * 4000
-    commit_with_epoch(source, topic, topic, 7, metadata, 40)
+    commit(source, topic, {(topic, 0): (7, metadata)}, epoch=40)
     migration.carried_out(topic)
     found = migration.snapshot(topic, cluster=migration.destination, snapshot=str(migration.directory / "after.json"))
     assert found["groups"] == [{"name": topic, "type": "classic", "partitions": 1}]
@@ -139,7 +139,7 @@ def test_leader_epoch_and_metadata(source, destination, both, migration):
 def test_inside_one_cluster_offsets_and_leader_epochs_stay(source, both, topic, tmp_path):
     create_topic(source, topic)
     produce(source, topic, numbered(20))
-    commit_with_epoch(source, topic, topic, 7, "kept", 0)
+    commit(source, topic, {(topic, 0): (7, "kept")}, epoch=0)
     renamed = f"{topic}-renamed"
     migration = Migration(tmp_path / "migration", source, source)
     entries = migration.carried_out(topic, to=renamed, strategy="identical", group_map=[{"name": topic, "to": renamed}])

@@ -5,10 +5,7 @@ import time
 import typing as t
 import uuid
 
-import kafka
 from confluent_kafka import Consumer, KafkaError, Producer, ShareConsumer, TopicPartition
-from kafka.admin import KafkaAdminClient
-from kafka.structs import OffsetAndMetadata
 
 from testbed.clients import SECONDS, Message, Servers, Stored, committed, read
 
@@ -83,14 +80,6 @@ def share_member(cluster: Servers, group: str, topic: str) -> t.Iterator[None]:
         yield
     finally:
         consumer.close()
-
-
-def commit_with_epoch(cluster: Servers, group: str, topic: str, offset: int, metadata: str, epoch: int) -> None:
-    """Commit for partition 0 of a topic as a Java consumer does, which adds the leader epoch."""
-    client = KafkaAdminClient(bootstrap_servers=list(cluster.bootstrap_servers))
-    with contextlib.closing(client):
-        commits = {kafka.TopicPartition(topic, 0): OffsetAndMetadata(offset, metadata, epoch)}
-        assert [error.__name__ for error in client.alter_group_offsets(group, commits).values()] == ["NoError"]
 
 
 @contextlib.contextmanager

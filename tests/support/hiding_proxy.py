@@ -12,7 +12,7 @@ import struct
 import threading
 import typing as t
 
-from kafka.protocol.api_key import ApiKey
+from testbed.clients import REQUEST_KEYS
 
 API_VERSIONS, UNSUPPORTED_VERSION = 18, 35
 
@@ -35,7 +35,7 @@ class Offer:
     def takes(self, frame: bytes) -> bool:
         """Is this a request, and a version of it, that the service offers? One above the cap is not looked for."""
         key, version = struct.unpack(">hh", frame[:4])
-        name = next((each.name for each in ApiKey if each.value == key), "")
+        name = next((each for each, its_key in REQUEST_KEYS.items() if its_key == key), "")
         taken = name not in self.hidden and version >= self.raised.get(name, 0)
         if not taken:
             self.asked.add(f"{name} {version}")
@@ -43,9 +43,9 @@ class Offer:
 
     def left_of(self, answer: bytes) -> bytes:
         """An answer to ApiVersions 0, without what is not offered."""
-        hidden = {ApiKey[name].value for name in self.hidden}
-        capped = {ApiKey[name].value: version for name, version in {**self.capped, "ApiVersions": 0}.items()}
-        raised = {ApiKey[name].value: version for name, version in self.raised.items()}
+        hidden = {REQUEST_KEYS[name] for name in self.hidden}
+        capped = {REQUEST_KEYS[name]: version for name, version in {**self.capped, "ApiVersions": 0}.items()}
+        raised = {REQUEST_KEYS[name]: version for name, version in self.raised.items()}
         rows = struct.iter_unpack(">hhh", answer[10:])
         left = [
             (key, max(low, raised.get(key, low)), max(low, min(high, capped.get(key, high))))

@@ -5,17 +5,13 @@ import contextlib
 import time
 import typing as t
 
-import kafka
-from kafka.admin import KafkaAdminClient
-from kafka.structs import OffsetAndMetadata
-
 from testbed.clients import (
     Headers,
     Message,
     Servers,
     Stored,
     change_topic,
-    commit,
+    commit_groups,
     create_topic,
     delete_records,
     log_bounds,
@@ -145,14 +141,12 @@ def group_of(topic: str, number: int) -> str:
 
 
 def commit_all(cluster: Servers, topic: str, groups: Stands) -> None:
-    """Let the groups of a topic commit where they stand; one client for all of them, for there may be hundreds."""
-    for number, stands in enumerate(groups[:1]):  # which also waits for the coordinator
-        commit(cluster, group_of(topic, number), {(topic, p): offset for p, offset in stands.items()})
-    with contextlib.closing(KafkaAdminClient(bootstrap_servers=list(cluster.bootstrap_servers))) as client:
-        for number, stands in enumerate(groups):
-            its = {kafka.TopicPartition(topic, p): OffsetAndMetadata(at, "", -1) for p, at in stands.items()}
-            answers = client.alter_group_offsets(group_of(topic, number), its)
-            assert {error.__name__ for error in answers.values()} == {"NoError"}
+    """Let the groups of a topic commit where they stand."""
+    wanted = {
+        group_of(topic, number): {(topic, partition): offset for partition, offset in stands.items()}
+        for number, stands in enumerate(groups)
+    }
+    commit_groups(cluster, wanted)
 
 
 def check_copy(

@@ -6,11 +6,18 @@ import uuid
 from pathlib import Path
 from random import Random
 
-import kafka.errors
-
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mirror_records import read_checkpoint
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
-from testbed.clients import Message, commit, create_topic, log_bounds, produce, produce_in_transactions, read
+from testbed.clients import (
+    Message,
+    NoSuchTopic,
+    commit,
+    create_topic,
+    log_bounds,
+    produce,
+    produce_in_transactions,
+    read,
+)
 from testbed.mirror_maker import IDENTITY, MirrorMaker
 from tests.support.clusters import KafkaCluster
 from tests.support.kinds import commit_all, group_of
@@ -159,6 +166,6 @@ def checkpointed(destination: KafkaCluster, flow: Flow) -> set[tuple[str, int]]:
     )
     try:
         keys = [read_checkpoint(each.key, each.value)[0] for each in read(destination, names.checkpoints.name)]
-    except kafka.errors.UnknownTopicOrPartitionError:
+    except NoSuchTopic:
         return set()
     return {(key.group, key.partition.partition) for key in keys}

@@ -3,7 +3,6 @@
 import typing as t
 
 from testbed.clients import Message, Servers, commit, create_topic, produce, read
-from tests.support.consumers import commit_with_epoch
 
 Numbers = dict[int, list[tuple[int, int]]]  # by partition, in order: offsets and numbers
 
@@ -24,7 +23,7 @@ def topic_with_metadata(cluster: Servers, topic: str, metadata: str) -> str:
     """Two partitions of 20 records. A group of its name stands at 5, with metadata and a leader epoch, and at 20."""
     numbered_topic(cluster, topic, 20)
     commit(cluster, topic, {(topic, 1): 20})
-    commit_with_epoch(cluster, topic, topic, 5, metadata, 0)
+    commit(cluster, topic, {(topic, 0): (5, metadata)}, epoch=0)
     return topic
 
 

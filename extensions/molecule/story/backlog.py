@@ -27,12 +27,12 @@ from pathlib import Path
 ROOT = Path(__file__).parents[3]
 sys.path[:0] = [str(ROOT), str(ROOT / "roles/kafka_sandbox/files")]
 
-import kafka.errors
 
 from kafka_sandbox import Cluster, describe
 from testbed import clients
 from testbed.clients import (
     Message,
+    NoSuchTopic,
     Stored,
     commit,
     committed,
@@ -149,7 +149,7 @@ def _starts(topic: str, stands: tuple[int, ...]) -> dict[int, int]:
 def _topics(production: Cluster, name: str) -> list[str]:
     found = []
     for topic in TOPICS:
-        with contextlib.suppress(kafka.errors.UnknownTopicOrPartitionError):
+        with contextlib.suppress(NoSuchTopic):
             clients.partitions_of(production, f"{name}-{topic}")
             found.append(topic)
     return found

@@ -10,7 +10,6 @@ promotion.py SANDBOX NAME restored          fail unless staging and production a
 
 from __future__ import annotations
 
-import contextlib
 import sys
 import typing as t
 from pathlib import Path
@@ -18,20 +17,18 @@ from pathlib import Path
 ROOT = Path(__file__).parents[3]
 sys.path[:0] = [str(ROOT), str(ROOT / "roles/kafka_sandbox/files")]
 
-import kafka.errors
-from kafka.admin import (
-    ACLFilter,
-    ACLOperation,
-    ACLPermissionType,
-    ACLResourcePatternType,
-    KafkaAdminClient,
-    ResourcePatternFilter,
-    ResourceType,
-)
 
 from kafka_sandbox import Cluster, describe
-from testbed.clients import change_topic, create_topic, partitions_of, topic_settings
-from tests.support.rights import grant, revoke
+from testbed.clients import (
+    NoSuchTopic,
+    allowed_on_topics,
+    change_topic,
+    create_topic,
+    grant,
+    partitions_of,
+    revoke,
+    topic_settings,
+)
 
 BILLING = "User:billing"
 ENVIRONMENTS = ("development", "staging", "production")
@@ -88,17 +85,8 @@ def drift(clusters: Clusters, name: str) -> None:
 
 def acls(cluster: Cluster, name: str) -> set[tuple[str, str]]:
     """The topics without the story's name, and the operations that billing is allowed on them."""
-    everything = ACLFilter(
-        principal=BILLING,
-        host=None,
-        operation=ACLOperation.ANY,
-        permission_type=ACLPermissionType.ALLOW,
-        resource_pattern=ResourcePatternFilter(ResourceType.TOPIC, None, ACLResourcePatternType.ANY),
-    )
-    with contextlib.closing(KafkaAdminClient(bootstrap_servers=list(cluster.bootstrap_servers))) as client:
-        found, _error = client.describe_acls(everything)
-    names = [(each.resource_pattern.resource_name, each.operation.name) for each in found]
-    return {(topic.removeprefix(f"{name}."), operation) for topic, operation in names if topic.startswith(f"{name}.")}
+    found = allowed_on_topics(cluster, BILLING)
+    return {(topic.removeprefix(f"{name}."), operation) for topic, operation in found if topic.startswith(f"{name}.")}
 
 
 def _settings(cluster: Cluster, topic: str) -> dict[str, int]:
@@ -108,7 +96,7 @@ def _settings(cluster: Cluster, topic: str) -> dict[str, int]:
 def _exists(cluster: Cluster, topic: str) -> bool:
     try:
         return bool(partitions_of(cluster, topic))
-    except kafka.errors.UnknownTopicOrPartitionError:
+    except NoSuchTopic:
         return False
 
 

@@ -18,10 +18,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[3]
 sys.path[:0] = [str(ROOT), str(ROOT / "roles/kafka_sandbox/files")]
 
-import kafka.errors
 
 from kafka_sandbox import Cluster, describe
-from testbed.clients import Message, create_topic, produce, produce_in_transactions, read
+from testbed.clients import Message, NoSuchTopic, create_topic, produce, produce_in_transactions, read
 from testbed.mirror_maker import ALIAS, OFFSETS_TOPIC, MirrorMaker
 from tests.support.consumers import content
 from tests.support.replicator import Replicator, places
@@ -38,7 +37,7 @@ def fill(staging: Cluster, production: Cluster, name: str, folder: Path) -> None
 
 
 def untouched(staging: Cluster, production: Cluster, name: str, folder: Path) -> None:
-    with contextlib.suppress(kafka.errors.UnknownTopicOrPartitionError):
+    with contextlib.suppress(NoSuchTopic):
         assert not [topic for topic, _partition in places(production, OFFSETS_TOPIC) if topic == name]
 
 
