@@ -24,11 +24,9 @@ import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).parents[3]
-sys.path[:0] = [str(ROOT), str(ROOT / "roles/kafka_sandbox/files")]
+from stage import PAIR, ROOT, play
 
-
-from kafka_sandbox import Cluster, describe
+from kafka_sandbox import Cluster
 from testbed import clients
 from testbed.clients import (
     Message,
@@ -172,14 +170,5 @@ def _with_descendants(pid: int) -> list[int]:
     return found
 
 
-def main() -> None:
-    sandbox, name, what = sys.argv[1:]
-    steps = (fill, predict, kill, untouched, proof, consume, restored)
-    staging, production = describe("staging", sandbox), describe("production", sandbox)
-    if staging is None or production is None:
-        sys.exit(f"staging and production do not run in {sandbox}")
-    {step.__name__: step for step in steps}[what](staging, production, name)
-
-
 if __name__ == "__main__":
-    main()
+    play((fill, predict, kill, untouched, proof, consume, restored), PAIR)

@@ -18,12 +18,10 @@ import sys
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).parents[3]
-sys.path[:0] = [str(ROOT), str(ROOT / "roles/kafka_sandbox/files")]
-
 from confluent_kafka import Consumer
+from stage import play
 
-from kafka_sandbox import Cluster, describe
+from kafka_sandbox import Cluster
 from testbed.clients import Message, commit, committed, create_topic, list_groups, log_bounds, produce
 
 PARTITIONS = 2
@@ -148,14 +146,9 @@ def _consume(staging: Cluster, group: str, its: Stands, ends: Stands) -> dict[tu
         consumer.close()
 
 
-def main() -> None:
-    folder, name, what = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
-    play = {step.__name__: step for step in (fill, live, producer, end, groups, proof)}[what]
-    staging = describe("staging", str(folder))
-    if staging is None:
-        sys.exit(f"staging does not run in {folder}")
-    play(staging, name, folder)
-
-
 if __name__ == "__main__":
-    main()
+    play(
+        (fill, live, producer, end, groups, proof),
+        ("staging",),
+        lambda *given: given,
+    )

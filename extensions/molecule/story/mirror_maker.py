@@ -17,10 +17,9 @@ import sys
 import typing as t
 from pathlib import Path
 
-ROOT = Path(__file__).parents[3]
-sys.path[:0] = [str(ROOT), str(ROOT / "roles/kafka_sandbox/files")]
+from stage import PAIR, play
 
-from kafka_sandbox import Cluster, describe
+from kafka_sandbox import Cluster
 from testbed.clients import Message, commit, committed, create_topic, list_groups, produce, produce_in_transactions
 from testbed.mirror_maker import ALIAS, MirrorMaker
 from testbed.sandbox import configured_below, end
@@ -102,18 +101,13 @@ def _copy(story: Story) -> None:
     shutil.rmtree(story.folder)
 
 
-def main() -> None:
-    sandbox, name, what = sys.argv[1:]
-    folder = Path(sandbox) / "mirror-maker"
-    if what == "end":
-        end(configured_below(folder.resolve()))
-        return
-    play = {step.__name__: step for step in (fill, move, groups, proof)}[what]
-    staging, production = describe("staging", sandbox), describe("production", sandbox)
-    if staging is None or production is None:
-        sys.exit(f"staging and production do not run in {sandbox}")
-    play(Story(staging, production, name, folder))
-
-
 if __name__ == "__main__":
-    main()
+    folder = Path(sys.argv[1]) / "mirror-maker"
+    if sys.argv[3] == "end":
+        end(configured_below(folder.resolve()))
+    else:
+        play(
+            (fill, move, groups, proof),
+            PAIR,
+            lambda staging, production, name, _sandbox: (Story(staging, production, name, folder),),
+        )

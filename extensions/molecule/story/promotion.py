@@ -10,15 +10,11 @@ promotion.py SANDBOX NAME restored          fail unless staging and production a
 
 from __future__ import annotations
 
-import sys
 import typing as t
-from pathlib import Path
 
-ROOT = Path(__file__).parents[3]
-sys.path[:0] = [str(ROOT), str(ROOT / "roles/kafka_sandbox/files")]
+from stage import play
 
-
-from kafka_sandbox import Cluster, describe
+from kafka_sandbox import Cluster
 from testbed.clients import (
     NoSuchTopic,
     allowed_on_topics,
@@ -83,6 +79,10 @@ def drift(clusters: Clusters, name: str) -> None:
     revoke(clusters.staging, [f"TOPIC ALL on {name}.orders"], BILLING)
 
 
+def restored(clusters: Clusters, name: str) -> None:
+    untouched(clusters, name)
+
+
 def acls(cluster: Cluster, name: str) -> set[tuple[str, str]]:
     """The topics without the story's name, and the operations that billing is allowed on them."""
     found = allowed_on_topics(cluster, BILLING)
@@ -100,22 +100,9 @@ def _exists(cluster: Cluster, topic: str) -> bool:
         return False
 
 
-def main() -> None:
-    sandbox, name, what = sys.argv[1:]
-    steps = {
-        "fill": fill,
-        "untouched": untouched,
-        "proof_of_mirror": proof_of_mirror,
-        "proof_of_cutover": proof_of_cutover,
-        "drift": drift,
-        "restored": untouched,
-    }
-    clusters = [describe(each, sandbox) for each in ENVIRONMENTS]
-    running = [each for each in clusters if each is not None]
-    if len(running) < len(ENVIRONMENTS):
-        sys.exit(f"{', '.join(ENVIRONMENTS)} do not all run in {sandbox}")
-    steps[what](Clusters(*running), name)
-
-
 if __name__ == "__main__":
-    main()
+    play(
+        (fill, untouched, proof_of_mirror, proof_of_cutover, drift, restored),
+        ENVIRONMENTS,
+        lambda *given: (Clusters(*given[:3]), given[3]),
+    )

@@ -12,14 +12,11 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[3]
-sys.path[:0] = [str(ROOT), str(ROOT / "roles/kafka_sandbox/files")]
+from stage import PAIR, play
 
-
-from kafka_sandbox import Cluster, describe
+from kafka_sandbox import Cluster
 from testbed.clients import Message, NoSuchTopic, create_topic, produce, produce_in_transactions, read
 from testbed.mirror_maker import ALIAS, OFFSETS_TOPIC, MirrorMaker
 from tests.support.consumers import content
@@ -64,14 +61,9 @@ def _produce(staging: Cluster, name: str) -> None:
     produce_in_transactions(staging, name, [(messages[at : at + 10], at % 30 != 0) for at in range(0, 90, 10)])
 
 
-def main() -> None:
-    sandbox, name, what = sys.argv[1:]
-    play = {step.__name__: step for step in (fill, untouched, go_on, proof)}[what]
-    staging, production = describe("staging", sandbox), describe("production", sandbox)
-    if staging is None or production is None:
-        sys.exit(f"staging and production do not run in {sandbox}")
-    play(staging, production, name, Path(sandbox) / "mirror-maker")
-
-
 if __name__ == "__main__":
-    main()
+    play(
+        (fill, untouched, go_on, proof),
+        PAIR,
+        lambda staging, production, name, sandbox: (staging, production, name, sandbox / "mirror-maker"),
+    )

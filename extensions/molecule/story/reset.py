@@ -10,14 +10,11 @@ reset.py SANDBOX NAME proof      fail unless each group gets exactly the records
 
 from __future__ import annotations
 
-import sys
 import time
-from pathlib import Path
 
-ROOT = Path(__file__).parents[3]
-sys.path[:0] = [str(ROOT), str(ROOT / "roles/kafka_sandbox/files")]
+from stage import play
 
-from kafka_sandbox import Cluster, describe
+from kafka_sandbox import Cluster
 from testbed.background import Got, consumer
 from testbed.clients import Message, commit, committed, create_topic, list_groups, produce
 
@@ -62,14 +59,5 @@ def proof(staging: Cluster, name: str) -> None:
         assert sorted((record.topic, record.partition, int(record.value)) for record in got) == wanted, group
 
 
-def main() -> None:
-    sandbox, name, what = sys.argv[1:]
-    play = {step.__name__: step for step in (fill, untouched, proof)}[what]
-    staging = describe("staging", sandbox)
-    if staging is None:
-        sys.exit(f"staging does not run in {sandbox}")
-    play(staging, name)
-
-
 if __name__ == "__main__":
-    main()
+    play((fill, untouched, proof), ("staging",))

@@ -21,12 +21,10 @@ import time
 import typing as t
 from pathlib import Path
 
-ROOT = Path(__file__).parents[3]
-sys.path[:0] = [str(ROOT), str(ROOT / "roles/kafka_sandbox/files")]
-
 from confluent_kafka import Consumer
+from stage import PAIR, play
 
-from kafka_sandbox import Cluster, describe
+from kafka_sandbox import Cluster
 from testbed.clients import Message, commit, committed, create_topic, list_groups, produce, read
 from testbed.live_tool import LiveTool
 from tests.support.replication_tool import copy
@@ -187,14 +185,9 @@ def _produce(story: Story, start: int, stop: int) -> None:
     produce(story.staging, story.topic, messages)
 
 
-def main() -> None:
-    sandbox, name, what = sys.argv[1:]
-    steps = (fill, live, company, stop, restarted, shipping, quiet, groups, proof, end)
-    staging, production = describe("staging", sandbox), describe("production", sandbox)
-    if staging is None or production is None:
-        sys.exit(f"staging and production do not run in {sandbox}")
-    {step.__name__: step for step in steps}[what](Story(staging, production, name, Path(sandbox)))
-
-
 if __name__ == "__main__":
-    main()
+    play(
+        (fill, live, company, stop, restarted, shipping, quiet, groups, proof, end),
+        PAIR,
+        lambda *given: (Story(*given),),
+    )

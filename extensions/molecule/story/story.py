@@ -20,10 +20,9 @@ import sys
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).parents[3]
-sys.path[:0] = [str(ROOT), str(ROOT / "roles/kafka_sandbox/files")]
+from stage import PAIR, play
 
-from kafka_sandbox import Cluster, describe
+from kafka_sandbox import Cluster
 from testbed.background import Got, consumer
 from testbed.clients import Commits, Message, Position, commit, committed, create_topic, list_groups, produce, read
 from tests.support.replication_tool import copy, repartition
@@ -151,14 +150,5 @@ def _left(cluster: Cluster, positions: Commits) -> collections.Counter[tuple[byt
 STEPS = (fill, stand, busy, before, merge, groups, proof, consume, rest, nothing_missed)
 
 
-def main() -> None:
-    sandbox, name, what = sys.argv[1:]
-    play = {step.__name__: step for step in STEPS}[what]
-    staging, production = describe("staging", sandbox), describe("production", sandbox)
-    if staging is None or production is None:
-        sys.exit(f"staging and production do not run in {sandbox}")
-    play(staging, production, name)
-
-
 if __name__ == "__main__":
-    main()
+    play(STEPS, PAIR)
