@@ -2,7 +2,8 @@
 
 import time
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import Request, attempt, exchange
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import Request, exchange
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.attempts import attempt
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import broker_number
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.coordinators import coordinators
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.groups import read_groups

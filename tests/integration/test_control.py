@@ -18,7 +18,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control import 
     positions,
     topics,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import attempt
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.attempts import attempt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.background import at_once
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound

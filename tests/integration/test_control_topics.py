@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import configs, creation, storage
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.admin_client import attempt
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.attempts import attempt
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import (
     alter_topic_configs,
     topic_configs,

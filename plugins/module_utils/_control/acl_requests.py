@@ -12,7 +12,8 @@ from .._model.errors import BrokerError, NotAuthorized, Refused
 from .._model.failure_kinds import FailureKind
 from .._model.option_names import option_name, ways
 from .abilities import Ability
-from .admin_client import AdminClient, Request, attempt, attempt_until, can, exchange
+from .admin_client import AdminClient, Request, can, exchange
+from .attempts import attempt, attempt_until
 from .error_codes import ErrorCode
 from .reasons import as_exception, error_name, raise_if_retriable
 from .topics import broker_ids

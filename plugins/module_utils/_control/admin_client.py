@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""Clients of kafka-python: connect with the true reason, send many requests at once, retry with a deadline.
+"""Clients of kafka-python: connect with the true reason, log in, and send many requests at once.
 
 A client of kafka-python 3.0 throws away why a broker refused it. Hence a new client for every further try, and the few
 private names below; tests on real brokers cover each. It never forgets a group's coordinator either, so nobody asks it for one.
@@ -17,13 +17,12 @@ import struct
 import time
 import typing as t
 
+from .._http.tokens import TokenSource, token_source
 from .._model.connection import Connection
-from .._model.errors import ConnectionFailed, LoginEnded, MigrationError
-from .._model.open_clients import OpenClients
-from .._model.progress import paced, tell_wait
 from .._model.written import WRITTEN
 from .abilities import Ability, KnownSince
 from .kafka_library import (
+    AbstractTokenProvider,
     ConsumerProtocolSubscription,
     KafkaAdminClient,
     KafkaConnectionManager,
@@ -33,14 +32,10 @@ from .kafka_library import (
     consumer,
     metadata,
 )
-from .mutation_quota import HeldBack
-from .reasons import KafkaFailure, hopeless, limits, may_pass, refusal, translated
-from .security import security_options
+from .reasons import KafkaFailure, hopeless, refusal
+from .security import tls_context
 
 CONNECT_SECONDS = 5.0
-DEADLINE_SECONDS = 60.0
-SAY_EVERY = 5.0
-PATIENCE = 3  # as many times request_timeout, a broker that cannot be reached is tried
 NO_LIMIT = 1_000_000  # requests in flight: above the limit the library fails them instead of letting them wait
 # Which version the brokers seem to have, by the name of the connection, of all that this process has connected to. No request
 # tells a version: the library concludes it from the requests that the brokers know.
@@ -52,9 +47,6 @@ LARGEST_ANSWER = 1 << 28  # bytes; less than what the first bytes of a TLS alert
 logging.getLogger("kafka").addHandler(logging.NullHandler())
 logging.getLogger("kafka").propagate = False
 
-T = t.TypeVar("T")
-# To connect another one takes more round trips than most operations, and one takes the requests of several threads.
-_CLIENTS: OpenClients[Connection, AdminClient] = OpenClients(lambda client: client.close(), shared=True)
 # What waits for the next client of a connection, by its name.
 _WAITING: dict[str, t.Callable[[], None]] = {}
 
@@ -140,6 +132,46 @@ class _Manager(KafkaConnectionManager):
         return transport
 
 
+class _TokenProvider(AbstractTokenProvider):
+    """What kafka-python asks for tokens, each time that it connects or logs in again."""
+
+    def __init__(self, source: TokenSource) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._source = source
+
+    def token(self) -> str:
+        return self._source.token()[0]
+
+    def extensions(self) -> dict[str, str]:
+        return self._source.extensions
+
+
+def _security_options(connection: Connection) -> dict[str, t.Any]:
+    """How a client encrypts and logs in. Raises InvalidInput for certificate files that cannot be used."""
+    options: dict[str, t.Any] = {"security_protocol": connection.security_protocol}
+    if connection.uses_tls:
+        options["ssl_context"] = tls_context(connection)
+    if connection.uses_sasl:
+        options["sasl_mechanism"] = connection.sasl_mechanism
+        if connection.sasl_mechanism == "OAUTHBEARER":
+            options["sasl_oauth_token_provider"] = _TokenProvider(token_source(connection))
+        else:
+            options["sasl_plain_username"] = _login_name(connection)
+            options["sasl_plain_password"] = connection.sasl_password
+    return options
+
+
+def _login_name(connection: Connection) -> str:
+    """The user name as the mechanism sends it. librdkafka does the same by itself, and kafka-python does not.
+
+    RFC 5802, section 5.1: SCRAM separates what it sends by commas and equals signs.
+    """
+    name = connection.sasl_username or ""
+    if not (connection.sasl_mechanism or "").startswith("SCRAM-"):
+        return name
+    return name.replace("=", "=3D").replace(",", "=2C")
+
+
 class AdminClient:
     """A client of the library that is connected, and what it knows of the cluster since then."""
 
@@ -181,7 +213,7 @@ def connect(connection: Connection) -> AdminClient:
     CONNECT_SECONDS, or as many for each server that does not answer. Raises InvalidInput for files that cannot be used.
     """
     seconds = min(CONNECT_SECONDS, connection.request_timeout) * len(connection.bootstrap_servers)
-    options = security_options(connection)
+    options = _security_options(connection)
     managers: list[_Manager] = []
 
     def net_client(**given: t.Any) -> KafkaNetClient:
@@ -279,64 +311,3 @@ def subscribed_topics(member_metadata: bytes) -> list[str]:
         return list(ConsumerProtocolSubscription.decode(member_metadata).topics)
     except (struct.error, IndexError) as exc:
         raise ValueError(str(exc)) from exc
-
-
-def attempt(connection: Connection, operation: t.Callable[[AdminClient], T], deadline: float = DEADLINE_SECONDS) -> T:
-    """Run an operation that may be repeated, with a new client for each further try, until no retriable error is left.
-
-    deadline: seconds after which no further try begins. After HeldBack, the next try begins when the broker wants to be asked
-    again, and the deadline begins anew whenever a part was taken. Brokers that cannot be reached, though another one told of
-    them, are tried for PATIENCE times request_timeout at most. Raises ConnectionFailed, NotAuthorized or BrokerError; what the
-    operation itself raises of MigrationError passes through.
-    """
-    begun, pause, reached = time.monotonic(), 0.1, False
-    say = paced(tell_wait, SAY_EVERY)
-    while True:
-        try:
-            with _CLIENTS.lent(connection, connect) as (client, used):
-                reached = reached or not used  # a kept client tells nothing of now
-                return operation(client)
-        except KafkaFailure as exc:
-            error = translated(connection, exc)
-            if not (may_pass(exc) or limits(exc)) or time.monotonic() > begun + _patience(connection, error, deadline):
-                raise error from exc
-            if limits(exc):
-                say(_waits_for_room(connection, error))
-        except HeldBack as exc:
-            if exc.progress:
-                begun = time.monotonic()
-            elif time.monotonic() > begun + deadline:
-                raise exc.told(connection) from None
-            say(
-                f"{connection}: a quota (controller_mutation_rate) takes no changes of topics for {exc.seconds:.1f} s; "
-                f"topic {exc.first} is next"
-            )
-            time.sleep(exc.seconds)
-        except LoginEnded:
-            raise
-        except ConnectionFailed as exc:
-            # An unreachable cluster is told at once; one that went away in between may come back.
-            if not (reached or limits(exc)) or time.monotonic() > begun + _patience(connection, exc, deadline):
-                raise
-            if limits(exc):
-                say(_waits_for_room(connection, exc))
-        time.sleep(pause)
-        pause = min(pause * 2, 2.0)
-
-
-def attempt_until(connection: Connection, holds: t.Callable[[AdminClient], bool], seconds: float) -> None:
-    """Ask, again and again as attempt() does, until the brokers show it, or so many seconds are over."""
-    end = time.monotonic() + seconds
-    while not attempt(connection, holds) and time.monotonic() < end:
-        time.sleep(0.1)
-
-
-def _waits_for_room(connection: Connection, error: MigrationError) -> str:
-    return f"{connection}: takes no more connections now ({error.why}), and is asked again until it does"
-
-
-def _patience(connection: Connection, error: MigrationError, deadline: float) -> float:
-    """For how many seconds an operation that fails so is tried."""
-    if isinstance(error, ConnectionFailed) and not limits(error):
-        return min(deadline, PATIENCE * connection.request_timeout)
-    return deadline

@@ -10,7 +10,8 @@ from .._model.background import at_once
 from .._model.cluster_identity import UNKNOWN_ID, ClusterIdentity, LogRange, Traits, address_mark, seem_one
 from .._model.connection import Connection
 from .._model.records import TopicPartition
-from .admin_client import AdminClient, attempt
+from .admin_client import AdminClient
+from .attempts import attempt
 from .error_codes import ErrorCode
 from .positions import served_bounds
 from .reasons import raise_if_retriable

@@ -15,7 +15,8 @@ from .._model.errors import BrokerError, ConnectionFailed, InvalidInput, Migrati
 from .._model.group_state import Commits, CommittedOffset
 from .._model.records import TopicPartition
 from .abilities import Ability
-from .admin_client import DEADLINE_SECONDS, AdminClient, Request, attempt, can, exchange
+from .admin_client import AdminClient, Request, can, exchange
+from .attempts import DEADLINE_SECONDS, attempt
 from .coordinators import find_coordinators, raise_for_groups
 from .error_codes import ErrorCode
 from .reasons import as_exception, error_name, is_retriable

@@ -12,7 +12,8 @@ from .._model.connection import Connection
 from .._model.errors import BrokerError, ConnectionFailed
 from .._model.new_topics import NewTopic
 from .._model.progress import counted
-from .admin_client import AdminClient, Request, attempt, exchange
+from .admin_client import AdminClient, Request, exchange
+from .attempts import attempt
 from .configs import raise_for_changes
 from .error_codes import ErrorCode
 from .mutation_quota import HeldBack, not_held_back

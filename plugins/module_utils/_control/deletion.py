@@ -11,7 +11,8 @@ import uuid
 from .._model.connection import Connection
 from .._model.errors import BrokerError
 from .._model.records import TopicPartition
-from .admin_client import AdminClient, Request, attempt, exchange
+from .admin_client import AdminClient, Request, exchange
+from .attempts import attempt
 from .error_codes import ErrorCode
 from .mutation_quota import raise_if_held_back
 from .positions import partition_leaders

@@ -14,7 +14,8 @@ from .._model.errors import GroupBusy
 from .._model.group_state import UNKNOWN_STATE, GroupListing, GroupReading, open_text
 from .._model.records import TopicPartition
 from .abilities import Ability
-from .admin_client import DEADLINE_SECONDS, AdminClient, Request, attempt, can, missing_part, subscribed_topics
+from .admin_client import AdminClient, Request, can, missing_part, subscribed_topics
+from .attempts import DEADLINE_SECONDS, attempt
 from .broker_questions import BrokerQuestion, answer_to, ask_together
 from .coordinators import by_node, coordinators, coordinators_of, known_coordinators
 from .error_codes import ErrorCode

@@ -12,7 +12,8 @@ from .._model.errors import BrokerError
 from .._model.notes import Note
 from .._model.option_names import option_name
 from .abilities import Ability, KnownSince, not_told_notes
-from .admin_client import AdminClient, Request, attempt, can, exchange, missing_part
+from .admin_client import AdminClient, Request, can, exchange, missing_part
+from .attempts import attempt
 from .coordinators import by_node, find_coordinators
 from .error_codes import ErrorCode
 from .reasons import raise_if_retriable

@@ -13,7 +13,8 @@ from .._model.connection import Connection
 from .._model.errors import NotFound
 from .._model.progress import first_of
 from .._model.records import TopicPartition
-from .admin_client import AdminClient, Request, attempt, exchange
+from .admin_client import AdminClient, Request, exchange
+from .attempts import attempt
 from .error_codes import ErrorCode
 from .reasons import IncompleteAnswer, as_exception, error_name
 from .topics import id_of, raise_for_topics, request_metadata, topic_rows

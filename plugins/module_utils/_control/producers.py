@@ -12,7 +12,8 @@ import typing as t
 
 from .._model.connection import Connection
 from .._model.records import TopicPartition
-from .admin_client import AdminClient, Request, attempt, exchange
+from .admin_client import AdminClient, Request, exchange
+from .attempts import attempt
 from .positions import partition_leaders
 from .reasons import NotOffered
 from .topics import broker_ids, topic_rows

@@ -104,8 +104,8 @@ def hopeless(reason: BaseException) -> bool:
 def refusal(connection: Connection, reasons: t.Sequence[BaseException]) -> MigrationError:
     """The most telling of the reasons, in the order in which they came, as an error.
 
-    A MigrationError among them says why no token can be had (security.py): it tells everything. Names that cannot be resolved
-    are told beside any other reason: they are the notes of theirs.
+    A MigrationError among them says why no token can be had: it tells everything. Names that cannot be resolved are told
+    beside any other reason: they are the notes of theirs.
     """
     for own in reasons:
         if isinstance(own, MigrationError):

@@ -1,58 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""kafka-python's options for encryption and login, from a connection."""
+"""The certificates and keys of a connection, as Python's TLS takes them."""
 
 from __future__ import annotations
 
 import os
 import ssl
 import tempfile
-import typing as t
 
-from .._http.tokens import TokenSource, token_source
 from .._model.connection import Connection, refuse_store
 from .._model.errors import InvalidInput
-from .kafka_library import AbstractTokenProvider
-
-
-class _TokenProvider(AbstractTokenProvider):
-    """What kafka-python asks for tokens, each time that it connects or logs in again."""
-
-    def __init__(self, source: TokenSource) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self._source = source
-
-    def token(self) -> str:
-        return self._source.token()[0]
-
-    def extensions(self) -> dict[str, str]:
-        return self._source.extensions
-
-
-def security_options(connection: Connection) -> dict[str, t.Any]:
-    """Keyword arguments for KafkaKafkaAdminClient. Raises InvalidInput for certificate files that cannot be used."""
-    options: dict[str, t.Any] = {"security_protocol": connection.security_protocol}
-    if connection.uses_tls:
-        options["ssl_context"] = tls_context(connection)
-    if connection.uses_sasl:
-        options["sasl_mechanism"] = connection.sasl_mechanism
-        if connection.sasl_mechanism == "OAUTHBEARER":
-            options["sasl_oauth_token_provider"] = _TokenProvider(token_source(connection))
-        else:
-            options["sasl_plain_username"] = _login_name(connection)
-            options["sasl_plain_password"] = connection.sasl_password
-    return options
-
-
-def _login_name(connection: Connection) -> str:
-    """The user name as the mechanism sends it. librdkafka does the same by itself, and kafka-python does not.
-
-    RFC 5802, section 5.1: SCRAM separates what it sends by commas and equals signs.
-    """
-    name = connection.sasl_username or ""
-    if not (connection.sasl_mechanism or "").startswith("SCRAM-"):
-        return name
-    return name.replace("=", "=3D").replace(",", "=2C")
 
 
 def tls_context(connection: Connection) -> ssl.SSLContext:

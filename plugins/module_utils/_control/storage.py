@@ -9,7 +9,8 @@ import typing as t
 from .._model.connection import Connection
 from .._model.records import TopicPartition
 from .abilities import Ability
-from .admin_client import AdminClient, Request, attempt, can, exchange
+from .admin_client import AdminClient, Request, can, exchange
+from .attempts import attempt
 from .error_codes import ErrorCode
 from .reasons import raise_if_retriable
 from .topics import broker_ids, raise_for_topics, request_metadata, topic_rows

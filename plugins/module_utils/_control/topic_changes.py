@@ -9,7 +9,8 @@ import typing as t
 from .._model.connection import Connection
 from .._model.errors import BrokerError
 from .._model.new_topics import NewTopic
-from .admin_client import AdminClient, Request, attempt, exchange
+from .admin_client import AdminClient, Request, exchange
+from .attempts import attempt
 from .configs import TopicConfigs, alteration_rows, configs_of
 from .creation import await_leaders, batches, creation_rows
 from .error_codes import ErrorCode

@@ -13,7 +13,8 @@ from .._model.connection import Connection
 from .._model.errors import NotAuthorized, NotFound
 from .._model.records import TopicPartition
 from .abilities import Ability
-from .admin_client import AdminClient, Request, attempt, can, exchange
+from .admin_client import AdminClient, Request, can, exchange
+from .attempts import attempt
 from .error_codes import ErrorCode
 from .reasons import as_exception, error_name, raise_if_retriable
 

@@ -10,7 +10,7 @@ import typing as t
 
 from ..._control import clusters, groups, positions, topics
 from ..._control.abilities import Ability
-from ..._control.admin_client import DEADLINE_SECONDS
+from ..._control.attempts import DEADLINE_SECONDS
 from ..._control.configs import broker_number
 from ..._control.permissions import not_offered
 from ..._model import migration_status

@@ -6,7 +6,7 @@ import ssl
 import pytest
 from kafka import errors
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import admin_client, reasons
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import admin_client, attempts, reasons
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.reasons import translated
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
@@ -137,15 +137,15 @@ def test_a_broker_that_takes_no_more_connections_is_tried_again(monkeypatch, tim
             limited(errors.SaslAuthenticationFailedError("Too many connects"))
         return 7
 
-    monkeypatch.setattr(admin_client, "connect", connect)
-    monkeypatch.setattr(admin_client.time, "sleep", lambda _seconds: None)
+    monkeypatch.setattr(attempts, "connect", connect)
+    monkeypatch.setattr(attempts.time, "sleep", lambda _seconds: None)
     lines = []
-    monkeypatch.setattr(admin_client, "tell_wait", lines.append)
+    monkeypatch.setattr(attempts, "tell_wait", lines.append)
     if raises:
         with pytest.raises(ConnectionFailed, match="Too many connects. Run again later"):
-            admin_client.attempt(CLUSTER, operation, 0.01)
+            attempts.attempt(CLUSTER, operation, 0.01)
     else:
-        assert admin_client.attempt(CLUSTER, operation) == 7
+        assert attempts.attempt(CLUSTER, operation) == 7
     if not raises or where == "connect":
         assert "takes no more connections now (Too many connects), and is asked again until it does" in lines[0]
 
@@ -157,9 +157,9 @@ def test_a_wrong_password_is_not_tried_again(monkeypatch):
         tries.append(1)
         raise reasons.refusal(CLUSTER, [errors.SaslAuthenticationFailedError("Invalid password")])
 
-    monkeypatch.setattr(admin_client, "connect", connect)
+    monkeypatch.setattr(attempts, "connect", connect)
     with pytest.raises(ConnectionFailed, match="Check the user name"):
-        admin_client.attempt(CLUSTER, lambda _client: None)
+        attempts.attempt(CLUSTER, lambda _client: None)
     assert len(tries) == 1
 
 
@@ -176,12 +176,12 @@ def test_a_cluster_that_is_gone_is_told_at_once_though_an_earlier_operation_has_
     def disconnected(_client):
         raise errors.KafkaConnectionError("socket disconnected")
 
-    monkeypatch.setattr(admin_client, "connect", connect)
-    monkeypatch.setattr(admin_client.time, "sleep", lambda _seconds: None)
+    monkeypatch.setattr(attempts, "connect", connect)
+    monkeypatch.setattr(attempts.time, "sleep", lambda _seconds: None)
     with keeping():
-        assert admin_client.attempt(CLUSTER, lambda _client: 7) == 7
+        assert attempts.attempt(CLUSTER, lambda _client: 7) == 7
         with pytest.raises(ConnectionFailed, match="connection refused"):
-            admin_client.attempt(CLUSTER, disconnected)
+            attempts.attempt(CLUSTER, disconnected)
     assert connections == []
 
 
@@ -198,13 +198,29 @@ def test_a_cluster_that_is_gone_is_told_at_once_though_an_earlier_operation_has_
 )
 def test_a_broker_that_another_one_names_and_nobody_reaches_is_not_tried_for_long(monkeypatch, error, tried_for):
     now = [1000.0]
-    monkeypatch.setattr(admin_client.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(admin_client.time, "sleep", lambda seconds: now.__setitem__(0, now[0] + seconds))
-    monkeypatch.setattr(admin_client, "connect", lambda _connection: io.StringIO())
+    monkeypatch.setattr(attempts.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(attempts.time, "sleep", lambda seconds: now.__setitem__(0, now[0] + seconds))
+    monkeypatch.setattr(attempts, "connect", lambda _connection: io.StringIO())
 
     def operation(_client):
         raise error
 
     with pytest.raises((ConnectionFailed, BrokerError)):
-        admin_client.attempt(connection_from({"bootstrap_servers": "b1:9092", "request_timeout": 6}), operation)
+        attempts.attempt(connection_from({"bootstrap_servers": "b1:9092", "request_timeout": 6}), operation)
     assert tried_for < now[0] - 1000.0 < tried_for + 3
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "name", "sent"),
+    [
+        ("SCRAM-SHA-512", "svc=migrator", "svc=3Dmigrator"),
+        ("scram-sha-256", "a,b=2C", "a=2Cb=3D2C"),
+        ("PLAIN", "a,b=c", "a,b=c"),
+    ],
+)
+def test_scram_escapes_what_separates_its_words(mechanism, name, sent):
+    options = {"bootstrap_servers": "b:1", "security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": mechanism}
+    found = admin_client._security_options(
+        connection_from({**options, "sasl_username": name, "sasl_password": "p,=2C"})
+    )
+    assert (found["sasl_plain_username"], found["sasl_plain_password"]) == (sent, "p,=2C")

@@ -4,7 +4,7 @@ import types
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import admin_client, configs
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import attempts, configs
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 
 CONNECTION = connection_from({"bootstrap_servers": "127.0.0.1:1"})
@@ -31,7 +31,7 @@ def brokers(monkeypatch):
     def run(late, before, after):
         its = Brokers(late, before, after)
         row = types.SimpleNamespace(resource_name="orders", error_code=0, error_message=None)
-        for its_module in (configs, admin_client):
+        for its_module in (configs, attempts):
             monkeypatch.setattr(its_module, "attempt", lambda _connection, operation: operation(None))
         monkeypatch.setattr(configs, "exchange", lambda _client, _asked: [types.SimpleNamespace(responses=[row])])
         monkeypatch.setattr(configs, "broker_ids", lambda _client: list(its.looks))

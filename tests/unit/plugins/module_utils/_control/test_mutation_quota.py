@@ -6,7 +6,7 @@ import uuid
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import (
-    admin_client,
+    attempts,
     creation,
     deletion,
     topic_changes,
@@ -81,8 +81,8 @@ def controller(monkeypatch):
             rows = [types.SimpleNamespace(name=name, partitions=[None] * (name in its.taken) * 5) for name in names]
             return types.SimpleNamespace(controller_id=1, topics=rows)
 
-        monkeypatch.setattr(admin_client, "connect", lambda _connection: types.SimpleNamespace(close=lambda: None))
-        monkeypatch.setattr(admin_client, "time", its)
+        monkeypatch.setattr(attempts, "connect", lambda _connection: types.SimpleNamespace(close=lambda: None))
+        monkeypatch.setattr(attempts, "time", its)
         for module in (creation, topic_changes, deletion):
             monkeypatch.setattr(module, "exchange", exchange)
             monkeypatch.setattr(module, "request_metadata", metadata)
@@ -111,7 +111,7 @@ CHANGES = {
 @pytest.mark.parametrize("change", list(CHANGES))
 def test_every_topic_has_its_turn_at_any_rate(controller, monkeypatch, change, rate):
     quota, lines = controller(rate), []
-    monkeypatch.setattr(admin_client, "tell_wait", lines.append)
+    monkeypatch.setattr(attempts, "tell_wait", lines.append)
     CHANGES[change]()
     assert "a quota (controller_mutation_rate) takes no changes of topics for" in lines[0] or rate == 20
     assert len(set(quota.taken)) == len(quota.taken) == len(NAMES)

@@ -5,7 +5,7 @@ import types
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import admin_client, positions
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import attempts, positions
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.error_codes import ErrorCode
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.open_clients import keeping
@@ -20,8 +20,8 @@ class Cluster:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.leader, self.described, self.now = 1, 0, 1000.0
-        monkeypatch.setattr(admin_client, "connect", lambda _connection: io.StringIO())
-        monkeypatch.setattr(admin_client.time, "sleep", lambda _seconds: None)
+        monkeypatch.setattr(attempts, "connect", lambda _connection: io.StringIO())
+        monkeypatch.setattr(attempts.time, "sleep", lambda _seconds: None)
         monkeypatch.setattr(positions, "monotonic", lambda: self.now)
         monkeypatch.setattr(positions, "request_metadata", self._describe)
         monkeypatch.setattr(positions, "exchange", self._answer)
