@@ -14,36 +14,25 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-import typing as t
 from pathlib import Path
 
-from stage import PAIR, play
+from stage import PAIR, Story, play
 
-from kafka_sandbox import Cluster
 from testbed.clients import Message, commit, committed, create_topic, list_groups, produce, produce_in_transactions
 from testbed.mirror_maker import ALIAS, MirrorMaker
 from testbed.sandbox import configured_below, end
 from tests.support.consumers import unconsumed
 
 
-class Story(t.NamedTuple):
-    """folder: of MirrorMaker 2, while it runs."""
-
-    staging: Cluster
-    production: Cluster
-    name: str
-    folder: Path
-
-    @property
-    def topic(self) -> str:
-        return f"{self.name}-orders"
+class Copied(Story):
+    """By MirrorMaker 2, which has the folder while it runs."""
 
     @property
     def groups(self) -> list[str]:
         return [f"{self.name}-billing", f"{self.name}-shipping", f"console-consumer-{self.name}"]
 
 
-def fill(story: Story) -> None:
+def fill(story: Copied) -> None:
     create_topic(story.staging, story.topic, 2, retention_ms=-1)
     _produce(story, 600)
     billing, shipping, console = story.groups
@@ -53,7 +42,7 @@ def fill(story: Story) -> None:
     _copy(story)
 
 
-def move(story: Story) -> None:
+def move(story: Copied) -> None:
     billing, shipping, _console = story.groups
     _produce(story, 200)
     commit(story.staging, billing, {(story.topic, 0): (222, "día 4"), (story.topic, 1): 399})
@@ -61,7 +50,7 @@ def move(story: Story) -> None:
     _copy(story)
 
 
-def groups(story: Story) -> None:
+def groups(story: Copied) -> None:
     existing = [group for group in story.groups if group in list_groups(story.production)]
     print(
         json.dumps(
@@ -73,7 +62,7 @@ def groups(story: Story) -> None:
     )
 
 
-def proof(story: Story) -> None:
+def proof(story: Copied) -> None:
     copy = f"{ALIAS}.{story.topic}"
     for group in story.groups:
         source, destination = committed(story.staging, group), committed(story.production, group)
@@ -84,7 +73,7 @@ def proof(story: Story) -> None:
         assert gets == left, f"{group}: {len(left)} records are left, and it gets {len(gets)}"
 
 
-def _produce(story: Story, count: int) -> None:
+def _produce(story: Copied, count: int) -> None:
     """Half of them in transactions, every third of which is aborted: so offsets differ at production."""
     messages = [Message(b"order %d" % number) for number in range(count // 2)]
     writes = [(messages[at : at + 10], at % 30 != 0) for at in range(0, len(messages), 10)]
@@ -92,7 +81,7 @@ def _produce(story: Story, count: int) -> None:
     produce(story.staging, story.topic, [message._replace(partition=1) for message in messages])
 
 
-def _copy(story: Story) -> None:
+def _copy(story: Copied) -> None:
     more = {"src.consumer.isolation.level": "read_committed"}
     with MirrorMaker(
         story.folder, story.staging, story.production, topics=story.topic, identity=False, sync_groups=False, more=more
@@ -109,5 +98,5 @@ if __name__ == "__main__":
         play(
             (fill, move, groups, proof),
             PAIR,
-            lambda staging, production, name, _sandbox: (Story(staging, production, name, folder),),
+            lambda staging, production, name, _sandbox: (Copied(staging, production, name, folder),),
         )

@@ -22,9 +22,8 @@ import typing as t
 from pathlib import Path
 
 from confluent_kafka import Consumer
-from stage import PAIR, play
+from stage import PAIR, Story, play
 
-from kafka_sandbox import Cluster
 from testbed.clients import Message, commit, committed, create_topic, list_groups, produce, read
 from testbed.live_tool import LiveTool
 from tests.support.replication_tool import copy
@@ -35,17 +34,8 @@ JUNK = 17  # records that only production has
 SECONDS = 900.0  # after which the company ends by itself
 
 
-class Story(t.NamedTuple):
-    """folder: where processes in the background look for the words that end them."""
-
-    staging: Cluster
-    production: Cluster
-    name: str
-    folder: Path
-
-    @property
-    def topic(self) -> str:
-        return f"{self.name}-orders"
+class Company(Story):
+    """In the folder, processes in the background look for the words that end them."""
 
     @property
     def billing(self) -> str:
@@ -65,7 +55,7 @@ class Story(t.NamedTuple):
     def is_said(self, word: str) -> bool:
         return (self.folder / f"{self.name}.{word}").exists()
 
-    def in_background(self, step: t.Callable[[Story], None]) -> None:
+    def in_background(self, step: t.Callable[[Company], None]) -> None:
         subprocess.Popen(
             [sys.executable, __file__, str(self.folder), self.name, step.__name__],
             stdin=subprocess.DEVNULL,
@@ -75,7 +65,7 @@ class Story(t.NamedTuple):
         )
 
 
-def fill(story: Story) -> None:
+def fill(story: Company) -> None:
     for cluster in (story.staging, story.production):
         create_topic(cluster, story.topic, len(PARTITIONS), retention_ms=-1)
     _produce(story, 0, RECORDS)
@@ -84,7 +74,7 @@ def fill(story: Story) -> None:
     commit(story.staging, story.shipping, {(story.topic, 0): 0, (story.topic, 1): 299})
 
 
-def live(story: Story) -> None:
+def live(story: Company) -> None:
     for file in story.folder.glob(f"{story.name}.*"):
         file.unlink()
     before = committed(story.staging, story.billing)
@@ -95,7 +85,7 @@ def live(story: Story) -> None:
         time.sleep(0.2)
 
 
-def company(story: Story) -> None:
+def company(story: Company) -> None:
     """Runs in the background. When a cluster is stopped, this fails, and so ends."""
     number, deadline = RECORDS, time.monotonic() + SECONDS
     consumer: Consumer | None = Consumer(
@@ -121,16 +111,16 @@ def company(story: Story) -> None:
                 consumer.commit(asynchronous=False)
 
 
-def stop(story: Story) -> None:
+def stop(story: Company) -> None:
     story.say("stop")
 
 
-def restarted(story: Story) -> None:
+def restarted(story: Company) -> None:
     _consume_more(story)  # so that there is a new plan
     story.in_background(shipping)
 
 
-def shipping(story: Story) -> None:
+def shipping(story: Company) -> None:
     """Runs in the background: a consumer with assign(), which no broker counts as a member."""
     plan, deadline = story.plan.read_bytes(), time.monotonic() + SECONDS
     while not story.is_said("quiet") and time.monotonic() < deadline:
@@ -139,17 +129,17 @@ def shipping(story: Story) -> None:
         time.sleep(0.1)
 
 
-def quiet(story: Story) -> None:
+def quiet(story: Company) -> None:
     story.say("quiet")
 
 
-def _consume_more(story: Story) -> None:
+def _consume_more(story: Company) -> None:
     """One record more of partition 0."""
     offset, _metadata = committed(story.staging, story.shipping)[story.topic, 0]
     commit(story.staging, story.shipping, {(story.topic, 0): offset + 1})
 
 
-def groups(story: Story) -> None:
+def groups(story: Company) -> None:
     found = {
         group: sorted([*where, *at] for where, at in committed(story.production, group).items())
         for group in list_groups(story.production)
@@ -158,7 +148,7 @@ def groups(story: Story) -> None:
     print(json.dumps(found))
 
 
-def proof(story: Story) -> None:
+def proof(story: Company) -> None:
     for group in (story.billing, story.shipping):
         source, destination = committed(story.staging, group), committed(story.production, group)
         assert source.keys() == destination.keys(), (group, source, destination)
@@ -171,11 +161,11 @@ def proof(story: Story) -> None:
             assert offset + len(gets) > RECORDS, f"{group} misses the end of {partition}"
 
 
-def end(story: Story) -> None:
+def end(story: Company) -> None:
     story.say("end")
 
 
-def _produce(story: Story, start: int, stop: int) -> None:
+def _produce(story: Company, start: int, stop: int) -> None:
     yesterday = int(time.time() * 1000) - 86_400_000
     messages = [
         Message(b"%d" % number, timestamp=yesterday + number, partition=partition)
@@ -189,5 +179,5 @@ if __name__ == "__main__":
     play(
         (fill, live, company, stop, restarted, shipping, quiet, groups, proof, end),
         PAIR,
-        lambda *given: (Story(*given),),
+        lambda *given: (Company(*given),),
     )

@@ -67,11 +67,12 @@ def attempt(connection: Connection, operation: t.Callable[[AdminClient], T], dea
         pause = min(pause * 2, 2.0)
 
 
-def attempt_until(connection: Connection, holds: t.Callable[[AdminClient], bool], seconds: float) -> None:
-    """Ask, again and again as attempt() does, until the brokers show it, or so many seconds are over."""
+def attempt_until(connection: Connection, holds: t.Callable[[AdminClient], bool], seconds: float) -> bool:
+    """Ask, again and again as attempt() does, until the brokers show it (True), or so many seconds are over."""
     end = time.monotonic() + seconds
-    while not attempt(connection, holds) and time.monotonic() < end:
+    while not (is_shown := attempt(connection, holds)) and time.monotonic() < end:
         time.sleep(0.1)
+    return is_shown
 
 
 def _waits_for_room(connection: Connection, error: MigrationError) -> str:

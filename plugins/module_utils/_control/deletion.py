@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import time
 import typing as t
 import uuid
 
@@ -12,7 +11,7 @@ from .._model.connection import Connection
 from .._model.errors import BrokerError
 from .._model.records import TopicPartition
 from .admin_client import AdminClient, Request, exchange
-from .attempts import attempt
+from .attempts import attempt, attempt_until
 from .error_codes import ErrorCode
 from .mutation_quota import raise_if_held_back
 from .positions import partition_leaders
@@ -41,16 +40,13 @@ def delete_records(connection: Connection, before: t.Mapping[TopicPartition, int
         raise_for_topics(connection, codes, "DELETE")
         return True
 
-    end = time.monotonic() + POLICY_SECONDS
-    while before and not attempt(connection, delete):
-        if time.monotonic() > end:
-            raise BrokerError(
-                "the broker deletes no records of a topic whose cleanup.policy is compact",
-                cluster=str(connection),
-                topic=", ".join(names),
-                remedy="add delete to its cleanup.policy, and run again",
-            )
-        time.sleep(0.1)
+    if before and not attempt_until(connection, delete, POLICY_SECONDS):
+        raise BrokerError(
+            "the broker deletes no records of a topic whose cleanup.policy is compact",
+            cluster=str(connection),
+            topic=", ".join(names),
+            remedy="add delete to its cleanup.policy, and run again",
+        )
 
 
 def _request(connection: Connection, leader: int, where: TopicPartition, before: int) -> Request:
@@ -80,20 +76,17 @@ def delete_topics(connection: Connection, ids: t.Mapping[str, str]) -> None:
         raise_if_held_back(codes, answer)  # those that are deleted are unknown the next time
         raise_for_topics(connection, codes, "DELETE")
 
-    def is_shown(client: AdminClient) -> bool:
+    def are_gone(client: AdminClient) -> bool:
         found = [request_metadata(client, wanted, node=node) for node in broker_ids(client)]
-        return any(topic.topic_id in names for answer in found for topic in answer.topics)
+        return not any(topic.topic_id in names for answer in found for topic in answer.topics)
 
     if not wanted:
         return
     attempt(connection, delete)
-    end = time.monotonic() + GONE_SECONDS
-    while attempt(connection, is_shown):
-        if time.monotonic() > end:
-            raise BrokerError(
-                f"the brokers still show topics that were deleted {GONE_SECONDS:.0f} s ago",
-                cluster=str(connection),
-                topic=", ".join(wanted),
-                remedy="check the controller, and run again",
-            )
-        time.sleep(0.1)
+    if not attempt_until(connection, are_gone, GONE_SECONDS):
+        raise BrokerError(
+            f"the brokers still show topics that were deleted {GONE_SECONDS:.0f} s ago",
+            cluster=str(connection),
+            topic=", ".join(wanted),
+            remedy="check the controller, and run again",
+        )

@@ -64,19 +64,17 @@ def missing_acls(
         on_groups, on_topics = at_once(
             lambda: _allowed_on_groups(client, sorted(groups)), lambda: _allowed_on_topics(client, sorted(topics))
         )
-        allowed = {("GROUP", name): each for name, each in on_groups.items()}
-        allowed |= {("TOPIC", name): each for name, each in on_topics.items()}
-        allowed |= {
-            ("TRANSACTIONAL_ID", name): each for name, each in _allowed_in_transactions(client, transactions).items()
-        }
-        needs = {("GROUP", name): each for name, each in groups.items()}
-        needs |= {("TOPIC", name): each for name, each in topics.items()}
-        needs |= {("TRANSACTIONAL_ID", name): each for name, each in transactions.items()}
+        in_transactions = _allowed_in_transactions(client, transactions)
         return sorted(
             f"{kind} {operation} on {name}"
-            for (kind, name), operations in needs.items()
+            for kind, needs, allowed in (
+                ("GROUP", groups, on_groups),
+                ("TOPIC", topics, on_topics),
+                ("TRANSACTIONAL_ID", transactions, in_transactions),
+            )
+            for name, operations in needs.items()
             for operation in operations
-            if OPERATIONS[operation] not in allowed[(kind, name)]
+            if OPERATIONS[operation] not in allowed[name]
         )
 
     return attempt(connection, read) if groups or topics or transactions else []

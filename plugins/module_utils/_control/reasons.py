@@ -18,9 +18,9 @@ IncompleteAnswer = errors.CorrelationIdError  # retriable
 
 
 class _Row(t.NamedTuple):
-    """A reason whose text holds `mark`: what to say instead of it (None: the text itself), and what to do."""
+    """A reason in whose text `pattern` is found: what to say instead of it (None: the text itself), and what to do."""
 
-    mark: str
+    pattern: str
     why: str | None
     remedy: str
     hopeless: bool = True
@@ -42,8 +42,11 @@ _ROWS = (
     _Row("saslauthenticationfailed", None, _LOGIN),
     _Row("unsupportedsaslmechanism", "the broker does not offer this sasl_mechanism", "set one that it offers"),
     _Row("illegalsaslstate", "the listener does not log anybody in (no SASL)", _PROTOCOL),
-    _Row("hostname mismatch", None, "use the names in the broker's certificate, or set ssl_check_hostname to false"),
-    _Row("ip address mismatch", None, "use the names in the broker's certificate, or set ssl_check_hostname to false"),
+    _Row(
+        "hostname mismatch|ip address mismatch",
+        None,
+        "use the names in the broker's certificate, or set ssl_check_hostname to false",
+    ),
     _Row(
         "certificate_verify_failed",
         None,
@@ -60,31 +63,28 @@ _ROWS = (
         "set ssl_certfile and ssl_keyfile",
     ),
     _Row(
-        "alert_certificate_unknown",
+        "alert_certificate_unknown|alert_unknown_ca",
         "the broker does not know the authority of the client certificate",
         "set ssl_certfile and ssl_keyfile to ones that it knows",
     ),
-    _Row(
-        "alert_unknown_ca",
-        "the broker does not know the authority of the client certificate",
-        "set ssl_certfile and ssl_keyfile to ones that it knows",
-    ),
-    _Row("unexpected_eof", "the listener does not speak TLS", _PROTOCOL),
-    _Row("wrong_version_number", "the listener does not speak TLS", _PROTOCOL),
+    _Row("unexpected_eof|wrong_version_number", "the listener does not speak TLS", _PROTOCOL),
     _Row("frame length: 3525", "the listener speaks TLS, the client does not", _PROTOCOL),  # 0x1503: a TLS alert
-    _Row("[ssl:", None, "check the TLS options and the listener"),
+    _Row(r"\[ssl:", None, "check the TLS options and the listener"),
     _Row(
         "incompatiblebroker",
         "this listener answers no clients (is it a controller's?)",
         "name the brokers' client listeners",
     ),
     _Row("failed to get a token", None, "check the oauth options or aws_region, and the credentials"),
-    _Row("econnrefused", "connection refused", "check that a broker listens there", hopeless=False),
-    _Row("connection refused", "connection refused", "check that a broker listens there", hopeless=False),
+    _Row(
+        "econnrefused|connection refused",
+        "connection refused",
+        "check that a broker listens there",
+        hopeless=False,
+    ),
     _DNS,
     _CLOSED,
-    _Row("timed out", "no answer", "check addresses, firewalls and security_protocol", hopeless=False),
-    _Row("timeout", "no answer", "check addresses, firewalls and security_protocol", hopeless=False),
+    _Row("timed out|timeout", "no answer", "check addresses, firewalls and security_protocol", hopeless=False),
 )
 
 
@@ -132,7 +132,7 @@ def _row(reason: BaseException) -> _Row | None:
     text = f"{type(reason).__name__} {reason}".lower()
     if is_limited(text):
         return _LIMIT
-    return next((row for row in _ROWS if row.mark in text), None)
+    return next((row for row in _ROWS if re.search(row.pattern, text)), None)
 
 
 def _text(reason: BaseException) -> str:

@@ -5,7 +5,7 @@ import uuid
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import deletion
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import attempts, deletion
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.error_codes import ErrorCode
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized
@@ -28,7 +28,8 @@ def delete(monkeypatch):
             rows = [types.SimpleNamespace(name=name, topic_id=shown, error_code=0) for name in names]
             return types.SimpleNamespace(controller_id=1, topics=rows)
 
-        monkeypatch.setattr(deletion, "attempt", lambda _connection, operation: operation(None))
+        for its_module in (deletion, attempts):
+            monkeypatch.setattr(its_module, "attempt", lambda _connection, operation: operation(None))
         monkeypatch.setattr(deletion, "broker_ids", lambda _client: [1])
         monkeypatch.setattr(deletion, "request_metadata", metadata)
         monkeypatch.setattr(deletion, "exchange", exchange)
