@@ -183,3 +183,13 @@ def test_what_programs_share_knows_none_of_them(folder: str, others: tuple[str, 
         for name in ([node.module or ""] if isinstance(node, ast.ImportFrom) else [each.name for each in node.names])
     }
     assert not {name for name in imported if name.split(".")[0] in others}
+
+
+def test_few_files_would_change_for_another_client_of_the_control_plane(known_files):
+    texts = {file.as_posix(): (ROOT / file).read_text(encoding="utf-8") for file in known_files if file.suffix == ".py"}
+    names = re.compile(r"^\s*(import kafka|from kafka|from \.kafka_library)\b", re.MULTILINE)
+    found = {path for path, text in texts.items() if names.search(text)}
+    control = "plugins/module_utils/_control"
+    assert {path for path in found if not path.startswith("tests/unit/")} == {
+        f"{control}/kafka_library.py", f"{control}/admin_client.py", f"{control}/reasons.py", "testbed/clients.py"
+    }  # fmt: skip

@@ -224,3 +224,23 @@ def test_scram_escapes_what_separates_its_words(mechanism, name, sent):
         connection_from({**options, "sasl_username": name, "sasl_password": "p,=2C"})
     )
     assert (found["sasl_plain_username"], found["sasl_plain_password"]) == (sent, "p,=2C")
+
+
+def test_a_request_is_the_library_s_with_the_rows_of_its_arrays():
+    topics = [
+        {"name": "orders", "partitions": [{"partition_index": 3, "timestamp": -1}]},
+        {"name": "bills", "partitions": []},
+    ]
+    sent = admin_client._message(
+        admin_client.Request("ListOffsets", {"isolation_level": 1, "topics": topics}, 7, lowest=1)
+    )
+    assert (type(sent).__name__, sent.isolation_level, sent._min_version, sent._max_version) == (
+        "ListOffsetsRequest",
+        1,
+        1,
+        None,
+    )
+    assert [topic.name for topic in sent.topics] == ["orders", "bills"]
+    assert [(each.partition_index, each.timestamp) for each in sent.topics[0].partitions] == [(3, -1)]
+    every = admin_client._message(admin_client.Request("Metadata", {"topics": None}))
+    assert every.topics is None
