@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-import functools
+import contextlib
 import time
 import typing as t
 from concurrent.futures import ThreadPoolExecutor
@@ -66,21 +66,16 @@ def claim(
     again. So one of them goes on, and never both.
     """
     copied = [each for each in ranges if each.copies]
-    keepers = Keepers(destination, groups)
-    attempt = functools.partial(_claimed, destination, name, groups, ranges, run, decide, keepers)
-    try:
-        tries = 0
+    tries = 0
+    with contextlib.closing(Keepers(destination, groups)) as keepers:
         while True:
             try:
-                return attempt()
+                return _claimed(destination, name, groups, ranges, run, decide, keepers)
             except (Fenced, Locked) as exc:
                 tries += 1
                 if tries == _TRIES or not _goes_on(destination, groups[0], run, copied):
-                    raise (
-                        taken_over(destination, groups[0], run, copied) if isinstance(exc, Fenced) else exc
-                    ) from None
-    finally:
-        keepers.close()
+                    lost = taken_over(destination, groups[0], run, copied) if isinstance(exc, Fenced) else exc
+                    raise lost from None
 
 
 def _claimed(
@@ -97,13 +92,8 @@ def _claimed(
         numbered.setdefault(transactional_number(each.destination), []).append(each)
     copied = [each for each in ranges if each.copies]
     with ThreadPoolExecutor(max(1, len(numbered))) as pool:
-        opened = dict(
-            zip(
-                numbered,
-                pool.map(lambda at: Transactions(destination, transactional_id(name, at), keepers, {}), numbered),
-                strict=True,
-            )
-        )
+        ids = [transactional_id(name, at) for at in numbered]
+        opened = list(pool.map(lambda its: Transactions(destination, its, keepers, {}), ids))
         decision = decide(keepers.progress(copied))
         if isinstance(decision, Lost):
             return decision
@@ -111,7 +101,7 @@ def _claimed(
         for each in copied:
             its = progress[each.destination]
             its.run, its.end, its.throttled = run, each.end, 0
-        list(pool.map(lambda at: _commit(opened[at], len(groups), numbered[at], progress), numbered))
+        list(pool.map(lambda its, own: _commit(its, own, len(groups), progress), opened, numbered.values()))
     # A commit is answered before everybody sees what it holds; and a third run may have come between.
     check_owned(destination, groups[0], run, keepers.progress(copied))
     return decision
@@ -124,8 +114,7 @@ def _goes_on(destination: Connection, group: str, run: Run, ranges: t.Sequence[B
     committed is seen a moment after its end. The one that was started later tries again at once. The other one waits for that:
     a run that has begun to copy ends when it is fenced, also if it was started later, and then nobody would go on.
     """
-    keepers = Keepers(destination, [group], stable=False)
-    try:
+    with contextlib.closing(Keepers(destination, [group], stable=False)) as keepers:
         begin = time.monotonic()
         while True:
             named = [each.run if each else None for each in keepers.progress(ranges).values()]
@@ -136,8 +125,6 @@ def _goes_on(destination: Connection, group: str, run: Run, ranges: t.Sequence[B
             if time.monotonic() > begin + _SETTLED_SECONDS + (0 if is_later else _PATIENCE_SECONDS):
                 return run.id in ids
             time.sleep(0.2)
-    finally:
-        keepers.close()
 
 
 def _later(run: Run, other: Run) -> bool:
@@ -152,7 +139,7 @@ def fence(destination: Connection, ids: t.Sequence[str]) -> None:
 
 
 def _commit(
-    transactions: Transactions, groups: int, ranges: t.Sequence[BacklogRange], progress: dict[TopicPartition, Progress]
+    transactions: Transactions, ranges: t.Sequence[BacklogRange], groups: int, progress: dict[TopicPartition, Progress]
 ) -> None:
     copied = [each for each in ranges if each.copies]
     if copied:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 import typing as t
 
@@ -48,8 +49,7 @@ def taken_over(destination: Connection, group: str, run: Run, ranges: t.Sequence
 
     Brokers fence a run without another one, too: when they have aborted a transaction of it that took too long.
     """
-    keepers = Keepers(destination, [group], stable=False)
-    try:
+    with contextlib.closing(Keepers(destination, [group], stable=False)) as keepers:
         end = time.monotonic() + _NAMED_SECONDS
         while time.monotonic() < end:
             try:
@@ -57,8 +57,6 @@ def taken_over(destination: Connection, group: str, run: Run, ranges: t.Sequence
             except (Locked, Refused) as exc:
                 return exc
             time.sleep(0.2)
-    finally:
-        keepers.close()
     return Locked(
         "the broker has ended this run's transaction, and no other run has claimed the copy",
         cluster=str(destination),

@@ -95,22 +95,17 @@ def hold_ids(destination: Connection, jobs: t.Sequence[Job], settings: t.Mapping
         id_ = transactional_id(job.name, job.number)
         return Held(destination, job, keepers, Transactions(destination, id_, keepers, settings), {})
 
-    glance = Keepers(destination, first.groups[:1], stable=False)
-    try:
+    with contextlib.closing(Keepers(destination, first.groups[:1], stable=False)) as glance:
         check_owned(destination, first.groups[0], first.run, glance.progress(ranges))
-    finally:
-        glance.close()
-    keepers = Keepers(destination, first.groups)
     try:
-        with ThreadPoolExecutor(len(jobs)) as pool:  # each waits for its coordinator most of the time
-            held = list(pool.map(take, jobs))
-        kept = keepers.progress(ranges)
-        check_owned(destination, first.groups[0], first.run, kept)
-        for each in held:
-            its = ((one.destination, kept[one.destination]) for one in each.job.ranges)
-            each.progress = {where: progress for where, progress in its if progress is not None}
-        yield Hold(held)
+        with contextlib.closing(Keepers(destination, first.groups)) as keepers:
+            with ThreadPoolExecutor(len(jobs)) as pool:  # each waits for its coordinator most of the time
+                held = list(pool.map(take, jobs))
+            kept = keepers.progress(ranges)
+            check_owned(destination, first.groups[0], first.run, kept)
+            for each in held:
+                its = ((one.destination, kept[one.destination]) for one in each.job.ranges)
+                each.progress = {where: progress for where, progress in its if progress is not None}
+            yield Hold(held)
     except Fenced as exc:
         raise taken_over(destination, first.groups[0], first.run, ranges) from exc
-    finally:
-        keepers.close()
