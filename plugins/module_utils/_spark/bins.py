@@ -18,19 +18,17 @@ _FEWEST = 50_000
 _MOST = 20_000_000
 
 
-def bins(ranges: t.Sequence[Range], cores: int, split: bool = True) -> list[list[Piece]]:
+def bins(ranges: t.Sequence[Range], cores: int) -> list[list[Piece]]:
     """The pieces that each task reads, the largest ranges dealt out first, each into the lightest bin.
 
-    cores: how many tasks run at a time; there are some times as many bins, unless there is little to read.
-    split: whether a range may be cut into several pieces, which stand in different bins. Empty ranges are left out.
+    cores: how many tasks run at a time; there are some times as many bins, unless there is little to read. A long range is cut
+    into several pieces, which stand in different bins. Empty ranges are left out.
     """
     wanted = [Piece(number, *each) for number, each in enumerate(ranges) if each.end > each.start]
     weight = sum(map(_weight, wanted))
     count = max(min(2 * cores, math.ceil(weight / _FEWEST)), math.ceil(weight / _MOST), 1)
-    if split:
-        largest = max(_FEWEST, math.ceil(weight / count))
-        wanted = [part for piece in wanted for part in _cut(piece, largest)]
-    return dealt(wanted, _weight, count)
+    largest = max(_FEWEST, math.ceil(weight / count))
+    return dealt([part for piece in wanted for part in _cut(piece, largest)], _weight, count)
 
 
 def _weight(piece: Piece) -> int:

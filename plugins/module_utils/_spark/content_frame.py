@@ -170,15 +170,9 @@ def buckets_for(records: int, parallel: int) -> int:
     return _BUCKETS_OF_A_TASK * max(parallel, math.ceil(records / _RECORDS_OF_A_TASK))
 
 
-def packed_chunks(
-    rows: DataFrame, layout: Layout, copies: bool, buckets: int, numbers: t.Sequence[int] | None = None
-) -> DataFrame:
-    """The chunks of scanned records (worker_packing.SCANNED), not dealt out yet.
-
-    numbers: the number on the axis of each range, which by default are the same.
-    """
-    pack = _packing(rows.sparkSession, layout, copies, buckets, numbers)
-    return rows.mapInArrow(pack, worker_packing.SCHEMA)
+def packed_chunks(rows: DataFrame, layout: Layout, copies: bool, buckets: int) -> DataFrame:
+    """The chunks of scanned records (worker_packing.SCANNED), not dealt out yet."""
+    return rows.mapInArrow(_packing(rows.sparkSession, layout, copies, buckets), worker_packing.SCHEMA)
 
 
 def dealt_by_content(chunks: DataFrame, buckets: int) -> DataFrame:
@@ -197,16 +191,15 @@ def _packed(
     parts: t.Collection[str],
     committed: bool = True,
 ) -> DataFrame:
-    pack = _packing(spark, layout, copies, buckets, None)
+    pack = _packing(spark, layout, copies, buckets)
     return scan_frame(spark, connection, ranges, pack, worker_packing.SCHEMA, parts=parts, committed=committed)
 
 
 def _packing(
-    spark: SparkSession, layout: Layout, copies: bool, buckets: int, numbers: t.Sequence[int] | None
+    spark: SparkSession, layout: Layout, copies: bool, buckets: int
 ) -> t.Callable[[t.Iterable[pyarrow.RecordBatch]], t.Iterator[pyarrow.RecordBatch]]:
-    axis, pairs = (layout.destination, layout.destination_pairs) if copies else (layout.source, layout.source_pairs)
-    of = tuple(range(len(pairs)) if numbers is None else numbers)
-    sent = apart(spark, (axis, pairs, of))
+    side = (layout.destination, layout.destination_pairs) if copies else (layout.source, layout.source_pairs)
+    sent = apart(spark, side)
 
     def pack(batches: t.Iterable[pyarrow.RecordBatch]) -> t.Iterator[pyarrow.RecordBatch]:
         return worker_packing.pack(batches, *sent.value, buckets, copies)

@@ -125,25 +125,23 @@ def pack(
     batches: t.Iterable[pyarrow.RecordBatch],
     axis: Axis,
     pairs: t.Sequence[int],
-    numbers: t.Sequence[int],
     buckets: int,
     copies: bool,
 ) -> t.Iterator[pyarrow.RecordBatch]:
     """Chunks (SCHEMA) of scanned records (SCANNED). Equal records of a pair go into the same one of the buckets.
 
-    numbers: the number on the axis of each range that was scanned. pairs: the pair of each number. copies: whether these are
-    records of the destination.
+    Scanned ranges are numbered as on the axis. pairs: the pair of each number. copies: whether these are records of the
+    destination.
     """
     import numpy as np
 
-    of = np.array(numbers, np.int64)
     pair_of = np.array(pairs, np.int64)
     starts = np.array(axis.starts, np.int64)
     waiting: list[Column] = []
     for batch in batches:
         if not batch.num_rows:
             continue
-        number = of[_values(batch.column(0), np.int32)]
+        number = _values(batch.column(0), np.int32).astype(np.int64)
         columns = np.empty((_COLUMNS, batch.num_rows), np.int64)
         columns[0:2], columns[2:4] = _halves(batch.column(4)), _halves(batch.column(5))
         columns[4] = number * axis.step + _values(batch.column(1), np.int64) - starts[number]

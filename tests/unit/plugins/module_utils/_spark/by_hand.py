@@ -97,7 +97,7 @@ def chunks(
         arrays = [pa.array(column, kind) for column, kind in zip(columns, types, strict=True)]
         batch = pa.RecordBatch.from_arrays(arrays, list(worker_packing.SCANNED))
         halves = [batch.slice(0, batch.num_rows // 2), batch.slice(batch.num_rows // 2)]
-        for chunk in worker_packing.pack(halves, axis, pairs, range(len(logs)), buckets, of_destination):
+        for chunk in worker_packing.pack(halves, axis, pairs, buckets, of_destination):
             for row in range(chunk.num_rows):
                 tasks[chunk.column(0)[row].as_py() % len(tasks)].append(chunk.slice(row, 1))
     return tasks

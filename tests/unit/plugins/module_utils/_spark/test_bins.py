@@ -40,12 +40,6 @@ def test_every_record_is_read_once(ranges, cores):
 
 
 @given(RANGES, st.integers(1, 64))
-def test_a_range_that_has_to_stay_whole_is_not_split(ranges, cores):
-    stretches = offsets_of(piece for pieces in bins(ranges, cores, split=False) for piece in pieces)
-    assert stretches == {n: [(each.start, each.end)] for n, each in enumerate(ranges) if each.end > each.start}
-
-
-@given(RANGES, st.integers(1, 64))
 def test_no_task_has_much_more_than_another(ranges, cores):
     sizes = [sum(piece.end - piece.start for piece in pieces) for pieces in bins(ranges, cores)]
     assert all(sizes)
