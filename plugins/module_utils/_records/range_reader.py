@@ -249,14 +249,13 @@ class _RangeReader:
             self.assigned += len(begin)
 
     def unfinished(self) -> MigrationError:
-        where, task = next(iter(self.left.items()))
-        return refusals.unfinished(self.connection, TopicPartition(*where), task.position, len(self.left) - 1)
+        return refusals.unfinished(self.connection, self._positions())
 
     def stalled(self, seconds: float) -> MigrationError:
-        where, task = next(iter(self.left.items()))
-        return refusals.stalled(
-            self.connection, TopicPartition(*where), task.position, len(self.left) - 1, seconds, self.complaints
-        )
+        return refusals.stalled(self.connection, self._positions(), seconds, self.complaints)
+
+    def _positions(self) -> list[tuple[_Place, int]]:
+        return [(where, task.position) for where, task in self.left.items()]
 
 
 def _record(message: t.Any, parts: t.Collection[str]) -> Record:

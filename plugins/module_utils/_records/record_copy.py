@@ -322,10 +322,8 @@ class _Copy:
         )
 
     def _stalled(self, seconds: float) -> MigrationError:
-        where, task = next(iter(self.tasks.items()))
-        return refusals.stalled(
-            self.source, where, task.progress.position, len(self.tasks) - 1, seconds, self.opened.complaints
-        )
+        waiting = [(where, task.progress.position) for where, task in self.tasks.items()]
+        return refusals.stalled(self.source, waiting, seconds, self.opened.complaints)
 
 
 def _batch(jobs: t.Iterable[Job]) -> int:

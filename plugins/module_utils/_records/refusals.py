@@ -16,6 +16,8 @@ from .._model.records import TopicPartition
 from .confluent_library import KafkaError
 from .consumer_client import Opened, connection_failed, learn_partitions
 
+Waiting: t.TypeAlias = "t.Sequence[tuple[tuple[str, int], int]]"  # what is not read to its end, and its next offset
+
 
 def check_existence(connection: Connection, wanted: t.Collection[TopicPartition], opened: Opened) -> None:
     """Raise NotFound for what is not there: the consumer would wait for it for ever, without a word.
@@ -87,10 +89,11 @@ def lost(connection: Connection, where: TopicPartition, what: str) -> LogChanged
     )
 
 
-def unfinished(connection: Connection, where: TopicPartition, position: int, more: int) -> BrokerError:
-    """Records come, but too slowly; a partition's next offset is `position`, and so many more partitions wait."""
+def unfinished(connection: Connection, waiting: Waiting) -> BrokerError:
+    """Records come, but too slowly."""
+    where, position, more = _first_waiting(waiting)
     return BrokerError(
-        f"the time for reading is up at offset {position}" + (f" ({more:,} more partitions wait)" if more else ""),
+        f"the time for reading is up at offset {position}{more}",
         cluster=str(connection),
         **where._asdict(),
         remedy="migrate fewer groups at a time, or when the cluster and this machine are less busy",
@@ -98,23 +101,24 @@ def unfinished(connection: Connection, where: TopicPartition, position: int, mor
 
 
 def stalled(
-    connection: Connection,
-    where: TopicPartition,
-    position: int,
-    more: int,
-    seconds: float,
-    complaints: t.Sequence[KafkaError],
+    connection: Connection, waiting: Waiting, seconds: float, complaints: t.Sequence[KafkaError]
 ) -> BrokerError:
-    """Nothing came of a partition whose next offset is `position`, nor of so many more partitions."""
+    """Nothing came of any of the partitions that wait."""
+    where, position, more = _first_waiting(waiting)
     return BrokerError(
-        f"no record and no end of the log at offset {position} within {seconds:.0f} s"
-        + (f" ({more:,} more partitions wait)" if more else ""),
+        f"no record and no end of the log at offset {position} within {seconds:.0f} s{more}",
         cluster=str(connection),
         **where._asdict(),
         why=connection_failed(connection, complaints).why if complaints else None,
         remedy="check that the partition has a leader, that no transaction is open there, and that no quota "
         "(consumer_byte_rate) lets less than a batch of records pass in that time",
     )
+
+
+def _first_waiting(waiting: Waiting) -> tuple[TopicPartition, int, str]:
+    """The partition that a message names, its next offset, and that others wait, too."""
+    (where, position), *others = waiting
+    return TopicPartition(*where), position, f" ({len(others):,} more partitions wait)" if others else ""
 
 
 def unwritten(

@@ -244,10 +244,8 @@ class _RangeScan:
             self.opened.consumer.incremental_assign([Position(*task.piece.partition, task.position) for task in begin])
 
     def _stalled(self, seconds: float) -> MigrationError:
-        where, task = next(iter(self.tasks.items()))
-        return refusals.stalled(
-            self.connection, where, task.position, len(self.tasks) - 1, seconds, self.opened.complaints
-        )
+        waiting = [(where, task.position) for where, task in self.tasks.items()]
+        return refusals.stalled(self.connection, waiting, seconds, self.opened.complaints)
 
 
 def _close(rows: Rows, task: _ScanTask, kind: int | None, begin: int) -> None:

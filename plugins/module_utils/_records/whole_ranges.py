@@ -48,5 +48,5 @@ def messages(connection: Connection, opened: Opened, ranges: t.Sequence[Range]) 
         if taken:
             fresh = time.monotonic()  # what the caller does meanwhile is not the broker's silence
         elif (silent := time.monotonic() - fresh) > connection.request_timeout:
-            where = min(left)
-            raise refusals.stalled(connection, where, positions[where], len(left) - 1, silent, opened.complaints)
+            waiting = [(where, positions[where]) for where in sorted(left)]
+            raise refusals.stalled(connection, waiting, silent, opened.complaints)
