@@ -85,28 +85,33 @@ def checked_client_config(config: t.Any, cluster: str) -> dict[str, str]:
 
 def _checked(key: t.Any, value: t.Any, cluster: str) -> tuple[str, str]:
     name = str(key).strip()
-    if name.lower() in OPTIONS:
-        raise InvalidInput(
-            f"client_config holds {name}, which an option of its own sets",
-            cluster=cluster,
-            remedy=f"use {OPTIONS[name.lower()]}",
-        )
+    option = OPTIONS.get(name.lower())
     if name.lower().startswith("sasl.kerberos."):
         raise InvalidInput("Kerberos (GSSAPI) is not supported", cluster=cluster, remedy=f"remove {name}")
-    if is_secret(name):
+    if is_secret(name) and option is None:
         raise InvalidInput(
             f"client_config holds {name}, and secrets are not masked there",
             cluster=cluster,
             remedy="use the cluster's own options for authentication",
         )
-    if name in OWNED or name.endswith("_cb"):
-        raise InvalidInput(
-            f"client_config holds {name}, which the collection sets itself", cluster=cluster, remedy="remove it"
-        )
-    if not isinstance(value, str | int | float):
-        raise InvalidInput(
-            f"client_config has a {type(value).__name__} as value of {name}",
-            cluster=cluster,
-            remedy="give text, a number, true or false",
-        )
-    return name, str(value).lower() if isinstance(value, bool) else str(value)
+    is_owned = name in OWNED or name.endswith("_cb")
+    return name, property_text("client_config", name, value, option=option, is_owned=is_owned, cluster=cluster)
+
+
+def property_text(
+    place: str, name: str, value: t.Any, *, option: str | None, is_owned: bool, cluster: str | None = None
+) -> str:
+    """The value of a property that a user adds in this place, as text; InvalidInput for one that the user may not set there.
+
+    option: the one that sets the property. is_owned: whether the collection sets it itself.
+    """
+    if option is not None:
+        what, remedy = f"{place} holds {name}, which an option of its own sets", f"use {option}"
+    elif is_owned:
+        what, remedy = f"{place} holds {name}, which the collection sets itself", "remove it"
+    elif not isinstance(value, str | int | float):
+        what = f"{place} has a {type(value).__name__} as value of {name}"
+        remedy = "give text, a number, true or false"
+    else:
+        return str(value).lower() if isinstance(value, bool) else str(value)
+    raise InvalidInput(what, cluster=cluster, remedy=remedy)

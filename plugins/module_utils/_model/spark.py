@@ -9,7 +9,7 @@ import re
 import typing as t
 
 from .addresses import masked
-from .client_config import is_secret
+from .client_config import is_secret, property_text
 from .errors import InvalidInput, MigrationError
 from .faults import all_of, faults_of, raise_any
 from .option_names import option_name
@@ -117,28 +117,12 @@ def _checked_conf(conf: t.Mapping[str, t.Any]) -> dict[str, str]:
 
 
 def _checked(key: t.Any, value: t.Any) -> tuple[str, str]:
-    name = str(key).strip()
+    name, place = str(key).strip(), f"conf in {option_name('spark')}"
     if not name.startswith("spark."):
-        raise InvalidInput(
-            f"conf in {option_name('spark')} holds {name}, which is no property of Spark", remedy="remove it"
-        )
+        raise InvalidInput(f"{place} holds {name}, which is no property of Spark", remedy="remove it")
     if is_secret(name):
         raise InvalidInput(
-            f"conf in {option_name('spark')} holds {name}, and Spark's properties are visible in the list of processes",
+            f"{place} holds {name}, and Spark's properties are visible in the list of processes",
             remedy="put it into spark-defaults.conf, in the folder that the environment variable SPARK_CONF_DIR names",
         )
-    if name in OPTIONS:
-        raise InvalidInput(
-            f"conf in {option_name('spark')} holds {name}, which an option of its own sets",
-            remedy=f"use {OPTIONS[name]}",
-        )
-    if name in OWNED:
-        raise InvalidInput(
-            f"conf in {option_name('spark')} holds {name}, which the collection sets itself", remedy="remove it"
-        )
-    if not isinstance(value, str | int | float):
-        raise InvalidInput(
-            f"conf in {option_name('spark')} has a {type(value).__name__} as value of {name}",
-            remedy="give text, a number, true or false",
-        )
-    return name, str(value).lower() if isinstance(value, bool) else str(value)
+    return name, property_text(place, name, value, option=OPTIONS.get(name), is_owned=name in OWNED)
