@@ -7,6 +7,7 @@ from __future__ import annotations
 import typing as t
 
 from .errors import InvalidFile, InvalidInput, MigrationError, NotFound, Refused
+from .option_names import option_name
 
 _SHARED = ("cluster", "group", "topic", "why", "remedy")
 _COLLECTED = (InvalidFile, InvalidInput, NotFound, Refused)
@@ -26,6 +27,11 @@ def all_of(make: t.Callable[[_Item], _Made], items: t.Iterable[_Item]) -> list[_
             faults.append(exc)
     raise_any(faults)
     return made
+
+
+def of_entries(option: str, rows: t.Iterable[_Item], make: t.Callable[[str, _Item], _Made]) -> tuple[_Made, ...]:
+    """make(where, row) of each row of an option, as all_of(); where: which entry it is."""
+    return tuple(all_of(lambda entry: make(f"{option_name(option)}, entry {entry[0]}", entry[1]), enumerate(rows, 1)))
 
 
 def all_done(*makes: t.Callable[[], object]) -> None:

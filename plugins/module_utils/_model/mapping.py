@@ -10,7 +10,7 @@ import re
 import typing as t
 
 from .errors import InvalidInput
-from .faults import all_done, all_of
+from .faults import all_done, all_of, of_entries
 from .option_names import option_name
 from .selection import compiled, matches
 from .visible_text import quoted
@@ -162,9 +162,7 @@ class Mapping:
 
 def rules_from(option: str, rows: t.Iterable[dict[str, t.Any]]) -> tuple[Rule, ...]:
     """Build the rules of topic_map or group_map, or raise InvalidInput that names the rows."""
-    return tuple(
-        all_of(lambda entry: rule_from(f"{option_name(option)}, entry {entry[0]}", entry[1]), enumerate(rows, 1))
-    )
+    return of_entries(option, rows, rule_from)
 
 
 def rule_from(where: str, row: dict[str, t.Any]) -> Rule:

@@ -12,7 +12,7 @@ from . import known_names
 from .acls import check_principal
 from .errors import InvalidInput, MigrationError
 from .failure_kinds import FailureKind
-from .faults import all_done, all_of, faults_of, raise_any
+from .faults import all_done, all_of, faults_of, of_entries, raise_any
 from .mapping import Rule
 from .option_names import option_name
 from .policies import Acls, OnFewerPartitions, OnLockout, OnMissing, OnUnknownSetting, Settings
@@ -158,9 +158,7 @@ def replication_factor_from(text: str) -> int | None:
 
 def overrides_from(rows: t.Iterable[dict[str, t.Any]]) -> tuple[Override, ...]:
     """The values of the option overrides, or InvalidInput that names the entries."""
-    return tuple(
-        all_of(lambda entry: _override(f"{option_name('overrides')}, entry {entry[0]}", entry[1]), enumerate(rows, 1))
-    )
+    return of_entries("overrides", rows, _override)
 
 
 def _override(where: str, row: dict[str, t.Any]) -> Override:

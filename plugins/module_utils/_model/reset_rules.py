@@ -12,7 +12,7 @@ import re
 import typing as t
 
 from .errors import InvalidInput
-from .faults import all_done, all_of
+from .faults import all_done, of_entries
 from .option_names import option_name
 from .records import TopicPartition
 from .selection import compiled, matches
@@ -84,12 +84,7 @@ def reset_rules_from(rows: t.Sequence[t.Mapping[str, t.Any]], now: int) -> tuple
         raise InvalidInput(
             "there are no resets", remedy=f"set {option_name('resets')}, for example to [{{to: earliest}}]"
         )
-    return tuple(
-        all_of(
-            lambda entry: reset_rule_from(f"{option_name('resets')}, entry {entry[0]}", entry[1], now),
-            enumerate(rows, 1),
-        )
-    )
+    return of_entries("resets", rows, lambda where, row: reset_rule_from(where, row, now))
 
 
 def first_fit(rules: t.Iterable[ResetRule], partition: TopicPartition) -> ResetRule | None:
