@@ -8,7 +8,7 @@ import dataclasses
 import typing as t
 
 from . import documents
-from .file_rows import At, read_row, write_row
+from .file_rows import At, read_file, read_row, write_row
 from .records import TopicPartition
 
 KIND = "connect-receipt"
@@ -50,6 +50,4 @@ def to_json(receipt: ConnectReceipt) -> str:
 
 def from_json(text: str, path: str) -> ConnectReceipt:
     """Read a receipt file, or raise InvalidFile."""
-    head, rows = documents.loads(KIND, text, path)
-    entries = documents.parse_entries(KIND, path, rows, lambda row: read_row(ConnectEntry, row))
-    return documents.parse(KIND, path, head, lambda row: read_row(ConnectReceipt, row, entries=entries))
+    return read_file(KIND, text, path, ConnectReceipt, entries=lambda row: read_row(ConnectEntry, row))

@@ -8,7 +8,7 @@ import dataclasses
 import typing as t
 
 from . import documents
-from .file_rows import Seconds, read_row, write_row
+from .file_rows import Seconds, read_file, read_row, write_row
 
 KIND = "run"
 
@@ -65,6 +65,4 @@ def to_json(run: RunRecord) -> str:
 
 def from_json(text: str, path: str) -> RunRecord:
     """Read a run file, or raise InvalidFile."""
-    head, rows = documents.loads(KIND, text, path)
-    steps = documents.parse_entries(KIND, path, rows, lambda row: read_row(Step, row))
-    return documents.parse(KIND, path, head, lambda row: read_row(RunRecord, row, steps=steps))
+    return read_file(KIND, text, path, RunRecord, steps=lambda row: read_row(Step, row))

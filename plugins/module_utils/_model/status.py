@@ -9,7 +9,7 @@ import json
 import typing as t
 
 from . import documents
-from .file_rows import Seconds, read_row
+from .file_rows import Seconds, read_file
 from .readiness import Readiness
 
 KIND = "status"
@@ -54,9 +54,7 @@ def to_json(status: Status) -> str:
 
 def from_json(text: str, path: str) -> Status:
     """Read a status file, or raise InvalidFile."""
-    head, rows = documents.loads(KIND, text, path)
-    groups = documents.parse_entries(KIND, path, rows, _checked)
-    return documents.parse(KIND, path, head, lambda row: read_row(Status, row, groups=groups))
+    return read_file(KIND, text, path, Status, groups=_checked)
 
 
 def group_row(group: Readiness) -> _Row:
