@@ -94,7 +94,7 @@ class CountedContents:
         self._short: list[int] = []  # of separable contents: records without a copy; of equal ones, the last
         self._lacking: list[int] = []  # consumed ones of these may be still to come
         nowhere: list[int | None] = [None] * len(sides.destinations)
-        self._facts = Facts(nowhere, nowhere.copy(), [None], [None], [False], [kept[0]], [kept[1]])
+        self.facts = Facts(nowhere, nowhere.copy(), [None], [None], [False], [kept[0]], [kept[1]])
         self._owners: dict[int, _Unit] = {}  # by their records
         self._sources: list[int] = []  # but for singles
         pairs: list[Pair] = [
@@ -106,14 +106,14 @@ class CountedContents:
                 self._sources += [place for place, _time in content.source]
                 pairs += self._added(content)
             else:
-                self._first(self._facts.destination_only, (place for place, _time in content.copies))
+                self._first(self.facts.destination_only, (place for place, _time in content.copies))
         found = singles_of(pairs, None if sides.are_single else self._positions, self._destinations)
         self._singles = [found] if singles is None else [singles, found]
         ends = [begin + self._step for begin in self._begins]
         self._last_singles = [[its for each in self._singles for its in each.lasts(end)] for end in ends]
         timed = [last_before(its.timed, _END) for its in self._singles]
         untimed = [last_before(its.untimed, _END) for its in self._singles]
-        self._facts.last_by_time[0], self._facts.last_pair[0] = highest(timed), highest(timed + untimed)
+        self.facts.last_by_time[0], self.facts.last_pair[0] = highest(timed), highest(timed + untimed)
         if recurs:
             self._lacking += [int(place) for its in self._singles for place in its.untimed]
         self._short.sort()
@@ -124,7 +124,7 @@ class CountedContents:
     def _added(self, content: Content) -> t.Iterator[Pair]:
         """Take a content apart; -> what occurs once on each side."""
         number = len(content.copies)
-        self._facts.twice[0] |= number > len(content.source)
+        self.facts.twice[0] |= number > len(content.source)
         parts = separable(content)
         if parts is None:
             places, copies = ([place for place, _time in side] for side in content)
@@ -155,7 +155,7 @@ class CountedContents:
         self._units.append(unit)
         self._owners.update(dict.fromkeys(unit.sources, unit))
         if surplus:
-            self._first(self._facts.surplus, unit.copies)
+            self._first(self.facts.surplus, unit.copies)
 
     def _first(self, firsts: list[int | None], places: t.Iterable[int]) -> None:
         for place in places:
@@ -171,11 +171,6 @@ class CountedContents:
 
     def _destination_at(self, place: int) -> int:
         return place // self._destination_step - self._first_destination
-
-    @property
-    def facts(self) -> Facts:
-        """See there."""
-        return self._facts
 
     def reach(self, commits: Commits) -> Reach:
         """See there."""

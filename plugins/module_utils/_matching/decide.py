@@ -125,8 +125,11 @@ def _between(
     )
     if not placed.proved:
         raise Doubt("the source's log is compacted, and copies of what it has lost may be before the offset")
-    before, after = _before(context, known, last), _after(context, known, first)
-    evidence: dict[str, t.Any] = {"before": before, "after": after, "matched_by": known.matching.parts}
+    evidence: dict[str, t.Any] = {
+        "before": _anchor(known, last, context.before[-1:], known.consumed_at),
+        "after": _anchor(known, first, context.after[:1], known.unconsumed_at),
+        "matched_by": known.matching.parts,
+    }
     found = certificate(reader, context, known, cut, placed.offset, question.policy)
     if not isinstance(found, NoCertificate):
         return Decision.exact(found, placed.offset, **evidence), ""
@@ -145,17 +148,12 @@ def _between(
     return decision, found.why
 
 
-def _before(context: Context, known: Known, record: Record | None) -> Anchor | None:
+def _anchor(
+    known: Known, record: Record | None, nearest: t.Sequence[Record], offset_of: t.Callable[[Record], int]
+) -> Anchor | None:
+    """nearest: the source's record next to the committed offset, if there is one. offset_of: that of any other original."""
     if record is None:
         return None
-    nearest = context.before[-1:] and known.key(context.before[-1]) == known.key(record)
-    offset = context.before[-1].offset if nearest else known.consumed_at(record)
-    return Anchor(offset, record.offset, known.matching.fingerprint(record))
-
-
-def _after(context: Context, known: Known, record: Record | None) -> Anchor | None:
-    if record is None:
-        return None
-    nearest = context.after[:1] and known.key(context.after[0]) == known.key(record)
-    offset = context.after[0].offset if nearest else known.unconsumed_at(record)
+    is_nearest = nearest and known.key(nearest[0]) == known.key(record)
+    offset = nearest[0].offset if is_nearest else offset_of(record)
     return Anchor(offset, record.offset, known.matching.fingerprint(record))

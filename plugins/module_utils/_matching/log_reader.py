@@ -132,12 +132,7 @@ class LogReader:
 
         At least one, so that whoever reads on gets on. Raises BudgetSpent.
         """
-        spans: list[Span] = []
-        for start, end in sorted(self._asked):
-            if spans and start <= spans[-1][1]:
-                spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
-            else:
-                spans.append((start, end))
+        spans = _all(self._asked)
         offsets = sum(max(0, min(end, self.end) - max(start, self.start)) for start, end in spans)
         records = sum(len(self._log.between(start, end)) for start, end in spans)
         if records >= self.budget:
@@ -164,7 +159,7 @@ class Reader:
         )
 
 
-def _all(spans: list[Span]) -> tuple[Span, ...]:
+def _all(spans: c.Iterable[Span]) -> tuple[Span, ...]:
     result: list[Span] = []
     for span in spans:
         result = united(result, span)

@@ -118,7 +118,7 @@ class _CutSearch:
         self._sides = self._known.sides(self._records)
         if not any(self._sides):
             check_headers(self._known, self._records)
-        self._first = _index(self._sides, Side.UNCONSUMED)
+        self._first = [*self._sides, Side.UNCONSUMED].index(Side.UNCONSUMED)  # or after all of them
         if self._first < len(self._records) and self._records[self._first].offset < self._begin:
             # Its like is not in the context, so the look-up says nothing of what stands before it either.
             self._astray = True
@@ -299,10 +299,3 @@ def _begins_late(source: LogReader, destination: LogReader, known: Known) -> boo
         glance(source, known, unmatched)
     first = next((side for side in known.sides(head) if side & Side.BOTH), Side.CONSUMED)
     return first is not Side.CONSUMED
-
-
-def _index(sides: list[Side], wanted: Side) -> int:
-    try:
-        return sides.index(wanted)
-    except ValueError:
-        return len(sides)

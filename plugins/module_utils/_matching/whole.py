@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import operator
 import typing as t
 
 from .._model.match_on import Matching
@@ -61,9 +62,9 @@ def count_logs(reader: Reader, question: Question) -> GroupCount:
             # The offsets before the start mean the same as the start.
             LogSet([originals], (0,), (source.end,)),
             LogSet([copies], (destination.start,), (destination.end,)),
-            _fingerprint,
+            operator.attrgetter("fingerprint"),
             timestamps=question.policy.with_timestamp,
-            otherwise=_bare,
+            otherwise=operator.attrgetter("bare"),
             aborted=aborted,
             stable=(facts.end,),
             lossy=facts.is_lossy,
@@ -118,14 +119,6 @@ def _around(log: LogReader, offset: int) -> tuple[list[bytes], list[bytes]]:
         [record.bare for record in log.records(offset - _NEAR, offset)],
         [record.bare for record in log.records(offset, offset + _NEAR)],
     )
-
-
-def _fingerprint(record: Record) -> bytes:
-    return record.fingerprint
-
-
-def _bare(record: Record) -> bytes:
-    return record.bare
 
 
 def from_count(reader: Reader, question: Question, its: GroupCount) -> Decision:

@@ -23,6 +23,7 @@ if t.TYPE_CHECKING:
     from .worker_packing import Column, Flags
 
 _SCHEMA = "headers boolean, asked int, unconsumed bigint, missing bigint, oldest bigint, others bigint, distinct bigint"
+_COLUMNS = [column.split()[0] for column in _SCHEMA.split(", ")]
 
 
 class TailQuestion(t.NamedTuple):
@@ -71,7 +72,7 @@ def count_tails(
             f.min("oldest").alias("oldest"),
         )
     )
-    return folded([tuple(row[name.split()[0]] for name in _SCHEMA.split(", ")) for row in sums.collect()], len(asked))
+    return folded([tuple(row[name] for name in _COLUMNS) for row in sums.collect()], len(asked))
 
 
 def folded(rows: t.Iterable[tuple[t.Any, ...]], asked: int) -> list[Tail]:
@@ -107,14 +108,13 @@ def _tails(
         headers = np.full(1 + max((*layout.source_pairs, *layout.destination_pairs), default=0), compared)
         rows = list(tails(records, layout, asked, headers))
         columns = list(zip(*rows, strict=True)) or [()] * 6
-        names = [name.split()[0] for name in _SCHEMA.split(", ")]
         yield pa.RecordBatch.from_arrays(
             [
                 pa.array([compared if both else None] * len(rows), pa.bool_()),
                 pa.array(columns[0], pa.int32()),
                 *(pa.array(column, pa.int64()) for column in columns[1:]),
             ],
-            names,
+            _COLUMNS,
         )
 
 
