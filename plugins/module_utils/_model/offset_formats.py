@@ -32,6 +32,17 @@ class OffsetFormat(enum.StrEnum):
         return self is not OffsetFormat.CSV
 
 
+# Of the forms without names of groups.
+_WRITE = {
+    OffsetFormat.STRUCTURED_STREAMING: streaming_offsets.to_starting_offsets,
+    OffsetFormat.FLINK_SQL: flink_offsets.to_table_options,
+}
+_READ = {
+    OffsetFormat.STRUCTURED_STREAMING: streaming_offsets.read_streaming_offsets,
+    OffsetFormat.FLINK_SQL: flink_offsets.read_table_options,
+}
+
+
 def positions_of(snapshot: Snapshot) -> dict[str, dict[TopicPartition, int | None]]:
     """The offsets of each group of a snapshot, none for a group that has committed none."""
     found: dict[str, dict[TopicPartition, int | None]] = {group.name: {} for group in snapshot.groups}
@@ -97,12 +108,7 @@ def to_text(form: OffsetFormat, groups: t.Mapping[str, Positions]) -> str:
             remedy="select one group, and use a file for each",
         )
     (positions,) = groups.values()
-    write = (
-        streaming_offsets.to_starting_offsets
-        if form is OffsetFormat.STRUCTURED_STREAMING
-        else flink_offsets.to_table_options
-    )
-    return write(positions)
+    return _WRITE[form](positions)
 
 
 def from_text(form: OffsetFormat, text: str, path: str, group: str | None) -> Snapshot:
@@ -118,12 +124,7 @@ def from_text(form: OffsetFormat, text: str, path: str, group: str | None) -> Sn
                 f"{path} does not say whose offsets it holds",
                 remedy=f"set {option_name('snapshot_group')} to the name that they get in the plan; the group need not exist",
             )
-        read = (
-            streaming_offsets.read_streaming_offsets
-            if form is OffsetFormat.STRUCTURED_STREAMING
-            else flink_offsets.read_table_options
-        )
-        rows = [stock_csv.CsvRow(group, partition, offset) for partition, offset in read(text, path).items()]
+        rows = [stock_csv.CsvRow(group, partition, offset) for partition, offset in _READ[form](text, path).items()]
     names = sorted({row.group for row in rows})
     entries = sorted(SnapshotEntry(row.group, row.partition, CommittedOffset(row.offset)) for row in rows)
     return Snapshot(None, tuple(SnapshotGroup(name, "unknown") for name in names), tuple(entries))
