@@ -125,14 +125,12 @@ def all_groups(backlog: Backlog) -> list[str]:
 
 def progress_metadata(progress: Progress, boundaries: t.Sequence[int], group: int) -> str | None:
     """What the commit in the group of this number holds beside the offset; None where there is nothing to hold."""
-    head = ""
+    head, places = "", progress.places
     if group == 0:
         following = "-" if progress.next is None else progress.next
         head = f"{progress.records} {progress.bytes} {following} {progress.without_timestamp} {progress.expired}"
         run = progress.run or Run("-", "-", 0, 0)
         head += f" {progress.end} {run.id} {run.started} {run.process} {run.host}"
-    places = progress.places
-    if group == 0:
         head += f" {sum(offset in places for offset in boundaries)}"
         head += f" {progress.throttled}" if progress.throttled else ""
     its = boundaries[group * BOUNDARIES : (group + 1) * BOUNDARIES]

@@ -133,10 +133,6 @@ class _Copy:
     bytes: int = 0
 
     @property
-    def job(self) -> Job:
-        return self.held.job
-
-    @property
     def transactions(self) -> Transactions:
         return self.held.transactions
 
@@ -193,16 +189,16 @@ class _Copy:
     def _most(self) -> int:
         """How many messages to take at a time: what may wait for answers, and with a limit, what may be copied in a moment."""
         size = float(max(0, self.window.room))
-        if self.job.bytes_per_second:
-            size = min(size, _MOMENT * self.job.bytes_per_second)
+        if self.held.job.bytes_per_second:
+            size = min(size, _MOMENT * self.held.job.bytes_per_second)
         average = self.bytes / self.records if self.records else size
         return max(1, min(_TAKEN, int(size / max(1.0, average))))
 
     def _ahead(self, begun: float) -> float:
         """How many seconds the copy is ahead of its limit."""
-        if not self.job.bytes_per_second:
+        if not self.held.job.bytes_per_second:
             return 0.0
-        return max(0.0, self.bytes / self.job.bytes_per_second - (time.monotonic() - begun))
+        return max(0.0, self.bytes / self.held.job.bytes_per_second - (time.monotonic() - begun))
 
     def _take(self, task: _CopyTask, messages: list[t.Any]) -> bool:
         """Send messages of one partition; -> has its range ended with them?"""
@@ -314,7 +310,7 @@ class _Copy:
         where = task.range.destination
         return Refused(
             f"the record at source offset {offset} of {task.range.source} has {length:,} bytes, and max.message.bytes is "
-            f"{self.job.largest[where.topic]:,}: it does not fit when it is compressed, either",
+            f"{self.held.job.largest[where.topic]:,}: it does not fit when it is compressed, either",
             cluster=str(self.destination),
             remedy="raise max.message.bytes of the topic there, and run again: the copy goes on where it has ended",
             **where._asdict(),
