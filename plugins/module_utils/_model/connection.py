@@ -11,7 +11,7 @@ import typing as t
 
 from .addresses import check_url, masked
 from .client_config import checked_client_config
-from .errors import InvalidInput, MigrationError
+from .errors import InvalidInput
 from .faults import faults_of, raise_any
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
@@ -41,7 +41,7 @@ _LIMITED = re.compile(
     r"too many (connect|request|login|auth)|throttl|rate.?limit|limit (is |was )?(exceeded|reached)|quota exceeded|server busy",
     re.IGNORECASE,
 )
-_Faults = t.Iterator[MigrationError]
+_Faults = t.Iterator[tuple[str, str]]  # what is wrong, and what to do
 LIMIT_REMEDY = (
     "run again later, or run fewer tasks at a time; if it stays, raise the limit of connections of the service"
 )
@@ -143,13 +143,12 @@ def connection_from(options: t.Mapping[str, t.Any], name: str = "cluster") -> Co
         oauth_extensions={str(key): str(value) for key, value in given.pop("oauth_extensions", {}).items()},
         **given,
     )
+    no_options = ((f"{key} is no option of a cluster", "remove it") for key in unknown)
     raise_any(
         [
-            *(_refusal(connection, f"{key} is no option of a cluster", "remove it") for key in unknown),
-            *_of_servers(connection),
-            *_of_timeout(connection, timeout),
+            *(_refusal(connection, *each) for each in (*no_options, *_of_servers(connection), *_of_timeout(timeout))),
             *faults_of(lambda: checked_client_config(config, named)),
-            *_of_login(connection),
+            *(_refusal(connection, *each) for each in _of_login(connection)),
         ]
     )
     return dataclasses.replace(
@@ -166,38 +165,30 @@ def _servers(value: t.Any) -> tuple[str, ...]:
 
 def _of_servers(connection: Connection) -> _Faults:
     if not any(connection.bootstrap_servers):
-        yield _refusal(connection, "bootstrap_servers is empty", "name at least one broker as host:port")
+        yield "bootstrap_servers is empty", "name at least one broker as host:port"
         return
     for server in connection.bootstrap_servers:
         found = re.fullmatch(r"(\[[0-9A-Fa-f:.%\w]+\]|[^\s:\[\]/@]+):([0-9]+)", server)
         if "://" in server:
-            yield _refusal(
-                connection,
+            yield (
                 f"bootstrap server {masked(server)!r} has a protocol in front",
                 "give host:port, and the protocol as security_protocol",
             )
         elif found and not 0 < int(found[2]) < 65536:
-            yield _refusal(
-                connection,
-                f"bootstrap server {masked(server)!r} has a port that no broker has",
-                "give one from 1 to 65535",
-            )
+            yield f"bootstrap server {masked(server)!r} has a port that no broker has", "give one from 1 to 65535"
         elif not found:
-            yield _refusal(
-                connection,
-                f"bootstrap server {masked(server)!r} is not of the form host:port",
-                "write it like broker1:9092 or [::1]:9092",
-            )
+            what = f"bootstrap server {masked(server)!r} is not of the form host:port"
+            yield what, "write it like broker1:9092 or [::1]:9092"
 
 
-def _of_timeout(connection: Connection, timeout: t.Any) -> _Faults:
+def _of_timeout(timeout: t.Any) -> _Faults:
     if isinstance(timeout, bool) or not isinstance(timeout, int | float) or timeout <= 0:
-        yield _refusal(connection, f"request_timeout is {timeout!r}", "give seconds, more than 0")
+        yield f"request_timeout is {timeout!r}", "give seconds, more than 0"
 
 
 def _of_login(connection: Connection) -> _Faults:
     if connection.security_protocol not in PROTOCOLS:  # which says what else is needed
-        yield _refusal(connection, *_unknown("security_protocol", connection.security_protocol, PROTOCOLS))
+        yield _unknown("security_protocol", connection.security_protocol, PROTOCOLS)
         return
     yield from _of_tls(connection)
     yield from _of_sasl(connection)
@@ -206,22 +197,23 @@ def _of_login(connection: Connection) -> _Faults:
 def _of_sasl(connection: Connection) -> _Faults:
     mechanism = connection.sasl_mechanism
     if connection.aws_region and not may_be_shown("aws_region", connection.aws_region):
-        yield _refusal(connection, "aws_region is not the name of a region", "write it like eu-central-1")
+        yield "aws_region is not the name of a region", "write it like eu-central-1"
     if mechanism in ("GSSAPI", "KERBEROS"):
-        yield _refusal(
-            connection,
-            "Kerberos (GSSAPI) is not supported, because confluent-kafka, which reads the records, is built without it",
-            "let the listener offer SCRAM-SHA-512, too, until the migration is over: add it to sasl.enabled.mechanisms, and "
-            "a user with kafka-configs (docs/logging-in.md, Kerberos). Or use a listener with client certificates",
+        what = (
+            "Kerberos (GSSAPI) is not supported, because confluent-kafka, which reads the records, is built without it"
         )
+        remedy = (
+            "let the listener offer SCRAM-SHA-512, too, until the migration is over: add it to sasl.enabled.mechanisms, and "
+            "a user with kafka-configs (docs/logging-in.md, Kerberos). Or use a listener with client certificates"
+        )
+        yield what, remedy
     elif mechanism == "AWS_MSK_IAM":
-        yield _refusal(
-            connection,
+        yield (
             "AWS_MSK_IAM is the name of a Java login module",
             "set sasl_mechanism to OAUTHBEARER and aws_region to the cluster's region",
         )
     elif mechanism is not None and mechanism not in _MECHANISMS:
-        yield _refusal(connection, *_unknown("sasl_mechanism", mechanism, _MECHANISMS))
+        yield _unknown("sasl_mechanism", mechanism, _MECHANISMS)
     elif not connection.uses_sasl:
         yield from _idle(
             connection,
@@ -231,7 +223,7 @@ def _of_sasl(connection: Connection) -> _Faults:
         )
     elif mechanism is None:
         what = f"{connection.security_protocol} needs sasl_mechanism"
-        yield _refusal(connection, what, f"use one of {', '.join(_MECHANISMS)}")
+        yield what, f"use one of {', '.join(_MECHANISMS)}"
     elif mechanism in PASSWORD_MECHANISMS:
         yield from _idle(connection, TOKEN_OPTIONS, f"{mechanism} takes no token", "set sasl_mechanism to OAUTHBEARER")
         yield from _missing(connection, ("sasl_username", "sasl_password"), mechanism)
@@ -246,22 +238,19 @@ def _of_tokens(connection: Connection) -> _Faults:
     others = [name for way, more in _TOKEN_WAYS.items() if way != chosen for name in (way, *more)]
     if several := [option for option in others if getattr(connection, option)]:
         what = f"{chosen} and {' and '.join(several)} are {'all' if several[1:] else 'both'} given"
-        yield _refusal(connection, what, "give one way to get tokens")
+        yield what, "give one way to get tokens"
     elif chosen == "oauth_token_url":
         yield from _missing(connection, OAUTH_OPTIONS, "OAUTHBEARER (without oauth_token or aws_region)")
         secrets = "oauth_client_id and oauth_client_secret"
         if url := connection.oauth_token_url:
-            yield from faults_of(lambda: check_url(url, "oauth_token_url", connection.named, secrets))
+            for fault in faults_of(lambda: check_url(url, "oauth_token_url", connection.named, secrets)):
+                yield fault.what, fault.remedy or ""
     elif chosen == "aws_region":
         yield from _missing(connection, ("aws_region",), "a login with options of AWS")
         if connection.aws_external_id or connection.aws_role_session_name:
             yield from _missing(connection, ("aws_role_arn",), "aws_external_id or aws_role_session_name")
     if connection.oauth_token and not re.fullmatch("[!-~]+", connection.oauth_token):
-        yield _refusal(
-            connection,
-            "oauth_token has blanks, line breaks or other characters that no token has",
-            "give the token alone",
-        )
+        yield "oauth_token has blanks, line breaks or other characters that no token has", "give the token alone"
     yield from _idle(
         connection,
         ("sasl_username", "sasl_password"),
@@ -275,8 +264,7 @@ def _of_extensions(connection: Connection) -> _Faults:
     """RFC 7628, section 3.1: names are letters, auth is taken, and values are printable ASCII."""
     for name, value in connection.oauth_extensions.items():
         if name == "auth" or not re.fullmatch("[A-Za-z]+", name) or not re.fullmatch("[ -~]+", value):
-            yield _refusal(
-                connection,
+            yield (
                 f"oauth_extensions has {name!r} with a name or a value that cannot be sent",
                 "write names in letters, such as logicalCluster and identityPoolId, and values in visible ASCII",
             )
@@ -294,18 +282,16 @@ def _of_tls(connection: Connection) -> _Faults:
     ):
         file, text = getattr(connection, file_option), getattr(connection, text_option)
         if file and text:
-            yield _refusal(connection, f"{file_option} and {text_option} are both given", "give one of them")
+            yield f"{file_option} and {text_option} are both given", "give one of them"
         if file:
-            yield from _of_suffix(connection, file_option, file)
+            yield from _of_suffix(file_option, file)
         if text and "-----BEGIN " not in text:
-            yield _refusal(
-                connection, f"{text_option} holds no PEM text", f"give the text itself, or a path as {file_option}"
-            )
+            yield f"{text_option} holds no PEM text", f"give the text itself, or a path as {file_option}"
     for key, certificate in (("ssl_keyfile", "ssl_certfile"), ("ssl_key", "ssl_cert")):
         if getattr(connection, key) and not getattr(connection, certificate):
-            yield _refusal(connection, f"{key} is given without {certificate}", f"set {certificate}")
+            yield f"{key} is given without {certificate}", f"set {certificate}"
     if connection.ssl_cert and not connection.ssl_key and "PRIVATE KEY-----" not in connection.ssl_cert:
-        yield _refusal(connection, "ssl_cert comes without a private key", "set ssl_key")
+        yield "ssl_cert comes without a private key", "set ssl_key"
 
 
 def refuse_store(head: bytes, connection: Connection, option: str, path: str) -> None:
@@ -315,27 +301,26 @@ def refuse_store(head: bytes, connection: Connection, option: str, path: str) ->
     a PKCS#12 file is a DER sequence (RFC 7292).
     """
     if head[:4] in (b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce"):
-        raise _store(connection, option, path, "Java key store")
+        raise _refusal(connection, *_store(option, path, "Java key store"))
     if head[:2] in (b"\x30\x82", b"\x30\x80"):
-        raise _store(connection, option, path, "PKCS#12 store or a certificate in DER form")
+        raise _refusal(connection, *_store(option, path, "PKCS#12 store or a certificate in DER form"))
 
 
-def _of_suffix(connection: Connection, option: str, path: str) -> _Faults:
+def _of_suffix(option: str, path: str) -> _Faults:
     suffix = path.lower().rpartition(".")[2]
     if suffix in ("jks", "jceks"):
-        yield _store(connection, option, path, "Java key store")
+        yield _store(option, path, "Java key store")
     if suffix in ("p12", "pfx"):
-        yield _store(connection, option, path, "PKCS#12 store")
+        yield _store(option, path, "PKCS#12 store")
 
 
-def _store(connection: Connection, option: str, path: str, kind: str) -> InvalidInput:
+def _store(option: str, path: str, kind: str) -> tuple[str, str]:
     commands = (
         "keytool -importkeystore -srckeystore STORE -destkeystore STORE.p12 -deststoretype PKCS12, then "
         if "Java" in kind
         else ""
     )
-    return _refusal(
-        connection,
+    return (
         f"{option} {path} is a {kind}, and PEM is needed",
         f"convert it: {commands}openssl pkcs12 -in STORE.p12 -out STORE.pem (add -nokeys for a trust store)",
     )
@@ -343,13 +328,13 @@ def _store(connection: Connection, option: str, path: str, kind: str) -> Invalid
 
 def _missing(connection: Connection, options: t.Sequence[str], why: str) -> _Faults:
     if missing := [option for option in options if not getattr(connection, option)]:
-        yield _refusal(connection, f"{why} needs {' and '.join(missing)}", f"set {' and '.join(missing)}")
+        yield f"{why} needs {' and '.join(missing)}", f"set {' and '.join(missing)}"
 
 
 def _idle(connection: Connection, options: t.Sequence[str], why: str, remedy: str) -> _Faults:
     if given := [option for option in options if getattr(connection, option)]:
         are, them = ("is", given[0]) if len(given) == 1 else ("are", "them")
-        yield _refusal(connection, f"{' and '.join(given)} {are} given, but {why}", f"{remedy}, or remove {them}")
+        yield f"{' and '.join(given)} {are} given, but {why}", f"{remedy}, or remove {them}"
 
 
 def _unknown(option: str, value: str, known: t.Sequence[str]) -> tuple[str, str]:
