@@ -117,7 +117,7 @@ def test_a_world_that_moves_refuses_what_brokers_refuse() -> None:
         requests.lookup_all_times(SOURCE, [(where, -1)])
 
 
-def _things(text: str) -> list[Thing]:
+def _as_things(text: str) -> list[Thing]:
     return [Thing(word[0], int(word[1:])) for word in text.split()]
 
 
@@ -132,7 +132,7 @@ def _things(text: str) -> list[Thing]:
     ],
 )
 def test_the_naive_definition(source: str, copies: str, consumed: int, lost: bool, best: tuple[int, int]) -> None:
-    assert Logs(_things(source), _things(copies), consumed, lost).best == best
+    assert Logs(_as_things(source), _as_things(copies), consumed, lost).best == best
 
 
 @pytest.mark.parametrize(
