@@ -225,6 +225,7 @@ def groups_of(files: DirectoryFiles) -> list[GroupFiles]:
             fails = entry.verdict is Verdict.BLOCKED or entry.key in files.objected
             if fails and entry.key not in set_before:
                 blocked[entry.group].add(entry.partition)
+    planned = frozenset(consumed)  # a look at what a group has consumed would add it
     return [
         GroupFiles(
             group,
@@ -238,7 +239,7 @@ def groups_of(files: DirectoryFiles) -> list[GroupFiles]:
             frozenset(consumed[group]),
             frozenset(blocked[group]),
             files.open_run,
-            files.migrated if group in consumed else 0.0,
+            files.migrated if group in planned else 0.0,
         )
         for group in sorted(source)
     ]

@@ -164,6 +164,14 @@ def test_a_receipt_of_a_wave_is_enough_after_the_plan_of_the_next():
     assert (its.source_groups, its.partitions) == (["billing"], {NEW})
 
 
+@pytest.mark.parametrize(("group", "is_returned"), [("billing-new", False), ("shipping", True)])
+def test_only_a_later_migration_of_the_same_group_undoes_a_return(group, is_returned):
+    plan = dataclasses.replace(PLAN, entries=(dataclasses.replace(PLAN.entries[0], group=group),))
+    receipts = Receipt("D", (line(),)), Receipt("S", (back(55, NOON + 9),))
+    its = groups_of(DirectoryFiles("/here", plan, *receipts, migrated=NOON + 100))[0]
+    assert (its.group, its.is_returned) == ("billing-new", is_returned)
+
+
 def test_what_needs_somebody_comes_first_on_the_screen():
     found = in_order([look(line(), used_new=True), look(line(), used_old=True)])
     table = status_table(found)
