@@ -13,7 +13,7 @@ from .documents import utc_text
 from .group_lag import GroupLag, lag_sum
 from .group_state import CommittedOffset, GroupReading
 from .open_run import UNFINISHED, OpenRun
-from .plan import Plan
+from .plan import Plan, PlanEntry
 from .progress import counted, first_of
 from .receipt import Key, Receipt, ReceiptEntry
 from .records import TopicPartition
@@ -208,41 +208,39 @@ def groups_of(files: DirectoryFiles) -> list[GroupFiles]:
     for line in files.returned.entries if files.returned else ():
         for group in {origin.group for origin in line.origins}:
             returned[group].append(line)
-    source: dict[str, dict[tuple[str, TopicPartition], int | None]] = collections.defaultdict(dict)
-    partitions: dict[str, set[TopicPartition]] = collections.defaultdict(set)
-    consumed: dict[str, set[TopicPartition]] = collections.defaultdict(set)
-    blocked: dict[str, set[TopicPartition]] = collections.defaultdict(set)
-    for group, lines in written.items():
-        for line in lines:
-            source[group].update(dict.fromkeys(line.source))
-            partitions[group].add(line.partition)
-    set_before = {line.key for lines in written.values() for line in lines if line.written is not None}
+    planned: dict[str, list[PlanEntry]] = collections.defaultdict(list)
     for entry in files.plan.entries if files.plan else ():
-        source[entry.group].update({(at.group, at.partition): at.offset for at in entry.source})
-        partitions[entry.group].add(entry.partition)
-        if any(at.offset is not None for at in entry.source):
-            consumed[entry.group].add(entry.partition)
-            fails = entry.verdict is Verdict.BLOCKED or entry.key in files.objected
-            if fails and entry.key not in set_before:
-                blocked[entry.group].add(entry.partition)
-    planned = frozenset(consumed)  # a look at what a group has consumed would add it
-    return [
-        GroupFiles(
-            group,
-            files.directory,
-            bool(written[group]) and all(line.written is None for line in written[group]),
-            group in files.synced and (_last(written[group]) or 0) <= files.synced_until,
-            tuple(line for line in written[group] if line.written is not None),
-            tuple(line for line in returned[group] if line.written is not None),
-            source[group],
-            frozenset(partitions[group]),
-            frozenset(consumed[group]),
-            frozenset(blocked[group]),
-            files.open_run,
-            files.migrated if group in planned else 0.0,
-        )
-        for group in sorted(source)
-    ]
+        planned[entry.group].append(entry)
+    groups = sorted({*written, *planned})
+    return [_group_files(files, group, written[group], returned[group], planned[group]) for group in groups]
+
+
+def _group_files(
+    files: DirectoryFiles,
+    group: str,
+    written: list[ReceiptEntry],
+    returned: list[ReceiptEntry],
+    planned: list[PlanEntry],
+) -> GroupFiles:
+    source: dict[tuple[str, TopicPartition], int | None] = {origin: None for line in written for origin in line.source}
+    source |= {(at.group, at.partition): at.offset for entry in planned for at in entry.source}
+    consumed = [entry for entry in planned if any(at.offset is not None for at in entry.source)]
+    fails = [entry for entry in consumed if entry.verdict is Verdict.BLOCKED or entry.key in files.objected]
+    kept = tuple(line for line in written if line.written is not None)
+    return GroupFiles(
+        group,
+        files.directory,
+        bool(written) and not kept,
+        group in files.synced and (_last(written) or 0) <= files.synced_until,
+        kept,
+        tuple(line for line in returned if line.written is not None),
+        source,
+        frozenset({line.partition for line in written} | {entry.partition for entry in planned}),
+        frozenset(entry.partition for entry in consumed),
+        frozenset(entry.partition for entry in fails) - {line.partition for line in kept},
+        files.open_run,
+        files.migrated if consumed else 0.0,
+    )
 
 
 def assess(
