@@ -135,6 +135,7 @@ class CountedPair(t.NamedTuple):
         return CountedContents(self.sides, ())
 
 
+_T = t.TypeVar("_T")
 Row = tuple[int, t.Sequence[t.Any]]  # a number, and what some contents say of it
 Ask = t.Callable[[int, CountedContents], t.Iterable[Row]]  # of a pair, given by its number, and some of its contents
 AskAll = t.Callable[[Ask], t.Iterable[Row]]  # asks all contents
@@ -167,7 +168,7 @@ def count_group(pair: CountedPair, contents: CountedContents, committed: tuple[i
 
 
 def _learn(pairs: t.Mapping[int, CountedPair], groups: t.Sequence[_Group], run: AskAll) -> dict[int, Facts]:
-    asked = _by_pair(groups)
+    asked = _by_number((its.of, its) for its in groups)
     commits = {pair: [(its.number, its.commits) for its in several] for pair, several in asked.items()}
 
     def ask(pair: int, contents: CountedContents) -> t.Iterator[Row]:
@@ -175,36 +176,29 @@ def _learn(pairs: t.Mapping[int, CountedPair], groups: t.Sequence[_Group], run: 
         for number, its in commits.get(pair, ()):
             yield number, contents.reach(its)
 
-    said = _by_number(run(ask)) if groups else _by_number(())
+    said = _by_number(run(ask) if groups else ())
     for its in groups:
         its.reach = Reach.of_all(said[its.number] or [its.pair.nothing.reach(its.commits)])
     return {pair: Facts.of_all(said[~pair] or [its.nothing.facts]) for pair, its in pairs.items()}
 
 
 def _place(groups: t.Sequence[_Group], run: AskAll) -> None:
-    asked = _by_pair(groups)
+    asked = _by_number((its.of, its) for its in groups)
     offsets = {pair: [(its.number, its.question) for its in several] for pair, several in asked.items()}
 
     def ask(pair: int, contents: CountedContents) -> t.Iterator[Row]:
         for number, its in offsets.get(pair, ()):
             yield number, contents.placed(*its)
 
-    said = _by_number(run(ask)) if groups else _by_number(())
+    said = _by_number(run(ask) if groups else ())
     for its in groups:
         its.take(Placed.of_all(said[its.number] or [its.pair.nothing.placed(*its.question)]))
 
 
-def _by_pair(groups: t.Iterable[_Group]) -> dict[int, list[_Group]]:
-    found: dict[int, list[_Group]] = collections.defaultdict(list)
-    for its in groups:
-        found[its.of].append(its)
-    return found
-
-
-def _by_number(rows: t.Iterable[Row]) -> dict[int, list[t.Sequence[t.Any]]]:
-    found: dict[int, list[t.Sequence[t.Any]]] = collections.defaultdict(list)
-    for number, values in rows:
-        found[number].append(values)
+def _by_number(pairs: t.Iterable[tuple[int, _T]]) -> dict[int, list[_T]]:
+    found: dict[int, list[_T]] = collections.defaultdict(list)
+    for number, value in pairs:
+        found[number].append(value)
     return found
 
 

@@ -155,13 +155,15 @@ def read_contents(
     visible = [Range(its.partition, its.start, its.end) for its in source_extents]
     held = [Range(its.partition, its.end, its.open_end or its.end) for its in source_extents]
     copies = [Range(its.partition, its.start, its.end) for its in destination_extents]
-    of_source = functools.partial(_packed, spark, source, layout=layout, copies=False, buckets=buckets, parts=parts)
-    frames = [
-        of_source(visible),
-        _packed(spark, destination, copies, layout=layout, copies=True, buckets=buckets, parts=parts),
-    ]
+
+    def packed(ranges: t.Sequence[Range], *, of_source: bool, committed: bool = True) -> DataFrame:
+        pack = _packing(spark, layout, not of_source, buckets)
+        cluster = source if of_source else destination
+        return scan_frame(spark, cluster, ranges, pack, worker_packing.SCHEMA, parts=parts, committed=committed)
+
+    frames = [packed(visible, of_source=True), packed(copies, of_source=False)]
     if any(start < end for _partition, start, end in held):
-        frames.append(of_source(held, committed=False))
+        frames.append(packed(held, of_source=True, committed=False))
     return dealt_by_content(functools.reduce(spark_library.DataFrame.union, frames), buckets)
 
 
@@ -178,21 +180,6 @@ def packed_chunks(rows: DataFrame, layout: Layout, copies: bool, buckets: int) -
 def dealt_by_content(chunks: DataFrame, buckets: int) -> DataFrame:
     """Chunks with all records of a content in one Spark partition."""
     return chunks.repartition(max(1, buckets // _BUCKETS_OF_A_TASK), "bucket")
-
-
-def _packed(
-    spark: SparkSession,
-    connection: Connection,
-    ranges: t.Sequence[Range],
-    *,
-    layout: Layout,
-    copies: bool,
-    buckets: int,
-    parts: t.Collection[str],
-    committed: bool = True,
-) -> DataFrame:
-    pack = _packing(spark, layout, copies, buckets)
-    return scan_frame(spark, connection, ranges, pack, worker_packing.SCHEMA, parts=parts, committed=committed)
 
 
 def _packing(
