@@ -99,13 +99,18 @@ def read_ranges(
         merged = _merged(spans, NEAR)
         if merged:
             tasks[where] = _RangeTask(collections.deque(merged), collections.deque(_merged(spans)), merged[0][0])
-    _read(
-        connection,
-        tasks,
-        committed,
-        FINGERPRINTED if set(parts) == set(FINGERPRINTED) else tuple(parts),
-        time.monotonic() + deadline,
-    )
+    covered = FINGERPRINTED if set(parts) == set(FINGERPRINTED) else tuple(parts)
+    end = time.monotonic() + deadline
+    left: dict[_Place, _RangeTask] = dict(tasks.items())
+    for size in _fetch_sizes(tasks.values()):
+        if not left:
+            break
+        with open_consumer(connection, _settings(size, committed=committed)) as opened:
+            refusals.check_existence(connection, [*map(TopicPartition._make, left)], opened)
+            reader = _RangeReader(
+                connection, opened.consumer, left, FETCHED_AT_A_TIME // size, covered, opened.complaints
+            )
+            _drain(reader, patient=size == FETCH_SIZES[-1], end=end)
     found = {where: task.records for where, task in tasks.items()}
     return {where: _as_asked(spans, found.get(where, [])) for where, spans in ranges.items()}
 
@@ -118,25 +123,6 @@ def expect_ranges(connection: Connection) -> None:
 def _settings(size: int, *, committed: bool) -> dict[str, t.Any]:
     level = "read_committed" if committed else "read_uncommitted"
     return {**_SETTINGS, "fetch.message.max.bytes": size, "isolation.level": level}
-
-
-def _read(
-    connection: Connection,
-    tasks: dict[TopicPartition, _RangeTask],
-    committed: bool,
-    parts: t.Collection[str],
-    end: float,
-) -> None:
-    left: dict[_Place, _RangeTask] = dict(tasks.items())
-    for size in _fetch_sizes(tasks.values()):
-        if not left:
-            return
-        with open_consumer(connection, _settings(size, committed=committed)) as opened:
-            refusals.check_existence(connection, [*map(TopicPartition._make, left)], opened)
-            reader = _RangeReader(
-                connection, opened.consumer, left, FETCHED_AT_A_TIME // size, parts, opened.complaints
-            )
-            _drain(reader, patient=size == FETCH_SIZES[-1], end=end)
 
 
 def _fetch_sizes(tasks: t.Collection[_RangeTask]) -> tuple[int, ...]:
