@@ -15,9 +15,9 @@ from ..._model.verdicts import Reason
 from .. import drafts
 from ..cluster_logs import learn_both, while_records_expire
 from ..drafts import Draft
-from . import repartitioned
 from .kept import part_kept
 from .other_partitions import corrected_entries
+from .repartitioned import repartitioned_entries
 from .settling import PAUSE, SAY_WAITING_EVERY, Case, settle
 from .strategy import DraftKey, StrategyInput, StrategyOutput
 from .wide import settle_wide
@@ -38,24 +38,8 @@ def by_records(given: StrategyInput, hints: OffsetHints | None = None) -> Strate
     kept, moved = part_kept(given)
     decided = _one_to_one(given, moved, hints)
     corrected = corrected_entries(given, moved, kept | decided)
-    return StrategyOutput(kept | decided | corrected | _repartitioned(given), len(kept.keys() - corrected.keys()))
-
-
-def _repartitioned(given: StrategyInput) -> dict[DraftKey, PlanEntry]:
-    return repartitioned.repartitioned_entries(
-        given.merged,
-        given.source_counts,
-        given.destination_counts,
-        given.source,
-        given.destination,
-        repartitioned.TopicOptions(
-            given.options.policy,
-            given.options.on_uncommitted,
-            given.options.match_on,
-            given.options.wait_for_replication,
-        ),
-        given.spark,
-        given.say,
+    return StrategyOutput(
+        kept | decided | corrected | repartitioned_entries(given), len(kept.keys() - corrected.keys())
     )
 
 
@@ -82,8 +66,7 @@ def _one_to_one(
         decisions |= settle(lagging, source, destination, options.policy)
 
     def read_on() -> dict[DraftKey, Decision]:
-        limits = options.spark, options.spark_limit
-        return settle_wide(readable, decisions, source, destination, options.policy, *limits, given.spark, given.say)
+        return settle_wide(readable, decisions, given)
 
     def settle_again() -> None:
         decisions.update(settle(readable, source, destination, options.policy, say=given.say))

@@ -15,13 +15,11 @@ from ..._matching.lossless import NoRecordBefore
 from ..._matching.lost_records import with_lost
 from ..._matching.shifted import keeps_offsets
 from ..._model.errors import InvalidInput
-from ..._model.match_on import EVERYTHING, MatchOn
 from ..._model.option_names import at_destination, option_name
 from ..._model.plan import PlanEntry
 from ..._model.policies import OnExpired
 from ..._model.record_sum import Bound
 from ..._model.verdicts import Reason, Verdict
-from ..cluster_logs import ClusterLogs
 from ..drafts import Draft, decided
 from .kept import part_kept
 from .settling import Case, answer_all
@@ -37,36 +35,21 @@ def identical(given: StrategyInput) -> StrategyOutput:
             remedy=f"use {option_name('strategy')} records, or take the topic out of {option_name('repartitioned')}",
         )
     kept, moved = part_kept(given, same_offsets=True)
-    options = given.options
-    decided_now = identical_entries(
-        moved,
-        given.source,
-        given.destination,
-        given.same_topics,
-        options.match_on,
-        options.policy.on_expired,
-    )
-    return StrategyOutput(kept | decided_now, len(kept))
+    return StrategyOutput(kept | _identical_entries(moved, given), len(kept))
 
 
-def identical_entries(
-    searched: t.Mapping[DraftKey, Draft],
-    source: ClusterLogs,
-    destination: ClusterLogs,
-    same_topics: t.Mapping[str, tuple[str, str]],
-    match_on: MatchOn = EVERYTHING,
-    on_expired: OnExpired = OnExpired.COUNT_BACK,
-) -> dict[DraftKey, PlanEntry]:
+def _identical_entries(searched: t.Mapping[DraftKey, Draft], given: StrategyInput) -> dict[DraftKey, PlanEntry]:
     """Every draft's own offset, leader epoch included inside one log, or blocked with the reason.
 
     In another log the records around every commit and at both ends of the destination are compared first: the offsets are
-    the same only where a replication tool has kept them. The edges of both logs must be known. same_topics: of
-    StrategyInput. on_expired: fail blocks offsets that have expired; no other value can find an earlier record.
+    the same only where a replication tool has kept them. on_expired: fail blocks offsets that have expired; no other value can
+    find an earlier record.
     """
+    destination, match_on, on_expired = given.destination, given.options.match_on, given.options.policy.on_expired
     result: dict[DraftKey, PlanEntry] = {}
     compared: dict[DraftKey, Draft] = {}
     for key, draft in searched.items():
-        ids = same_topics.get(draft.partition.topic)
+        ids = given.same_topics.get(draft.partition.topic)
         if ids is not None and draft.source_partition == draft.partition:
             result[key] = _in_one_log(draft, ids, destination.logs[draft.partition].facts, on_expired)
         else:
@@ -76,7 +59,7 @@ def identical_entries(
     def rule(_key: DraftKey, question: Question) -> Decision | Need:
         return _compared(question, match_on.timestamp and not question.destination.facts.log_append_time)
 
-    decisions = answer_all(cases, source, destination, Policy(on_expired), rule, internal_error)
+    decisions = answer_all(cases, given.source, destination, Policy(on_expired), rule, internal_error)
     return result | {key: decided(draft, decisions[key], match_on) for key, draft in compared.items()}
 
 

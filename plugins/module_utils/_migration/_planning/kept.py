@@ -4,55 +4,38 @@
 
 from __future__ import annotations
 
-import typing as t
-
 from ..._matching.evidence import Anchor, Need, Policy, Question
 from ..._matching.shifted import goes_on, where_it_goes_on
 from ..._model.match_on import MatchOn
-from ..._model.plan import Plan, PlanEntry
+from ..._model.plan import PlanEntry
 from ..._model.records import TopicPartition
 from ..._model.verdicts import Verdict
-from ..cluster_logs import ClusterLogs
 from ..drafts import Draft
 from .settling import Case, answer_all
-from .strategy import StrategyInput
+from .strategy import DraftKey, StrategyInput
 
-_Key = tuple[str, TopicPartition]
 _Run = tuple[TopicPartition, TopicPartition, int]  # both partitions, and by how much offsets differ
 
 
-def part_kept(given: StrategyInput, same_offsets: bool = False) -> tuple[dict[_Key, PlanEntry], dict[_Key, Draft]]:
-    """The entries that are kept from the previous plan, and the drafts that are to be decided. same_offsets: as below."""
-    kept: dict[_Key, PlanEntry] = {}
-    if given.previous is not None:
-        kept = kept_entries(
-            given.searched, given.previous, given.source, given.destination, given.options.match_on, same_offsets
-        )
-    return kept, {key: draft for key, draft in given.searched.items() if key not in kept}
+def part_kept(
+    given: StrategyInput, same_offsets: bool = False
+) -> tuple[dict[DraftKey, PlanEntry], dict[DraftKey, Draft]]:
+    """The entries that are kept from the previous plan, and the drafts that are to be decided.
 
-
-def kept_entries(
-    searched: t.Mapping[_Key, Draft],
-    previous: Plan,
-    source: ClusterLogs,
-    destination: ClusterLogs,
-    match_on: MatchOn,
-    same_offsets: bool = False,
-) -> dict[_Key, PlanEntry]:
-    """The entries of a plan for the same clusters that are about the same commits, and as exact as they were.
-
-    Of each partition one record and its copy are read again, the last that the plan names, and what stands at the
-    destination's end: a topic that was recreated shows there, and a replication tool that has begun again. That speaks for
-    entries of the same difference of offsets: a tool may have begun again while the plan waited for it, between two entries.
+    Kept are those that are about the same commits, and as exact as they were. Of each partition one record and its copy are
+    read again, the last that the plan names, and what stands at the destination's end: a topic that was recreated shows there,
+    and a replication tool that has begun again. That speaks for entries of the same difference of offsets: a tool may have
+    begun again while the plan waited for it, between two entries.
     same_offsets: only entries that keep the source's offset, as strategy identical demands.
     """
-    known = previous.by_key
-    same: dict[_Key, PlanEntry] = {}
-    run_of: dict[_Key, _Run] = {}
+    known = given.previous.by_key if given.previous else {}
+    destination = given.destination
+    same: dict[DraftKey, PlanEntry] = {}
+    run_of: dict[DraftKey, _Run] = {}
     last: dict[_Run, tuple[Anchor, bool]] = {}
-    for key, draft in searched.items():
+    for key, draft in given.searched.items():
         entry = known.get(key)
-        anchor = _anchor(entry, draft, match_on) if entry is not None else None
+        anchor = _anchor(entry, draft, given.options.match_on) if entry is not None else None
         if entry is None or anchor is None or (entry.offset or 0) <= destination.logs[draft.partition].facts.log_start:
             continue
         if same_offsets and entry.offset != draft.offset:
@@ -69,8 +52,9 @@ def kept_entries(
     def unknown(_error: Exception, _question: Question) -> bool:
         return False  # they are decided anew
 
-    holds = answer_all({run: Case(0, *run[:2]) for run in last}, source, destination, Policy(), rule, unknown)
-    return {key: entry for key, entry in same.items() if holds[run_of[key]]}
+    holds = answer_all({run: Case(0, *run[:2]) for run in last}, given.source, destination, Policy(), rule, unknown)
+    kept = {key: entry for key, entry in same.items() if holds[run_of[key]]}
+    return kept, {key: draft for key, draft in given.searched.items() if key not in kept}
 
 
 def _anchor(entry: PlanEntry, draft: Draft, match_on: MatchOn) -> Anchor | None:

@@ -15,7 +15,7 @@ from ..._matching.evidence import Log, Policy, Span
 from ..._matching.group_count import GroupCount, GroupPosition
 from ..._matching.merged import Missing, PartitionCount, Position, Sources, gap, young_from
 from ..._matching.placing import Between
-from ..._model.progress import Say, counted
+from ..._model.progress import counted
 from ..._model.records import Record, TopicPartition
 from ..._model.verdicts import Way
 from ..._spark.content_frame import Extent, LogPair, buckets_for, dealt_by_content, layout_of, packed_chunks, size_of
@@ -25,33 +25,25 @@ from ..._spark.scan_job import parallel_tasks
 from ..._spark.session import kept
 from ..cluster_logs import ClusterLogs
 from .merged_topics import Merged
-
-if t.TYPE_CHECKING:
-    from ..._spark.spark_library import SparkSession
+from .strategy import StrategyInput
 
 Count: t.TypeAlias = "t.Callable[[t.Sequence[tuple[int, ...]]], list[GroupCount]]"
 
 
 @contextlib.contextmanager
-def counting(
-    spark: t.Callable[[], SparkSession],
-    its: Merged,
-    source: ClusterLogs,
-    destination: ClusterLogs,
-    policy: Policy,
-    say: Say,
-) -> t.Iterator[tuple[Way, Count]]:
+def counting(its: Merged, given: StrategyInput) -> t.Iterator[tuple[Way, Count]]:
     """Who counts, and a function that counts both sides, as far as they are known, for groups.
 
     It takes the first unconsumed offsets of each group in the source partitions. No record is read twice. Only where one of the
     clusters has more offsets than the budget, Spark counts.
     """
+    source, destination, policy = given.source, given.destination, given.options.policy
     pair = _pair(its, source, destination)
     if max(map(size_of, (pair.sources, pair.destinations))) <= policy.budget:
         yield Way.COUNT, functools.partial(_count_in_process, its, source, destination, policy.with_timestamp)
         return
-    say(f"comparing up to {counted(pair.size, 'record')} of topic {its.topic} with Spark")
-    session = spark()
+    given.say(f"comparing up to {counted(pair.size, 'record')} of topic {its.topic} with Spark")
+    session = given.spark()
     with (
         Growing(session, destination.connection, its.targets, destination.match_on.fingerprinted) as copies,
         Growing(session, source.connection, its.sources, source.match_on.fingerprinted, with_open=True) as originals,

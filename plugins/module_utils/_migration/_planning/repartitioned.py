@@ -9,61 +9,38 @@ import functools
 import time
 import typing as t
 
-from ..._matching.evidence import Decision, Log, Policy, failed
+from ..._matching.evidence import Decision, Log, failed
 from ..._matching.group_count import Copy, GroupCount
 from ..._matching.merged import Sources, blocked_by_one, decide_merged, untouched
 from ..._model.errors import InvalidInput
 from ..._model.failure_kinds import FailureKind
-from ..._model.match_on import Matching, MatchOn
+from ..._model.match_on import Matching
 from ..._model.plan import Copied, Evidence, PlanEntry, SourcePosition
 from ..._model.policies import OnUncommitted
-from ..._model.progress import Say, paced, part_of, silent
-from ..._model.records import TopicPartition
+from ..._model.progress import paced, part_of
 from ..._model.verdicts import Reason, Verdict, Way
 from ..cluster_logs import ClusterLogs, learn_both, while_records_expire
-from ..drafts import Draft, evidence_of
+from ..drafts import evidence_of
 from .merged_counts import counting, found_in, missing_records, read_around
 from .merged_topics import Merged, lacking, merged_topics
 from .settling import PAUSE, SAY_WAITING_EVERY
+from .strategy import DraftKey, StrategyInput, TranslateOptions
 
-if t.TYPE_CHECKING:
-    from ..._spark.spark_library import SparkSession
-
-
-_Key = tuple[str, TopicPartition]
 _Decisions = list[tuple[Decision, Evidence]]  # one for each partition of the destination
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class TopicOptions:
-    """What the user wants of these topics. wait_for_replication in seconds."""
+def repartitioned_entries(given: StrategyInput) -> dict[DraftKey, PlanEntry]:
+    """An entry for every partition of every destination topic and group that is merged, from all of its source partitions.
 
-    policy: Policy
-    on_uncommitted: OnUncommitted
-    match_on: MatchOn
-    wait_for_replication: float
-
-
-def repartitioned_entries(
-    drafts: t.Iterable[Draft],
-    source_counts: t.Mapping[str, int],
-    destination_counts: t.Mapping[str, int],
-    source: ClusterLogs,
-    destination: ClusterLogs,
-    wanted: TopicOptions,
-    spark: t.Callable[[], SparkSession],
-    say: Say = silent,
-) -> dict[_Key, PlanEntry]:
-    """An entry for every partition of every destination topic and group, from all of its source partitions.
-
-    Both topics' partitions may have any number. spark is asked for a session only where one of the clusters has
-    more offsets than the budget.
+    Both topics' partitions may have any number. A session of Spark is only asked for where one of the clusters has more
+    offsets than the budget.
     """
-    merged = merged_topics(drafts, source_counts, destination_counts)
-    result: dict[_Key, PlanEntry] = {}
+    source, destination, budget = given.source, given.destination, given.options.policy.budget
+    merged = merged_topics(given.merged, given.source_counts, given.destination_counts)
+    result: dict[DraftKey, PlanEntry] = {}
     readable: list[Merged] = []
     for its in merged:
-        detail = lacking(its, source_counts, destination_counts)
+        detail = lacking(its, given.source_counts, given.destination_counts)
         if detail is None:
             readable.append(its)
         else:
@@ -72,69 +49,60 @@ def repartitioned_entries(
                 result |= _entries(its, group, [(blocked, Evidence())] * len(its.targets))
     originals = {partition for its in readable for partition in its.sources}
     learn_both(source, originals, destination, {partition for its in readable for partition in its.targets})
-    deadline = time.monotonic() + wanted.wait_for_replication
+    deadline = time.monotonic() + given.options.wait_for_replication
     for its in readable:
-        decisions = _without_records(its, source, destination, wanted)
+        decisions = _without_records(its, given)
         left = {group: its.groups[group] for group in its.groups if group not in decisions}
         if left:
-            its_left = dataclasses.replace(its, groups=left)
-            read = functools.partial(_by_records, spark, its_left, source, destination, wanted, deadline, say)
+            read = functools.partial(_by_records, dataclasses.replace(its, groups=left), given, deadline)
             try:
-                decisions |= while_records_expire(read, source, its.sources, destination, its.targets, say)
+                decisions |= while_records_expire(read, source, its.sources, destination, its.targets, given.say)
             except InvalidInput as exc:
                 if exc.kind is not FailureKind.REQUIREMENT_MISSING:
                     raise
-                decisions |= dict.fromkeys(left, _not_counted(its, wanted.policy.budget, exc))
+                decisions |= dict.fromkeys(left, _not_counted(its, budget, exc))
         for group, each in decisions.items():
             result |= _entries(its, group, each)
     return result
 
 
-def _without_records(
-    its: Merged, source: ClusterLogs, destination: ClusterLogs, wanted: TopicOptions
-) -> dict[str, _Decisions]:
+def _without_records(its: Merged, given: StrategyInput) -> dict[str, _Decisions]:
     """The decisions for groups whose positions alone decide: those that are refused, or have never consumed anything."""
     decisions: dict[str, _Decisions] = {}
+    on_uncommitted = given.options.on_uncommitted
     for group, drafts in its.groups.items():
-        positions = its.positions(drafts, source, wanted.on_uncommitted)
+        positions = its.positions(drafts, given.source, on_uncommitted)
         refusal = blocked_by_one(positions)
         if refusal is not None:
             decisions[group] = [(refusal, Evidence())] * len(its.targets)
         elif Sources(positions).nothing_consumed:
-            each = [untouched(destination.logs[partition].facts) for partition in its.targets]
-            each = [_with_uncommitted(decision, Sources(positions), wanted.on_uncommitted) for decision in each]
+            each = [untouched(given.destination.logs[partition].facts) for partition in its.targets]
+            each = [_with_uncommitted(decision, Sources(positions), on_uncommitted) for decision in each]
             decisions[group] = [(decision, evidence_of(decision, None, None, ())) for decision in each]
     return decisions
 
 
-def _by_records(
-    spark: t.Callable[[], SparkSession],
-    its: Merged,
-    source: ClusterLogs,
-    destination: ClusterLogs,
-    wanted: TopicOptions,
-    deadline: float,
-    say: Say,
-) -> dict[str, _Decisions]:
+def _by_records(its: Merged, given: StrategyInput, deadline: float) -> dict[str, _Decisions]:
     """Count both sides and decide for all groups; while consumed records are still to come, and there is time, read on."""
-    with counting(spark, its, source, destination, wanted.policy, say) as (way, count):
+    source, destination, options = given.source, given.destination, given.options
+    with counting(its, given) as (way, count):
         while True:
-            positions = [its.positions(drafts, source, wanted.on_uncommitted) for drafts in its.groups.values()]
+            positions = [its.positions(drafts, source, options.on_uncommitted) for drafts in its.groups.values()]
             counts = count([tuple(at.consumed_below for at in each) for each in positions])
             source.learn_starts(its.sources)
-            positions = [its.positions(drafts, source, wanted.on_uncommitted) for drafts in its.groups.values()]
+            positions = [its.positions(drafts, source, options.on_uncommitted) for drafts in its.groups.values()]
             sources = [
                 Sources(each, missing_records(each, found)) for each, found in zip(positions, counts, strict=True)
             ]
             starts = {at: destination.logs[at].facts.log_start for at in its.targets}
-            read_around(its, destination, zip(sources, counts, strict=True), wanted.policy)
+            read_around(its, destination, zip(sources, counts, strict=True), options.policy)
             if any(destination.logs[at].facts.log_start > start for at, start in starts.items()):
                 continue  # some of what was counted has expired
             decisions = {
-                group: _decided(its, each, found, destination, wanted, way)
+                group: _decided(its, each, found, destination, options, way)
                 for group, each, found in zip(its.groups, sources, counts, strict=True)
             }
-            if not _lags(decisions) or not _more_arrives(its, source, destination, deadline, say):
+            if not _lags(decisions) or not _more_arrives(its, given, deadline):
                 return decisions
 
 
@@ -150,33 +118,34 @@ def _lags(decisions: t.Mapping[str, _Decisions]) -> bool:
     return any(each.reason is Reason.DESTINATION_LAGS for its in decisions.values() for each, _evidence in its)
 
 
-def _more_arrives(its: Merged, source: ClusterLogs, destination: ClusterLogs, deadline: float, say: Say) -> bool:
+def _more_arrives(its: Merged, given: StrategyInput, deadline: float) -> bool:
     """Wait until the destination has grown, and learn both sides' edges again. False: the time is over."""
+    destination = given.destination
     before = {at: destination.logs[at].facts.end for at in its.targets}
-    say = paced(say, SAY_WAITING_EVERY)
+    say = paced(given.say, SAY_WAITING_EVERY)
     while (left := deadline - time.monotonic()) > 0:
         say(f"waiting for the replication tool: topic {its.topic} lags ({left:.0f} s left)")
         time.sleep(PAUSE)
         destination.learn(its.targets)
         if any(destination.logs[at].facts.end != end for at, end in before.items()):
-            source.learn(its.sources)
+            given.source.learn(its.sources)
             return True
     return False
 
 
 def _decided(
-    its: Merged, sources: Sources, counts: GroupCount, destination: ClusterLogs, wanted: TopicOptions, way: Way
+    its: Merged, sources: Sources, counts: GroupCount, destination: ClusterLogs, options: TranslateOptions, way: Way
 ) -> _Decisions:
     result: _Decisions = []
     for number, partition in enumerate(its.targets):
         log = destination.logs[partition]
         try:
-            found = found_in(sources, counts, number, log, wanted.policy)
-            decision = decide_merged(sources, found, log.facts, wanted.policy)
+            found = found_in(sources, counts, number, log, options.policy)
+            decision = decide_merged(sources, found, log.facts, options.policy)
         except Exception as error:  # noqa: BLE001 - a fault of this code, at one partition, must not stop all others
             its_facts = [at.facts for at in sources.positions]
             decision = failed(error, [at.committed for at in sources.positions], its_facts, log.facts)
-        decision = _with_uncommitted(decision, sources, wanted.on_uncommitted)
+        decision = _with_uncommitted(decision, sources, options.on_uncommitted)
         copies = counts.last_consumed[number], counts.first_wanted[number]
         before, after = (_copied(its, copy, log, counts.matching) for copy in copies)
         offset = decision.offset
@@ -184,7 +153,7 @@ def _decided(
             before = None
         if offset is None or (after is not None and after.destination < offset):
             after = None
-        matched_by = () if offset is None else wanted.match_on.matched_by(counts.matching.parts)
+        matched_by = () if offset is None else options.match_on.matched_by(counts.matching.parts)
         result.append((decision, evidence_of(decision.by(way), before, after, matched_by)))
     return result
 
@@ -212,7 +181,7 @@ def _copied(its: Merged, copy: Copy | None, log: Log, matching: Matching) -> Cop
     return Copied(copy.source_offset, copy.destination_offset, fingerprint, its.sources[copy.source])
 
 
-def _entries(its: Merged, group: str, decisions: _Decisions) -> dict[_Key, PlanEntry]:
+def _entries(its: Merged, group: str, decisions: _Decisions) -> dict[DraftKey, PlanEntry]:
     drafts = {draft.source_partition: draft for draft in its.groups[group]}
     names = {draft.source_partition.topic: draft.source_group for draft in drafts.values()}
     positions = tuple(

@@ -13,12 +13,11 @@ import dataclasses
 import typing as t
 
 from ..._matching.certificates import FromTheEnd, has_arrived
-from ..._matching.evidence import Decision, Need, Policy, Question, internal_error
+from ..._matching.evidence import Decision, Need, Question, internal_error
 from ..._matching.group_count import GroupPosition
 from ..._matching.whole import decide_counted
-from ..._model.progress import Say, counted, silent
+from ..._model.progress import counted
 from ..._model.records import TopicPartition
-from ..._model.spark import SparkOptions
 from ..._model.verdicts import Reason, Way
 from ..._spark import count_job, tail_job
 from ..._spark.content_frame import Extent, LogPair, layout_of, read_contents
@@ -27,6 +26,7 @@ from ..._spark.tail_job import Tail
 from ..._spark.worker_packing import Layout
 from ..cluster_logs import ClusterLogs
 from .settling import Case, answer_all
+from .strategy import StrategyInput
 
 if t.TYPE_CHECKING:
     from ..._spark.spark_library import DataFrame, SparkSession
@@ -37,34 +37,29 @@ _Key = t.TypeVar("_Key")
 def settle_wide(
     cases: t.Mapping[_Key, Case],
     decisions: t.Mapping[_Key, Decision],
-    source: ClusterLogs,
-    destination: ClusterLogs,
-    policy: Policy,
-    options: SparkOptions,
-    limit: int,
-    spark: t.Callable[[], SparkSession],
-    say: Say = silent,
+    given: StrategyInput,
 ) -> dict[_Key, Decision]:
     """Decide again what reading on can decide: spent budgets, and tails that were not counted. The others stay as they are.
 
-    limit: how many records of one partition are read on both clusters together; where there are more, and where Spark
-    cannot be used here, the decision stays, and its detail says why. Raises SparkFailed and what reading raises.
+    spark_limit says how many records of one partition are read on both clusters together; where there are more, and where
+    Spark cannot be used here, the decision stays, and its detail says why. Raises SparkFailed and what reading raises.
     """
+    limit = given.options.spark_limit
     near: dict[_Key, Case] = {}
     answer = dict(decisions)
     for key, case in cases.items():
         if not _is_open(decisions[key]):
             continue
-        size = _pair(case, source, destination, decisions[key].offset).size
+        size = _pair(case, given.source, given.destination, decisions[key].offset).size
         if size > limit:
             answer[key] = _too_far(decisions[key], size, limit)
         else:
             near[key] = case
     if not near:
         return answer
-    if (why := obstacle(options)) is not None:
+    if (why := obstacle(given.options.spark)) is not None:
         return answer | {key: _with(decisions[key], f"Spark can count them once this is fixed: {why}") for key in near}
-    return answer | _Wide(spark(), source, destination, policy, limit, say).decide(near, decisions)
+    return answer | _Wide(given, given.spark()).decide(near, decisions)
 
 
 def _is_open(decision: Decision) -> bool:
@@ -95,12 +90,8 @@ def _with(decision: Decision, remark: str) -> Decision:
 class _Wide:
     """Both clusters as they were looked at, and the session that reads them."""
 
+    given: StrategyInput
     spark: SparkSession
-    source: ClusterLogs
-    destination: ClusterLogs
-    policy: Policy
-    limit: int
-    say: Say
 
     def decide(self, cases: t.Mapping[_Key, Case], decisions: t.Mapping[_Key, Decision]) -> dict[_Key, Decision]:
         """Count what follows the offset, or both whole logs.
@@ -112,9 +103,9 @@ class _Wide:
         answer = self._by_tails(tails, decisions)
         left: dict[_Key, Case] = {}
         for key, case in cases.items():
-            size = _pair(case, self.source, self.destination, None).size
-            if key not in answer and size > self.limit:
-                answer[key] = _too_far(decisions[key], size, self.limit)
+            size = _pair(case, self.given.source, self.given.destination, None).size
+            if key not in answer and size > self.given.options.spark_limit:
+                answer[key] = _too_far(decisions[key], size, self.given.options.spark_limit)
             elif key not in answer:
                 left[key] = case
         return answer | self._by_whole_logs(left, {key: decisions[key].doubt for key in left})
@@ -129,17 +120,17 @@ class _Wide:
         ]
         if not asked:
             return {}
-        layout = layout_of(pairs, timestamps=self.policy.with_timestamp)
+        layout = layout_of(pairs, timestamps=self.given.options.policy.with_timestamp)
         with self._read(pairs, layout) as contents:
             found = tail_job.count_tails(
-                contents, layout, asked, without_headers=self.source.match_on.headers_may_differ
+                contents, layout, asked, without_headers=self.given.source.match_on.headers_may_differ
             )
         by_key = dict(zip((key for its in keys for key in its), found, strict=True))
         times: dict[TopicPartition, set[int]] = collections.defaultdict(set)
         for key, tail in by_key.items():
             if tail.oldest is not None:
                 times[cases[key].destination].add(tail.oldest)
-        self.destination.look_up(times)
+        self.given.destination.look_up(times)
         certificates = {key: self._certificate(cases[key], decisions[key], tail) for key, tail in by_key.items()}
         return {key: _certified(decisions[key], its) for key, its in certificates.items() if its is not None}
 
@@ -154,15 +145,15 @@ class _Wide:
 
     def _is_not_before(self, case: Case, decision: Decision, oldest: int) -> bool:
         """Does a time look-up say that no missing record stands before the offset? The tool has kept times."""
-        found = self.destination.logs[case.destination].first_at(oldest)
-        return self.policy.with_timestamp and (found is None or found >= (decision.offset or 0))
+        found = self.given.destination.logs[case.destination].first_at(oldest)
+        return self.given.options.policy.with_timestamp and (found is None or found >= (decision.offset or 0))
 
     def _follows_the_last_consumed(self, case: Case, decision: Decision) -> bool:
         """Is the record before the offset the last consumed one?"""
         before = decision.before
         if before is None or before.destination_offset != (decision.offset or 0) - 1:
             return False
-        between, log = (before.source_offset + 1, case.committed), self.source.logs[case.source]
+        between, log = (before.source_offset + 1, case.committed), self.given.source.logs[case.source]
         return not log.unread(*between) and not log.between(*between)
 
     def _by_whole_logs(self, cases: t.Mapping[_Key, Case], doubts: t.Mapping[_Key, str]) -> dict[_Key, Decision]:
@@ -175,28 +166,30 @@ class _Wide:
         ]
         if not standings:
             return {}
-        layout = layout_of(pairs, timestamps=self.policy.with_timestamp)
+        layout = layout_of(pairs, timestamps=self.given.options.policy.with_timestamp)
         ends = [pair.destinations[0].end for pair in pairs]
-        facts = [self.source.logs[pair.sources[0].partition].facts for pair in pairs]
+        facts = [self.given.source.logs[pair.sources[0].partition].facts for pair in pairs]
         with self._read(pairs, layout) as contents:
             results = count_job.count_wide(
                 contents,
                 layout,
                 standings,
                 ends,
-                without_headers=self.source.match_on.headers_may_differ,
+                without_headers=self.given.source.match_on.headers_may_differ,
                 stable=[its.end for its in facts],
                 only_doubled=True,
                 lossy=[number for number, its in enumerate(facts) if its.is_lossy],
             )
-        self.source.learn_starts({case.source for case in cases.values()})
+        self.given.source.learn_starts({case.source for case in cases.values()})
         found = dict(zip(standings, results, strict=True))
         number_of = {key: number for number, its in enumerate(keys) for key in its}
 
         def rule(key: _Key, question: Question) -> Decision | Need:
             return decide_counted(question, found[GroupPosition(number_of[key], (question.committed,))], doubts[key])
 
-        return answer_all(cases, self.source, self.destination, self.policy, rule, internal_error)
+        return answer_all(
+            cases, self.given.source, self.given.destination, self.given.options.policy, rule, internal_error
+        )
 
     def _by_pair(
         self, cases: t.Mapping[_Key, Case], offsets: t.Mapping[_Key, int | None]
@@ -207,16 +200,18 @@ class _Wide:
             keys[case.source, case.destination].append(key)
         pairs = []
         for its in keys.values():
-            each = [_pair(cases[key], self.source, self.destination, offsets[key]) for key in its]
+            each = [_pair(cases[key], self.given.source, self.given.destination, offsets[key]) for key in its]
             # The ends are the same for all of them, and the lowest beginning is the first.
             pairs.append(LogPair(min(pair.sources for pair in each), min(pair.destinations for pair in each)))
         return list(keys.values()), pairs
 
     def _read(self, pairs: t.Sequence[LogPair], layout: Layout) -> contextlib.AbstractContextManager[DataFrame]:
         size = sum(pair.size for pair in pairs)
-        self.say(f"comparing up to {counted(size, 'record')} of {counted(len(pairs), 'partition')} with Spark")
-        source, destination = self.source.connection, self.destination.connection
-        return kept(read_contents(self.spark, source, destination, pairs, layout, self.source.match_on.fingerprinted))
+        self.given.say(f"comparing up to {counted(size, 'record')} of {counted(len(pairs), 'partition')} with Spark")
+        source, destination = self.given.source.connection, self.given.destination.connection
+        return kept(
+            read_contents(self.spark, source, destination, pairs, layout, self.given.source.match_on.fingerprinted)
+        )
 
 
 def _certified(decision: Decision, certificate: FromTheEnd) -> Decision:

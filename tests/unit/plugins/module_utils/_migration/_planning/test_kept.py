@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import kept
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import TranslateOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import EVERYTHING, MatchOn
@@ -25,16 +26,25 @@ KNOWN = Evidence(Copied(39, 44, "a"), Copied(40, 45, "b"), PARTS, CertificateNam
 EXACT = DRAFT.entry(Verdict.EXACT, 45, repeats=0, evidence=KNOWN)
 
 
+def given(entries, drafts, log_start=0, match_on=EVERYTHING):
+    """What a strategy gets after a plan with these entries."""
+    return SimpleNamespace(
+        searched={draft.key: draft for draft in drafts},
+        previous=Plan("one", "two", "digest", tuple(entries)),
+        source=SimpleNamespace(),
+        destination=SimpleNamespace(logs={THERE: SimpleNamespace(facts=SimpleNamespace(log_start=log_start))}),
+        options=TranslateOptions(match_on=match_on),
+    )
+
+
 @pytest.fixture
 def keep(monkeypatch):
     """``keep(entry, ...)``: is it kept, if its records stand where they stood?"""
     monkeypatch.setattr(kept, "answer_all", lambda cases, *_rest: dict.fromkeys(cases, True))
 
     def ask(entry, draft=DRAFT, log_start=0, match_on=EVERYTHING, same_offsets=False):
-        destination = SimpleNamespace(logs={THERE: SimpleNamespace(facts=SimpleNamespace(log_start=log_start))})
-        previous = Plan("one", "two", "digest", (entry,))
-        found = kept.kept_entries({draft.key: draft}, previous, SimpleNamespace(), destination, match_on, same_offsets)
-        assert found in ({}, {entry.key: entry})
+        found, moved = kept.part_kept(given([entry], [draft], log_start, match_on), same_offsets)
+        assert (found, moved) in (({}, {draft.key: draft}), ({entry.key: entry}, {}))
         return bool(found)
 
     return ask
@@ -95,7 +105,5 @@ def test_each_difference_of_offsets_has_to_go_on(monkeypatch):
     its = Evidence(Copied(49, 64, "c"), Copied(50, 65, "d"), PARTS, CertificateName.FROM_THE_END)
     again = later.entry(Verdict.EXACT, 65, repeats=0, evidence=its)
     monkeypatch.setattr(kept, "answer_all", lambda cases, *_rest: {run: run[-1] == 49 - 64 for run in cases})
-    destination = SimpleNamespace(logs={THERE: SimpleNamespace(facts=SimpleNamespace(log_start=0))})
-    previous = Plan("one", "two", "digest", (EXACT, again))
-    drafts = {draft.key: draft for draft in (DRAFT, later)}
-    assert kept.kept_entries(drafts, previous, SimpleNamespace(), destination, EVERYTHING) == {again.key: again}
+    found, _moved = kept.part_kept(given([EXACT, again], [DRAFT, later]))
+    assert found == {again.key: again}

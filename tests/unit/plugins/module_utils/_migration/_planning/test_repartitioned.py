@@ -14,14 +14,17 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.group_
     Lag,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import repartitioned as use_case
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.repartitioned import TopicOptions
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import (
+    StrategyInput,
+    TranslateOptions,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Matching, MatchOn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Copied, PlanEntry, SourcePosition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnUncommitted
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict, Way
 
@@ -86,11 +89,11 @@ class Spark:
         return self
 
     @contextlib.contextmanager
-    def counting(self, _spark: t.Any, its: t.Any, source: Side, destination: Side, *_more: t.Any) -> t.Iterator[t.Any]:
+    def counting(self, its: t.Any, given: StrategyInput) -> t.Iterator[t.Any]:
         def count(below: t.Sequence[tuple[int, ...]]) -> list[GroupCount]:
             self.read += [
-                [destination.logs[at].facts.end for at in its.targets],
-                [source.logs[at].facts.end for at in its.sources],
+                [given.destination.logs[at].facts.end for at in its.targets],
+                [given.source.logs[at].facts.end for at in its.sources],
             ]
             self.asked.append(list(map(list, below)))
             return [self.answers.pop(0) if len(self.answers) > 1 else self.answers[0] for _group in below]
@@ -128,18 +131,20 @@ def entries(
     destinations: t.Mapping[str, int] | None = None,
     **wanted: t.Any,
 ) -> list[PlanEntry]:
-    options = TopicOptions(Policy(), OnUncommitted.IGNORE, MatchOn(), 0)
-    found = use_case.repartitioned_entries(
+    given = StrategyInput(
+        {},
         drafts,
-        SOURCES if sources is None else sources,
-        DESTINATIONS if destinations is None else destinations,
         source or Side([*EU, *US], 50),  # type: ignore[arg-type]
         destination or Side(ALL, 100),  # type: ignore[arg-type]
-        TopicOptions(
-            **{field: wanted.get(field, getattr(options, field)) for field in TopicOptions.__dataclass_fields__}
-        ),
+        SOURCES if sources is None else sources,
+        DESTINATIONS if destinations is None else destinations,
+        {},
+        None,
+        TranslateOptions(**wanted),
         spark.session,  # type: ignore[arg-type]
+        silent,
     )
+    found = use_case.repartitioned_entries(given)
     assert list(found) == [each.key for each in found.values()]
     return list(found.values())
 
@@ -158,10 +163,10 @@ def test_every_partition_there_gets_an_entry_with_every_position(spark):
 
 
 def test_topics_that_only_spark_could_count_block_no_others(spark, monkeypatch):
-    def counting(_spark, its, *more):
+    def counting(its, given):
         if "eu" in its.topics:
             raise InvalidInput("Spark cannot be used", kind=FailureKind.REQUIREMENT_MISSING)
-        return spark.counting(_spark, its, *more)
+        return spark.counting(its, given)
 
     monkeypatch.setattr(use_case, "counting", counting)
     found = entries(spark, draft(EU[0], 20), draft(US[0], 30, "h"))

@@ -10,14 +10,17 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
     Decision,
     Log,
     LogFacts,
-    Policy,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import wide
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.settling import Case
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import (
+    StrategyInput,
+    TranslateOptions,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.cluster_logs import ClusterLogs
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.progress import silent
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.tail_job import Tail
 
@@ -49,11 +52,11 @@ def settled(monkeypatch: pytest.MonkeyPatch) -> t.Callable[..., Decision]:
         monkeypatch.setattr(ClusterLogs, "look_up", lambda _self, _times: None)
         found = Decision(Verdict.SAFE, OFFSET, Reason.TAIL_NOT_COUNTED, 40, before=before)
         case, limit = Case(COMMITTED, ORDERS, ORDERS), 2 * END - 1
-        policy, spark = Policy(), SparkOptions()
-        its = wide.settle_wide(
-            {1: case}, {1: found}, _cluster(), destination, policy, spark, limit, lambda: t.cast("t.Any", None)
+        options = TranslateOptions(spark_limit=limit)
+        given = StrategyInput(
+            {}, [], _cluster(), destination, {}, {}, {}, None, options, lambda: t.cast("t.Any", None), silent
         )
-        return its[1]
+        return wide.settle_wide({1: case}, {1: found}, given)[1]
 
     return settle
 
