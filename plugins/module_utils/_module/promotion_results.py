@@ -24,21 +24,7 @@ def promotion_result(plan: TopicPlan, head: t.Sequence[str] = ()) -> dict[str, t
         *(_line(each) for each in plan.topics if each.changes),
         *(f"{_verb(each.action)} {each.acl}" for each in plan.acls if each.action != EXTRA),
     ]
-    return {
-        "topics": [
-            {
-                "topic": each.topic,
-                "source": each.source,
-                "partitions": {"before": each.before, "after": each.after},
-                "settings": _rows(each.settings),
-            }
-            for each in plan.topics
-        ],
-        "acls": [{"acl": str(each.acl), "action": each.action} for each in plan.acls],
-        "changes": len(lines),
-        "summary": [*head, *(lines or ["Nothing to change."])],
-        "diff": _diffs({each.topic: each for each in plan.topics}, plan.acls),
-    }
+    return _result({each.topic: each for each in plan.topics}, plan.acls, head, lines)
 
 
 def undo_result(undo: Undo, head: t.Sequence[str] = ()) -> dict[str, t.Any]:
@@ -60,25 +46,28 @@ def undo_result(undo: Undo, head: t.Sequence[str] = ()) -> dict[str, t.Any]:
         *(f"{name}: {', '.join(_setting(*each) for each in its.items())}" for name, its in undo.settings.items()),
         *(f"{_verb(each.action)} {each.acl}" for each in acls),
     ]
+    return _result(changes, acls, head, lines)
+
+
+def _result(
+    topics: t.Mapping[str, TopicChange], acls: t.Sequence[AclChange], head: t.Iterable[str], lines: t.Sequence[str]
+) -> dict[str, t.Any]:
+    """topics: by name; what is taken back has no source. lines: what changes."""
     return {
         "topics": [
             {
                 "topic": name,
-                "source": None,
+                "source": each.source or None,
                 "partitions": {"before": each.before, "after": each.after},
-                "settings": _rows(each.settings),
+                "settings": {setting: its._asdict() for setting, its in each.settings.items()},
             }
-            for name, each in changes.items()
+            for name, each in topics.items()
         ],
         "acls": [{"acl": str(each.acl), "action": each.action} for each in acls],
         "changes": len(lines),
         "summary": [*head, *(lines or ["Nothing to change."])],
-        "diff": _diffs(changes, acls),
+        "diff": _diffs(topics, acls),
     }
-
-
-def _rows(settings: t.Mapping[str, SettingChange]) -> dict[str, dict[str, str | None]]:
-    return {name: each._asdict() for name, each in settings.items()}
 
 
 def _line(change: TopicChange) -> str:

@@ -22,6 +22,7 @@ from ..._model.promotion import PromotionOptions
 from ..._model.selection import matches
 from ..._model.topic_plan import ADD, EXTRA, REMOVE, AclChange
 from ..._model.visible_text import quoted
+from .survey import Survey
 
 _READING = ("DESCRIBE", "DESCRIBE_CONFIGS", "READ")
 
@@ -33,29 +34,21 @@ class Access(t.NamedTuple):
     notes: tuple[Note, ...]
 
 
-def acl_changes(
-    source: t.Collection[Acl],
-    destination: t.Collection[Acl],
-    names: t.Mapping[str, str],
-    topics: t.Collection[str],
-    destination_topics: t.Collection[str],
-    mapping: Mapping,
-    options: PromotionOptions,
-) -> Access:
+def acl_changes(survey: Survey, mapping: Mapping, options: PromotionOptions) -> Access:
     """What becomes of the destination's ACLs.
 
-    names: what each selected topic is called at the destination. topics, destination_topics: every topic of either cluster.
     Raises Refused for a prefix that does not map to one prefix, InvalidInput for a principal without a type.
     """
+    names, destination = survey.names, survey.destination_acls
     notes: list[Note] = []
     carried: set[Acl] = set()
     wildcards: list[Acl] = []
-    for acl in sorted(source):
+    for acl in sorted(survey.source_acls):
         if acl.name == EVERY and acl.pattern == LITERAL:
             if _is_about(acl, options):
                 (carried.add if options.acl_wildcards else wildcards.append)(acl)
         elif acl.resource == TOPIC:
-            carried.update(_of_topics(acl, names, topics, mapping, notes))
+            carried.update(_of_topics(acl, names, survey.topics, mapping, notes))
         elif _is_about(acl, options):
             carried.add(acl)
     if wildcards:
@@ -67,7 +60,7 @@ def acl_changes(
     # Those that mirror has made of an ACL on ALL say no more than this ACL.
     known = wanted | mirrored
     resources = {acl[:3] for acl in known}
-    others = set(destination_topics) - set(names.values())
+    others = set(survey.destination_topics) - set(names.values())
     extras = {acl for acl in set(destination) - known if acl[:3] in resources or _covers(acl, names.values())}
     stay = extras
     if options.remove_acls:

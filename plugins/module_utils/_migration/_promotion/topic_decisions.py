@@ -70,33 +70,25 @@ def decide_topics(
     }
     settings.check_known_settings(carried, options, destination)
     for source, name in survey.names.items():
-        source_state, destination_state = survey.source[source], survey.destination.get(name)
-        wanted = carried.get(source, settings.Wanted({}, {}))
+        pair = _TopicPair(source, name, survey.source[source], carried.get(source, settings.Wanted({}, {})))
+        destination_state = survey.destination.get(name)
         if source in carried:
-            alone = [f"{name}: the brokers do not know {setting}, which is left out." for setting in wanted.unknown]
+            alone = [
+                f"{name}: the brokers do not know {setting}, which is left out." for setting in pair.wanted.unknown
+            ]
             alone += [
                 f"{source}: the source's brokers hide the value of {setting}, which is left out."
-                for setting in sorted(source_state.configs.hidden)
+                for setting in sorted(pair.state.configs.hidden)
             ]
             notes += [Note(NoteKind.SETTING_LEFT_ALONE, line) for line in alone]
         if destination_state is None:
-            topics.append(_missing(source, name, source_state, wanted, survey.brokers, options, notes))
+            topics.append(_missing(pair, survey.brokers, options, notes))
         else:
-            topics.append(
-                _existing(source, name, source_state, destination_state, wanted, use, options, notes, destination)
-            )
+            topics.append(_existing(pair, destination_state, use, options, notes, destination))
         _check_replicas(topics[-1], destination_state, destination)
     found = access.Access((), ())
     if options.acls is not Acls.NONE:
-        found = access.acl_changes(
-            survey.source_acls,
-            survey.destination_acls,
-            survey.names,
-            survey.topics,
-            survey.destination_topics,
-            mapping,
-            options,
-        )
+        found = access.acl_changes(survey, mapping, options)
         added = [each.acl for each in found.changes if each.action == ADD]
         is_open = survey.open_without_acls
         notes += lockout.check_lockout(added, survey.destination_acls, is_open, options.on_lockout, destination)
@@ -106,15 +98,17 @@ def decide_topics(
     return Planned(made, tuple(notes) + found.notes)
 
 
-def _missing(
-    source: str,
-    name: str,
-    source_state: TopicState,
-    wanted: settings.Wanted,
-    brokers: int,
-    options: PromotionOptions,
-    notes: list[Note],
-) -> TopicChange:
+class _TopicPair(t.NamedTuple):
+    """A topic of the source as it is, what it is called at the destination, and the settings that it must have there."""
+
+    source: str
+    name: str
+    state: TopicState
+    wanted: settings.Wanted
+
+
+def _missing(pair: _TopicPair, brokers: int, options: PromotionOptions, notes: list[Note]) -> TopicChange:
+    source, name, source_state, wanted = pair
     if options.on_missing is OnMissing.LEAVE:
         text = f"{name} is missing at the destination, and {option_name('on_missing')} leaves it so."
         notes.append(Note(NoteKind.TOPIC_LEFT_MISSING, text))
@@ -131,16 +125,14 @@ def _missing(
 
 
 def _existing(
-    source: str,
-    name: str,
-    source_state: TopicState,
+    pair: _TopicPair,
     destination_state: TopicState,
-    wanted: settings.Wanted,
     use: TopicUse,
     options: PromotionOptions,
     notes: list[Note],
     destination: str,
 ) -> TopicChange:
+    source, name, source_state, wanted = pair
     after = destination_state.partitions
     if destination_state.partitions > source_state.partitions:
         text = (
@@ -149,7 +141,7 @@ def _existing(
         )
         notes.append(Note(NoteKind.PARTITIONS_DIFFER, text))
     elif destination_state.partitions < source_state.partitions and _grows(
-        name, source, source_state, destination_state, use, options, destination
+        pair, destination_state, use, options, destination
     ):
         after = source_state.partitions
         readers = use.readers.get(name, ())
@@ -178,13 +170,7 @@ def _existing(
 
 
 def _grows(
-    name: str,
-    source: str,
-    source_state: TopicState,
-    destination_state: TopicState,
-    use: TopicUse,
-    options: PromotionOptions,
-    destination: str,
+    pair: _TopicPair, destination_state: TopicState, use: TopicUse, options: PromotionOptions, destination: str
 ) -> bool:
     """Whether a topic with fewer partitions gets as many; Refused where it may not stay as it is, either."""
     why = ""
@@ -194,9 +180,9 @@ def _grows(
         case OnFewerPartitions.LEAVE:
             return False
         case OnFewerPartitions.GROW_EMPTY_OR_LEAVE:
-            return name in use.empty
+            return pair.name in use.empty
         case OnFewerPartitions.GROW_EMPTY:
-            if name in use.empty:
+            if pair.name in use.empty:
                 return True
             why = " and holds records"
         case OnFewerPartitions.FAIL:
@@ -204,10 +190,10 @@ def _grows(
         case _:
             t.assert_never(options.on_fewer_partitions)
     raise Refused(
-        f"the topic has {counted(destination_state.partitions, 'partition')}{why}, and {source} has "
-        f"{source_state.partitions} at the source",
+        f"the topic has {counted(destination_state.partitions, 'partition')}{why}, and {pair.source} has "
+        f"{pair.state.partitions} at the source",
         cluster=destination,
-        topic=name,
+        topic=pair.name,
         remedy=f"set {option_name('on_fewer_partitions')} to leave; or to grow, "
         "after which records with a key go to other partitions",
         kind=FailureKind.TOPIC_UNSUITABLE,

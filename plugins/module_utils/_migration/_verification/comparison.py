@@ -93,46 +93,46 @@ class _Means(t.NamedTuple):
     tell: Say
 
 
+class _Edges(t.NamedTuple):
+    """The logs of both clusters, whose edges are known. existed: only what is before these offsets can be skipped."""
+
+    source: ClusterLogs
+    destination: ClusterLogs
+    existed: t.Mapping[TopicPartition, int]
+
+
 class _Look(t.NamedTuple):
     """What one reading of both clusters has found of its cases, in order, and where their logs ended."""
 
     found: list[Finding]
-    source: ClusterLogs
-    destination: ClusterLogs
+    logs: _Edges
 
 
 def _look(
     cases: t.Sequence[ClaimCase], limit: int | None, existed: t.Mapping[TopicPartition, int], means: _Means
 ) -> _Look:
-    """existed: only what is before these offsets of the source can be skipped."""
-    source_logs, destination_logs = ClusterLogs(means.source), ClusterLogs(means.destination)
+    """existed: of _Edges."""
+    logs = _Edges(ClusterLogs(means.source), ClusterLogs(means.destination), existed)
     originals = {partition for case in cases for partition, _offset in case.claim.source}
     copies = {partition for case in cases for partition, _offset in case.claim.destination}
-    learn_both(source_logs, originals, destination_logs, copies)
-    count = functools.partial(_counted, cases, limit, existed, means, source_logs, destination_logs)
-    return while_records_expire(count, source_logs, originals, destination_logs, copies, means.tell)
+    learn_both(logs.source, originals, logs.destination, copies)
+    count = functools.partial(_counted, cases, limit, means, logs)
+    return while_records_expire(count, logs.source, originals, logs.destination, copies, means.tell)
 
 
-def _counted(
-    cases: t.Sequence[ClaimCase],
-    limit: int | None,
-    existed: t.Mapping[TopicPartition, int],
-    means: _Means,
-    source_logs: ClusterLogs,
-    destination_logs: ClusterLogs,
-) -> _Look:
+def _counted(cases: t.Sequence[ClaimCase], limit: int | None, means: _Means, logs: _Edges) -> _Look:
     """The look at these logs, whose edges are known. Raises LogChanged where they have other edges now."""
     source, destination = means.source, means.destination
     found: dict[int, ClaimCounts] = {}
     left_out: dict[int, int] = {}  # offsets, by the number of the case
     for parts in sorted({case.match_on.covered for case in cases}):
         numbers = [number for number, case in enumerate(cases) if case.match_on.covered == parts]
-        units = _units(cases, numbers, source_logs, destination_logs, limit, existed)
+        units = _units(cases, numbers, logs, limit)
         size = _size(units)
         no_spark = means.no_spark() if size > FEW else None
         if no_spark is not None:
             wanted = _sizes(units)
-            units = _units(cases, numbers, source_logs, destination_logs, limit, existed, most=FEW)
+            units = _units(cases, numbers, logs, limit, most=FEW)
             left_out |= {number: wanted[number] - its for number, its in _sizes(units).items() if its < wanted[number]}
             size = _size(units)
         if size:
@@ -147,10 +147,10 @@ def _counted(
                 found |= InProcess(source, destination, some, parts).count()
         if doubted := _few_with_extra_copies(units, found):
             found |= with_aborted_copies(source, destination, doubted, parts, found)
-    every = [_finding(case, found[number], source_logs, destination_logs) for number, case in enumerate(cases)]
+    every = [_finding(case, found[number], logs) for number, case in enumerate(cases)]
     for number, offsets in left_out.items():
         every[number] = _with_left_out(every[number], offsets)
-    return _Look(every, source_logs, destination_logs)
+    return _Look(every, logs)
 
 
 def _size(units: t.Iterable[PartitionUnit]) -> int:
@@ -215,13 +215,13 @@ def _unsure(cases: t.Sequence[ClaimCase], look: _Look, tolerated: t.Collection[P
             any(flaw.kind not in tolerated for flaw in each.problems)
             or any(note.kind is NoteKind.NOT_COUNTED for note in each.notes)
         )
-        and _log_size(cases[number].claim, look) <= SHORT
+        and _log_size(cases[number].claim, look.logs) <= SHORT
     ]
 
 
-def _log_size(claim: Claim, look: _Look) -> int:
+def _log_size(claim: Claim, logs: _Edges) -> int:
     """How many offsets its logs have together."""
-    sides = (look.source, claim.source), (look.destination, claim.destination)
+    sides = (logs.source, claim.source), (logs.destination, claim.destination)
     facts = [side.logs[partition].facts for side, positions in sides for partition, _offset in positions]
     return sum(its.high_watermark - its.log_start for its in facts)
 
@@ -240,8 +240,8 @@ def _looked_again(
     cannot be skipped: they were written after the destination's log had reached the offset, so their copies follow it.
     """
     found = list(first.found)
-    existed = {partition: log.facts.high_watermark for partition, log in first.source.logs.items()}
-    ends = first.destination
+    existed = {partition: log.facts.high_watermark for partition, log in first.logs.source.logs.items()}
+    ends = first.logs.destination
     for _further in range(_MOST_LOOKS):
         doubted = [
             number
@@ -256,7 +256,7 @@ def _looked_again(
             break
         tell(f"looking again at {counted(len(doubted), 'offset')}, because the replication tool goes on copying")
         again = look(its, existed)
-        ends = again.destination
+        ends = again.logs.destination
         for number, finding_again in zip(doubted, again.found, strict=True):
             found[number] = finding_again
     return found
@@ -269,13 +269,7 @@ def _has_grown(cases: t.Sequence[ClaimCase], before: ClusterLogs, destination: C
 
 
 def _units(
-    cases: t.Sequence[ClaimCase],
-    numbers: t.Sequence[int],
-    source_logs: ClusterLogs,
-    destination_logs: ClusterLogs,
-    limit: int | None,
-    existed: t.Mapping[TopicPartition, int],
-    most: int | None = None,
+    cases: t.Sequence[ClaimCase], numbers: t.Sequence[int], logs: _Edges, limit: int | None, most: int | None = None
 ) -> list[PartitionUnit]:
     """Cases about the same extents, compared in the same way, are counted together.
 
@@ -284,10 +278,10 @@ def _units(
     units: dict[t.Any, PartitionUnit] = {}
     for number in numbers:
         claim, match_on = cases[number]
-        windows, pair = _read_for(claim, source_logs, destination_logs, limit, existed)
+        windows, pair = _read_for(claim, logs, limit)
         if most is not None and pair.size > most:
             less = most // (_LIMITS_READ * (len(claim.source) + len(claim.destination)))
-            windows, pair = _read_for(claim, source_logs, destination_logs, less, existed)
+            windows, pair = _read_for(claim, logs, less)
         key = pair, match_on
         if key not in units:
             units[key] = PartitionUnit(pair, match_on, windows.is_lossy)
@@ -295,22 +289,14 @@ def _units(
     return list(units.values())
 
 
-def _read_for(
-    claim: Claim,
-    source_logs: ClusterLogs,
-    destination_logs: ClusterLogs,
-    limit: int | None,
-    existed: t.Mapping[TopicPartition, int],
-) -> tuple[Windows, LogPair]:
+def _read_for(claim: Claim, logs: _Edges, limit: int | None) -> tuple[Windows, LogPair]:
     """What a claim looks at, and what is read for it."""
-    windows = _windows(claim, source_logs, destination_logs, limit, existed)
-    sources, destinations = (
-        zip(claim.source, windows.source, strict=True),
-        zip(claim.destination, windows.destination, strict=True),
-    )
+    windows = _windows(claim, logs, limit)
+    sources = zip(claim.source, windows.source, strict=True)
+    destinations = zip(claim.destination, windows.destination, strict=True)
     return windows, LogPair(
-        tuple(_extent(source_logs, *its, limit, hidden=True) for its in sources),
-        tuple(_extent(destination_logs, *its, limit, hidden=False) for its in destinations),
+        tuple(_extent(logs.source, *its, limit, hidden=True) for its in sources),
+        tuple(_extent(logs.destination, *its, limit, hidden=False) for its in destinations),
     )
 
 
@@ -322,21 +308,17 @@ def _extent(side: ClusterLogs, position: PartitionOffset, its: Window, limit: in
     return Extent(partition, start, min(end, max(start, facts.end)), end if hidden else None)
 
 
-def _windows(
-    claim: Claim,
-    source_logs: ClusterLogs,
-    destination_logs: ClusterLogs,
-    limit: int | None,
-    existed: t.Mapping[TopicPartition, int],
-) -> Windows:
+def _windows(claim: Claim, logs: _Edges, limit: int | None) -> Windows:
     """At the source up to the high watermark: what an open transaction holds is not consumed, and may be copied."""
     # What comes again stands between the offset and the copies of what is unconsumed.
     reach = None if limit is None else limit + min(claim.repeats or 0, limit)
-    facts = [source_logs.logs[partition].facts for partition, _offset in claim.source]
-    around = [_window(source_logs, each, reach, hidden=True) for each in claim.source]
+    facts = [logs.source.logs[partition].facts for partition, _offset in claim.source]
+    around = [_window(logs.source, each, reach, hidden=True) for each in claim.source]
     return Windows(
-        tuple(_until(its, existed.get(partition)) for its, (partition, _at) in zip(around, claim.source, strict=True)),
-        tuple(_window(destination_logs, each, reach, hidden=False) for each in claim.destination),
+        tuple(
+            _until(its, logs.existed.get(partition)) for its, (partition, _at) in zip(around, claim.source, strict=True)
+        ),
+        tuple(_window(logs.destination, each, reach, hidden=False) for each in claim.destination),
         is_lossy=any(its.is_lossy for its in facts) or any(its.cut_below for its in around),
     )
 
@@ -352,16 +334,16 @@ def _window(side: ClusterLogs, position: PartitionOffset, reach: int | None, *, 
     return window(offset, facts.log_start, facts.high_watermark if hidden else facts.end, reach)
 
 
-def _finding(case: ClaimCase, its: ClaimCounts, source_logs: ClusterLogs, destination_logs: ClusterLogs) -> Finding:
+def _finding(case: ClaimCase, its: ClaimCounts, logs: _Edges) -> Finding:
     claim = case.claim
-    copies = [destination_logs.logs[partition].facts for partition, _offset in claim.destination]
+    copies = [logs.destination.logs[partition].facts for partition, _offset in claim.destination]
     found = finding(
         claim,
         its.counts,
         its.windows,
         _matched_by(case.match_on, its.headers, all(facts.log_append_time for facts in copies)),
         is_compacted=any(facts.compacted for facts in copies),
-        opens=[source_logs.logs[partition].facts.open_from for partition, _offset in claim.source],
+        opens=[logs.source.logs[partition].facts.open_from for partition, _offset in claim.source],
         starts=[facts.log_start for facts in copies],
     )
     wrong = [
@@ -370,15 +352,15 @@ def _finding(case: ClaimCase, its: ClaimCounts, source_logs: ClusterLogs, destin
             f"offset {offset} of {partition} is after the {name}'s end {side.logs[partition].facts.high_watermark}",
         )
         for name, side, positions in (
-            ("source", source_logs, found.source),
-            ("destination", destination_logs, found.destination),
+            ("source", logs.source, found.source),
+            ("destination", logs.destination, found.destination),
         )
         for partition, offset in positions
         if offset > side.logs[partition].facts.high_watermark
     ]
     if wrong:
         found = dataclasses.replace(found, problems=(*wrong, *found.problems))
-    return _with_hidden(found, destination_logs)
+    return _with_hidden(found, logs.destination)
 
 
 @functools.cache

@@ -3,6 +3,7 @@
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.access import acl_changes
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.survey import Survey
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Prefixes, Rule
@@ -26,7 +27,8 @@ def acl(text, principal="User:billing", host="*"):
 def changes(source, destination=(), which=Acls.CUTOVER, mapping=SHOP, names=None, others=(), **options):
     names = names or NAMES
     topics = (*names.values(), *others)
-    found = acl_changes(source, destination, names, TOPICS, topics, mapping, PromotionOptions(acls=which, **options))
+    survey = Survey("s", "d", names, TOPICS, topics, {}, {}, frozenset(), 1, frozenset(source), frozenset(destination))
+    found = acl_changes(survey, mapping, PromotionOptions(acls=which, **options))
     return {(str(each.acl), each.action) for each in found.changes}, found.notes
 
 
