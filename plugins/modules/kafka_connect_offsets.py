@@ -188,9 +188,12 @@ failure: {description: "What C(msg) says, as data. See C(docs/troubleshooting.md
 
 import typing as t
 
+from ..module_utils._control.connect_rest import ConnectRest
 from ..module_utils._migration._connect import handover as use_case
 from ..module_utils._migration._connect.replicator import Replicator
 from ..module_utils._migration._connect.stores import Store
+from ..module_utils._migration._connect.topic import TopicStore
+from ..module_utils._migration._connect.worker import RestStore
 from ..module_utils._model import connect_receipt as file
 from ..module_utils._model.connection import Connection
 from ..module_utils._model.errors import InvalidInput
@@ -275,11 +278,12 @@ def _policy(params: dict[str, t.Any]) -> ReplicationPolicy:
 
 
 def _store(params: dict[str, t.Any], destination: Connection, policy: ReplicationPolicy) -> Store:
-    if params["method"] == "topic":
-        return use_case.topic_store(
-            destination, params["offsets_topic"], params["worker_group"], params["connector"], policy
-        )
-    return use_case.rest_store(params["rest"], params["connector"], policy)
+    """Where the connector looks. Without topic and group, what a MirrorMaker 2 that runs by itself calls them."""
+    connector, alias = params["connector"], policy.source_alias
+    if params["method"] != "topic":
+        return RestStore(ConnectRest(**params["rest"]), connector, policy)
+    topic = params["offsets_topic"] or policy.connect_offsets.name
+    return TopicStore(destination, topic, params["worker_group"] or f"{alias}-mm2", connector, alias)
 
 
 def _check_method(params: dict[str, t.Any]) -> None:

@@ -511,20 +511,12 @@ from ..module_utils._model import plan as file
 from ..module_utils._model.match_on import PARTS
 from ..module_utils._model.notes import NoteKind
 from ..module_utils._model.offset_formats import OffsetFormat
-from ..module_utils._model.policies import OnExpired, OnNoAnchor, OnOutOfRange, ReturnEntries
-from ..module_utils._model.reset_rules import ResetTo
-from ..module_utils._module import digests, exports, files, options, results
+from ..module_utils._model.policies import OnExpired, OnNoAnchor, ReturnEntries
+from ..module_utils._module import digests, exports, files, options, reset_making, results
 from ..module_utils._module.frame import Module
 from ..module_utils._module.plan_making import check_options, plan_as_asked
 from ..module_utils._module.plan_results import plan_result
 from ..module_utils._module.progress_file import progress_spec
-
-_RESET = {
-    "topics": {"type": "list", "elements": "str"},
-    "partitions": {"type": "list", "elements": "int"},
-    "to": {**options.choices(ResetTo), "required": True},
-    "value": {"type": "str"},
-}
 
 
 def translate(module: Module) -> dict[str, t.Any]:
@@ -571,8 +563,7 @@ def main() -> None:
         "snapshot_format": {"type": "str", "choices": ["auto", "json", *OffsetFormat], "default": "auto"},
         "plan": {"type": "path", "required": True},
         "export_format": options.choices(OffsetFormat, default="csv"),
-        "resets": {"type": "list", "elements": "dict", "options": _RESET},
-        "on_out_of_range": options.choices(OnOutOfRange, default="block"),
+        **reset_making.SPEC,
         "match_on": {"type": "list", "elements": "str", "choices": list(PARTS)},
         "on_expired": options.choices(OnExpired, default="count_back"),
         "on_no_anchor": options.choices(OnNoAnchor, default="by_retention"),

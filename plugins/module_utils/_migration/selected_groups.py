@@ -80,7 +80,7 @@ def select_and_look(
         if now.names != selected.names:
             selected, looked = now, look(now.names)
     if not selected.names:
-        raise _unmatched("group", "groups", "group_patterns", selection.group_patterns, selected, connection)
+        raise _unmatched("group", selection.group_patterns, selected, connection)
     return selected, looked, selection.unused("groups", {*listed, *gone}, seen_on(connection))
 
 
@@ -142,10 +142,8 @@ def select_topics_of(
             "select a group that consumes it, or grant the ACL",
         )
     if topics and not any(each.names for each in selected.values()):
-        what = "topic of the selected groups"
         left_out = Selected((), tuple(sorted({topic for each in selected.values() for topic in each.left_out})))
-        why = unused_cause(unused)
-        raise _unmatched(what, "topics", "topic_patterns", selection.topic_patterns, left_out, connection, why)
+        raise _unmatched("topic", selection.topic_patterns, left_out, connection, unused, " of the selected groups")
     return selected
 
 
@@ -246,20 +244,22 @@ def _remedy(faults: t.Mapping[str, _Fault], may_be_hidden: bool, connection: Con
 
 
 def _unmatched(
-    what: str,
-    names: str,
-    patterns: str,
+    kind: str,
     given: t.Sequence[str],
     selected: Selected,
     connection: Connection,
-    why: str | None = None,
+    unused: t.Sequence[Note] = (),
+    whose: str = "",
 ) -> InvalidInput:
-    """The error where patterns match nothing. names, patterns: the options. why: where other patterns are the reason."""
+    """The error where patterns match nothing. kind: group or topic. unused: of other patterns, which may be the reason."""
+    names, patterns = f"{kind}s", f"{kind}_patterns"
     left_out = " ".join(note.text for note in excluded(**{names: selected.left_out})).rstrip(".")
     return InvalidInput(
-        f"no {what} is matched by {option_name(patterns)} {quoted_list(given)}",
+        f"no {kind}{whose} is matched by {option_name(patterns)} {quoted_list(given)}",
         cluster=str(connection),
-        why=why or left_out or "a pattern has to match the whole name, such as billing.* for all that begins so",
+        why=unused_cause(unused)
+        or left_out
+        or "a pattern has to match the whole name, such as billing.* for all that begins so",
         remedy=f"correct {option_name(patterns)}, or name the {names} in {option_name(names)}{comma_hint(given)}",
         kind=FailureKind.NOTHING_SELECTED,
     )

@@ -10,7 +10,7 @@ import time
 import typing as t
 
 from .._matching.evidence import Policy
-from .._migration._planning import checkpoints, resets
+from .._migration._planning import checkpoints
 from .._migration._planning import translate as use_case
 from .._migration._planning.strategy import TranslateOptions
 from .._model import offset_formats, plan, receipt, topic_plan
@@ -19,13 +19,12 @@ from .._model.faults import faults_of, raise_any
 from .._model.notes import Note, NoteKind
 from .._model.offset_formats import OffsetFormat
 from .._model.option_names import option_name
-from .._model.policies import OnOutOfRange, OnUncommitted, Strategy
+from .._model.policies import OnUncommitted, Strategy
 from .._model.records import TopicPartition
 from .._model.replication_policy import ReplicationPolicy
-from .._model.reset_rules import ResetRule, reset_rules_from
 from .._model.snapshot import Snapshot
 from .._model.verdicts import Reason
-from . import exports, files, options, streaming_checkpoint
+from . import exports, files, options, reset_making, streaming_checkpoint
 from .progress_file import reporter
 
 
@@ -37,19 +36,18 @@ def check_options(params: dict[str, t.Any]) -> None:
     options.check_all(
         params,
         lambda: options.check_not_negative(params, "wait_for_replication", "search_limit", "spark_limit"),
-        lambda: raise_any((_faults_of_reset if params["strategy"] == Strategy.RESET else _faults)(params)),
+        lambda: raise_any((reset_making.faults_of_reset if _is_reset(params) else _faults)(params)),
         lambda: files.check_writable(params["plan"]),
         lambda: exports.asked_for(params),
     )
 
 
+def _is_reset(params: dict[str, t.Any]) -> bool:
+    return bool(params["strategy"] == Strategy.RESET)
+
+
 def _faults(params: dict[str, t.Any]) -> t.Iterator[MigrationError]:
-    if params["resets"]:
-        yield InvalidInput(
-            f"{option_name('resets')} is for {option_name('strategy')} reset, "
-            f"and {option_name('strategy')} is {params['strategy']}",
-            remedy=f"set {option_name('strategy')} to reset",
-        )
+    yield from reset_making.faults_of_others(params)
     if params["strategy"] != "mirror_maker":
         yield from faults_of(lambda: options.check_named_once(params))
     elif params["replication_policy"]:
@@ -94,30 +92,14 @@ def _faults_without_source(params: dict[str, t.Any]) -> t.Iterator[MigrationErro
         yield from faults_of(options.selection(params).check)
 
 
-def _faults_of_reset(params: dict[str, t.Any]) -> t.Iterator[MigrationError]:
-    names = ("source", "snapshot", "topic_map", "group_map", "replication_policy", "repartitioned", "promotion")
-    if given := [option_name(name) for name in names if params[name]]:
-        has, it = ("has", given[0]) if len(given) == 1 else ("have", "them")
-        yield InvalidInput(
-            f"{' and '.join(given)} {has} no meaning for {option_name('strategy')} reset",
-            why="it moves groups inside one cluster",
-            remedy=f"leave {it} out; destination, groups and topics say what is reset",
-        )
-    yield from faults_of(options.selection(params).check, lambda: _resets(params))
-
-
-def _resets(params: dict[str, t.Any]) -> tuple[ResetRule, ...]:
-    return reset_rules_from(params["resets"] or (), time.time_ns() // 1_000_000)
-
-
 def plan_as_asked(params: dict[str, t.Any], previous: plan.Plan | None) -> use_case.Translation:
     """The plan that the options ask for, made of the records, of MirrorMaker 2's checkpoints, or of resets.
 
     previous: the plan that is there, if any. Raises what the use cases and reading files raise.
     """
-    if params["strategy"] != Strategy.RESET and params["source"]:
+    if params["source"] and not _is_reset(params):
         return _from_records(params, previous)
-    made = (_from_resets if params["strategy"] == Strategy.RESET else _from_checkpoints)(params, previous)
+    made = (reset_making.plan_of_resets if _is_reset(params) else _from_checkpoints)(params, previous)
     names = {*params["groups"], *params["topics"]} - made.plan.names()
     return dataclasses.replace(made, plan=dataclasses.replace(made.plan, left_out_names=tuple(sorted(names))))
 
@@ -180,27 +162,6 @@ def _from_checkpoints(params: dict[str, t.Any], previous: plan.Plan | None) -> u
         files.parsed(params["receipt"], receipt.from_json),
     )
     return use_case.Translation(made, index={"checkpoints": count, "syncs": 0}, notes=tuple(notes), not_taken=not_taken)
-
-
-def _from_resets(params: dict[str, t.Any], previous: plan.Plan | None) -> use_case.Translation:
-    planned = resets.plan_resets(
-        options.connection(params, "destination"),
-        options.selection(params),
-        _resets(params),
-        OnOutOfRange(params["on_out_of_range"]),
-        previous,
-        files.parsed(params["receipt"], receipt.from_json),
-    )
-    form = OffsetFormat(params["export_format"])
-    if planned.unruled and params["export"] and form.is_complete:
-        group, partition = planned.unruled[0]
-        raise InvalidInput(
-            f"no entry of resets fits the partition, and a file of the form {form} must have all of them",
-            group=group,
-            **partition._asdict(),
-            remedy="end resets with the entry {to: current}, or leave the topic out",
-        )
-    return use_case.Translation(planned.plan, notes=tuple(planned.notes), not_taken=planned.not_taken)
 
 
 def _mirror(params: dict[str, t.Any]) -> ReplicationPolicy | None:

@@ -35,7 +35,8 @@ NEVER_SHOWN = {
         _model.promotion.overrides_from _model.promotion.replication_factor_from _model.reset_rules.reset_rules_from
         _model.stock_csv._numbered _module.digests.check_digest _module.options.check_named_once _module.options.match_on
         _module.options.replication_policy _module.status_files.check_status_paths _module.plan_making._faults
-        _module.plan_making._faults_of_reset _module.plan_making._faults_without_source _module.plan_making._from_records
+        _module.reset_making.faults_of_others _module.reset_making.faults_of_reset
+        _module.plan_making._faults_without_source _module.plan_making._from_records
         _model.selection.Selection._faults_of_choice _model.promotion.PromotionOptions._contradictions
         _model.promotion.PromotionOptions._faults_of_principals""",
     "its tasks choose another value than the one that refuses": """

@@ -8,7 +8,6 @@ import dataclasses
 import typing as t
 
 from ..._control import positions, topics
-from ..._control.connect_rest import ConnectRest
 from ..._model.cluster_identity import ClusterIdentity
 from ..._model.connect_receipt import ConnectEntry, ConnectReceipt
 from ..._model.connection import Connection
@@ -25,8 +24,6 @@ from ..._model.selection import Selection, name_hint
 from ..file_clusters import check_cluster, keeps_rollback
 from .replicator import Offsets, Replicator, stopped_at
 from .stores import Store, check_read_back, check_stopped
-from .topic import TopicStore
-from .worker import RestStore
 
 Save = t.Callable[[ConnectReceipt], None]
 
@@ -60,21 +57,6 @@ class HandoverOutcome:
     written: int
     misplaced: tuple[tuple[TopicPartition, bytes], ...] = ()
     notes: tuple[Note, ...] = ()
-
-
-def topic_store(
-    destination: Connection, topic: str | None, worker_group: str | None, connector: str, policy: ReplicationPolicy
-) -> Store:
-    """Where a connector looks whose workers are stopped. topic and group: None for a MirrorMaker 2 that runs by itself."""
-    alias = policy.source_alias
-    return TopicStore(
-        destination, topic or policy.connect_offsets.name, worker_group or f"{alias}-mm2", connector, alias
-    )
-
-
-def rest_store(worker: t.Mapping[str, t.Any], connector: str, policy: ReplicationPolicy) -> Store:
-    """What a running worker keeps for a connector. worker: the fields of ConnectRest."""
-    return RestStore(ConnectRest(**worker), connector, policy)
 
 
 def receipt_of(store: Store, destination: Connection, known: ConnectReceipt | None) -> ConnectReceipt:

@@ -15,7 +15,6 @@ from .occasion import Occasion
 from .recorded import selected_entries
 from .totals import Totals
 
-_APPLYING = ("group_clone", "group_migration", "group_reset")  # the roles with a phase apply
 _KEEP_RECEIPT = "Keep receipt.json: without it, nothing can be rolled back."
 _SAME_PLAYBOOK = "the same playbook again, with all of its variables"
 
@@ -73,7 +72,7 @@ def _any_stand(total: Totals) -> bool:
 
 def _to_apply(files: MigrationFiles, occasion: Occasion) -> tuple[tuple[str, ...], str]:
     """How a plan that was made to be reviewed is committed."""
-    if occasion.role not in _APPLYING:
+    if not occasion.has_apply:
         return ("Review the plan, and run the playbook without a phase to commit these offsets.",), ""
     digest = files.digests["plan.json"]
     command = dataclasses.replace(occasion, phase="apply").command_again(plan_digest=digest)

@@ -48,16 +48,6 @@ class MigrationFiles:
             return self.plan.destination_identity
         return self.receipt.identity if self.receipt is not None else None
 
-    @property
-    def source_id(self) -> str | None:
-        """The id of the source cluster, None where no file knows it."""
-        return self.source and self.source.cluster_id
-
-    @property
-    def destination_id(self) -> str | None:
-        """The id of the destination cluster, None where no file knows it."""
-        return self.destination and self.destination.cluster_id
-
 
 def read_files(texts: t.Mapping[str, str], folder: str, on_mismatch: OnMismatch) -> MigrationFiles:
     """The files of a directory, by the texts of those that are there.

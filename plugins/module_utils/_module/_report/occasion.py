@@ -13,18 +13,27 @@ from ..._model.run_record import Step
 from .migration_files import NAMES
 from .recorded import SelectionLists, has_groups
 
-# The playbook of each role; a rollback has one for all.
-_PLAYBOOKS = {
-    "backlog_migration": "migrate_backlog",
-    "group_clone": "clone_groups",
-    "group_migration": "migrate_groups",
-    "group_reset": "reset_groups",
-    "mirror_maker_group_sync": "sync_mirror_maker_groups",
+
+class _Role(t.NamedTuple):
+    """A role that ends with a report. playbook: for all phases but a rollback. applies: it has a phase apply.
+
+    needing_more: the phases that need new names of groups, or the offsets of a reset, which no report knows; nor does it know
+    the names that a return is asked for by.
+    """
+
+    playbook: str
+    applies: bool = False
+    in_one_cluster: bool = False
+    needing_more: tuple[str, ...] = ()
+
+
+_ROLES = {
+    "backlog_migration": _Role("migrate_backlog"),
+    "group_clone": _Role("clone_groups", applies=True, in_one_cluster=True, needing_more=("clone", "plan", "apply")),
+    "group_migration": _Role("migrate_groups", applies=True),
+    "group_reset": _Role("reset_groups", applies=True, in_one_cluster=True, needing_more=("reset", "plan")),
+    "mirror_maker_group_sync": _Role("sync_mirror_maker_groups"),
 }
-_IN_ONE_CLUSTER = ("group_clone", "group_reset")
-# The phases that need new names of groups, or the offsets of a reset, which no report knows; nor does it know the names that a
-# return is asked for by.
-_NEEDING_MORE = {"group_clone": ("clone", "plan", "apply"), "group_reset": ("reset", "plan")}
 
 
 def places(source: str, destination: str, *, returns: bool) -> tuple[str, str]:
@@ -77,9 +86,13 @@ class Occasion:
         """The playbook of the role, or words for it."""
         if self.returns:
             return "streamshift.kafka.return_groups"
-        return (
-            f"streamshift.kafka.{_PLAYBOOKS[self.role]}" if self.role in _PLAYBOOKS else "the playbook of the migration"
-        )
+        playbook = self._role.playbook
+        return f"streamshift.kafka.{playbook}" if playbook else "the playbook of the migration"
+
+    @property
+    def has_apply(self) -> bool:
+        """Whether the role has a phase that commits a reviewed plan."""
+        return self._role.applies
 
     @property
     def had_nothing_to_do(self) -> bool:
@@ -116,26 +129,30 @@ class Occasion:
 
         more: other variables of the role, without prefix.
         """
-        if (self.returns and not self.is_rollback) or self.phase in _NEEDING_MORE.get(self.role, ()):
+        if (self.returns and not self.is_rollback) or self.phase in self._role.needing_more:
             return ""
         everything = self.is_rollback and not has_groups(self.selection)
-        return self._command(_PLAYBOOKS.get(self.role, ""), phase=self.phase, rollback_all=everything, **more)
+        return self._command(self._role.playbook, phase=self.phase, rollback_all=everything, **more)
 
     def command_to_migrate(self) -> str:
         """The command that does what a rollback has undone, empty where the report does not know all that the role needs."""
-        if self.returns or self.role in _NEEDING_MORE or not has_groups(self.selection):
+        if self.returns or self._role.needing_more or not has_groups(self.selection):
             return ""
-        return self._command(_PLAYBOOKS.get(self.role, ""))
+        return self._command(self._role.playbook)
 
     def command_back(self) -> str:
         """The command that rolls back, empty where the role is not known."""
         return self._command("rollback")
 
+    @property
+    def _role(self) -> _Role:
+        return _ROLES.get(self.role, _Role(""))
+
     def _command(self, playbook: str, **more: t.Any) -> str:
-        if self.role not in _PLAYBOOKS:
+        if self.role not in _ROLES:
             return ""
         given: dict[str, t.Any] = {"source": self.source, "destination": self.destination}
-        if self.role in _IN_ONE_CLUSTER:
+        if self._role.in_one_cluster:
             given = {"cluster": self.destination}
         given |= {"directory": self.directory}
         given |= {option: list(chosen) for option, chosen in self.selection.items()}

@@ -184,13 +184,13 @@ def _facts(files: MigrationFiles, occasion: Occasion) -> t.Iterator[tuple[str, s
         if chosen:
             yield name.replace("_", " ").capitalize(), ", ".join(chosen)
     clusters = [
-        ("Source", occasion.source, files.source_id),
-        ("Destination", occasion.destination, files.destination_id),
+        ("Source", occasion.source, files.source),
+        ("Destination", occasion.destination, files.destination),
     ]
     if occasion.is_within_one_cluster:
-        clusters = [("Cluster", occasion.destination, files.destination_id)]
-    for side, name, cluster_id in clusters:
-        yield side, f"{name or 'cluster'} (cluster ID {cluster_id or 'unknown'})"
+        clusters = [("Cluster", occasion.destination, files.destination)]
+    for side, name, cluster in clusters:
+        yield side, f"{name or 'cluster'} (cluster ID {(cluster and cluster.cluster_id) or 'unknown'})"
     yield "Directory", occasion.directory
     if "plan.json" in files.digests:
         yield "SHA-256 of plan.json", files.digests["plan.json"]

@@ -12,7 +12,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes imp
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Evidence
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnExpired, Strategy
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Absent, Reason, Verdict
-from ansible_collections.streamshift.kafka.plugins.module_utils._module import plan_making
+from ansible_collections.streamshift.kafka.plugins.module_utils._module import plan_making, reset_making
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_offset_translate
 from tests.support.module_inputs import DESTINATION, ORDERS, SNAPSHOT, SOURCE, entry, plan_of, saved, warned
 
@@ -138,7 +138,7 @@ def test_a_reset_of_some_partitions_is_no_start_of_a_query_which_must_know_all_o
     run_module, monkeypatch, tmp_path
 ):
     planned = PlannedResets(plan_of(entry()), [], [("billing", ORDERS._replace(partition=1))], ())
-    monkeypatch.setattr(plan_making.resets, "plan_resets", lambda *_args: planned)
+    monkeypatch.setattr(reset_making.resets, "plan_resets", lambda *_args: planned)
     given = {
         "destination": DESTINATION,
         "plan": str(tmp_path / "p.json"),
