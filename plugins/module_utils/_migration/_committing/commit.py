@@ -77,14 +77,13 @@ def commit(
     # First what skips records where a policy leaves it alone: of many lines, only the first ones are shown.
     left_out = [*decided.left_out, *missing, *left_out, *not_done(snapshot.left_out if snapshot else (), plan)]
     outcome = outcome_of(decided.concerned, commits_of(decided.found), decided.writes, left_out, receipt)
-    notes = [*decided.source_notes, *decided.back_notes, *decided.expiry_notes, *written_notes]
     outcome = dataclasses.replace(
         outcome,
         blocked=blocked,
         active_groups=decided.active_groups,
         kept_groups=sorted(decided.planned.alone),
         still_written=list(producers.seen.values()),
-        notes=notes,
+        notes=[*decided.source_notes, *decided.notes, *written_notes],
     )
     if save is None:
         return outcome
@@ -100,7 +99,7 @@ def commit(
     return dataclasses.replace(
         outcome,
         receipt=finished,
-        notes=[*notes, *decided.back_notes, *decided.expiry_notes, *written_notes],
+        notes=[*notes, *decided.notes, *written_notes],
         still_written=list(producers.seen.values()),
     )
 

@@ -55,8 +55,7 @@ class CommitDecision:
     left_out: list[str]
     active_groups: list[str]
     source_notes: list[Note]
-    back_notes: list[Note]
-    expiry_notes: list[Note]
+    notes: list[Note]
 
 
 def decide_commit(
@@ -129,8 +128,7 @@ def decide_commit(
         left_out=[*allowed.kept, *writing.left_out_lines(busy), *writing.left_out_lines(moving), *in_use],
         active_groups=sorted(moving.keys() | {entry.group for entry in waiting}),
         source_notes=source_notes,
-        back_notes=_back_notes(entry_decision.moved_back(written, ground)),
-        expiry_notes=_expiry_notes(destination, warned),
+        notes=[*_back_notes(entry_decision.moved_back(written, ground)), *_expiry_notes(destination, warned)],
     )
 
 

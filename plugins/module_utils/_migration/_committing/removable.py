@@ -83,8 +83,8 @@ def check_covered(plan: Plan, current: Commits, cluster: str) -> None:
         for at in entry.source
         if at.offset is not None
     }
-    for (group, partition), committed in sorted(current.items()):
-        offset, entry = planned.get((group, partition), (None, None))
+    for key, committed in sorted(current.items()):
+        offset, entry = planned.get(key, (None, None))
         if offset == committed.offset and entry is not None and entry.target is not None:
             continue
         if offset is None:
@@ -94,14 +94,8 @@ def check_covered(plan: Plan, current: Commits, cluster: str) -> None:
         else:
             what = "and no new group gets it"
             remedy = f"remove the cause and plan again, or keep such groups by {option_name('on_blocked')}: skip_group"
-        raise Refused(
-            f"the group has committed offset {committed.offset}, {what}: without the group it would be lost",
-            cluster=cluster,
-            group=group,
-            **partition._asdict(),
-            remedy=remedy,
-            kind=FailureKind.ENTRY_MISSING,
-        )
+        lost = f"the group has committed offset {committed.offset}, {what}: without the group it would be lost"
+        raise conflicts.entry_refusal(key, lost, cluster, remedy, FailureKind.ENTRY_MISSING)
 
 
 def check_given(plan: Plan, receipt: Receipt | None, groups: t.Collection[str], current: Commits, cluster: str) -> None:
@@ -115,11 +109,10 @@ def check_given(plan: Plan, receipt: Receipt | None, groups: t.Collection[str], 
             continue
         if ours is not None and ours.written == entry.target and ours.explains(found):
             continue
-        raise Refused(
+        raise conflicts.entry_refusal(
+            entry.key,
             f"the group has the committed offset {commit_text(found)}, and not {commit_text(entry.target)} of the plan",
-            cluster=cluster,
-            group=entry.group,
-            **entry.partition._asdict(),
+            cluster,
             why=f"{entry.source[0].group} is removed only after this offset was committed",
             remedy="commit the plan first",
             kind=FailureKind.DESTINATION_CHANGED,

@@ -9,7 +9,7 @@ import dataclasses
 import typing as t
 
 from ..._control.positions import Bounds
-from ..._model.errors import InvalidInput, NotFound, Refused
+from ..._model.errors import InvalidInput, NotFound
 from ..._model.failure_kinds import FailureKind
 from ..._model.faults import all_done, all_of, raise_any
 from ..._model.group_state import GroupReading, commit_text, commits_of, same_commit
@@ -173,17 +173,16 @@ def check_recreated(wanted: t.Iterable[Key], recreated: t.Mapping[str, str], clu
     recreated: topics that were deleted and created again since the commit, and how that shows.
     """
     raise_any(
-        Refused(
-            f"the topic was deleted and created again since the commit: {recreated[partition.topic]}",
-            cluster=cluster,
-            group=group,
-            **partition._asdict(),
+        conflicts.entry_refusal(
+            key,
+            f"the topic was deleted and created again since the commit: {recreated[key[1].topic]}",
+            cluster,
             why="what was committed before is an offset of the old topic",
             remedy=f"leave the topic out by {option_name('exclude_topic_patterns')}",
             kind=FailureKind.TOPIC_RECREATED,
         )
-        for group, partition in sorted(wanted)
-        if partition.topic in recreated
+        for key in sorted(wanted)
+        if key[1].topic in recreated
     )
 
 
@@ -252,12 +251,11 @@ def check_bounds(wanted: t.Mapping[Key, Target], bounds: t.Mapping[TopicPartitio
             continue
         log = bounds[partition]
         if target.offset > log.high_watermark:
-            fault = Refused(
+            fault = conflicts.entry_refusal(
+                (group, partition),
                 f"offset {target.offset}, which the receipt says was committed before, is after the log's end "
                 f"{log.high_watermark}",
-                cluster=cluster,
-                group=group,
-                **partition._asdict(),
+                cluster,
                 why="the topic was recreated or has lost records since, or the receipt was changed",
                 remedy="restore the receipt from history/ or from a backup, "
                 f"or leave the topic out by {option_name('exclude_topic_patterns')}",

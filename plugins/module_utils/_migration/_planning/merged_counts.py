@@ -40,7 +40,7 @@ def counting(its: Merged, given: StrategyInput) -> t.Iterator[tuple[Way, Count]]
     source, destination, policy = given.source, given.destination, given.options.policy
     pair = _pair(its, source, destination)
     if max(map(size_of, (pair.sources, pair.destinations))) <= policy.budget:
-        yield Way.COUNT, functools.partial(_count_in_process, its, source, destination, policy.with_timestamp)
+        yield Way.COUNT, functools.partial(_count_in_process, its, given)
         return
     given.say(f"comparing up to {counted(pair.size, 'record')} of topic {its.topic} with Spark")
     session = given.spark()
@@ -71,18 +71,13 @@ def counting(its: Merged, given: StrategyInput) -> t.Iterator[tuple[Way, Count]]
         yield Way.SPARK_COUNT, count
 
 
-def _count_in_process(
-    its: Merged,
-    source: ClusterLogs,
-    destination: ClusterLogs,
-    timestamps: bool,
-    committed: t.Sequence[tuple[int, ...]],
-) -> list[GroupCount]:
+def _count_in_process(its: Merged, given: StrategyInput, committed: t.Sequence[tuple[int, ...]]) -> list[GroupCount]:
+    source = given.source
     logs = Logs(
         _whole(source, its.sources),
-        _whole(destination, its.targets),
+        _whole(given.destination, its.targets),
         operator.attrgetter("fingerprint"),
-        timestamps=timestamps,
+        timestamps=given.options.policy.with_timestamp,
         otherwise=operator.attrgetter("bare"),
         stable=tuple(source.logs[at].facts.end for at in its.sources),
         only_doubled=False,
