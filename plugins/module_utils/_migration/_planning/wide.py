@@ -59,7 +59,7 @@ def settle_wide(
         return answer
     if (why := obstacle(given.options.spark)) is not None:
         return answer | {key: _with(decisions[key], f"Spark can count them once this is fixed: {why}") for key in near}
-    return answer | _Wide(given, given.spark()).decide(near, decisions)
+    return answer | _Wide(given, given.source, given.destination, given.spark()).decide(near, decisions)
 
 
 def _is_open(decision: Decision) -> bool:
@@ -91,6 +91,8 @@ class _Wide:
     """Both clusters as they were looked at, and the session that reads them."""
 
     given: StrategyInput
+    source: ClusterLogs
+    destination: ClusterLogs
     spark: SparkSession
 
     def decide(self, cases: t.Mapping[_Key, Case], decisions: t.Mapping[_Key, Decision]) -> dict[_Key, Decision]:
@@ -103,7 +105,7 @@ class _Wide:
         answer = self._by_tails(tails, decisions)
         left: dict[_Key, Case] = {}
         for key, case in cases.items():
-            size = _pair(case, self.given.source, self.given.destination, None).size
+            size = _pair(case, self.source, self.destination, None).size
             if key not in answer and size > self.given.options.spark_limit:
                 answer[key] = _too_far(decisions[key], size, self.given.options.spark_limit)
             elif key not in answer:
@@ -123,14 +125,14 @@ class _Wide:
         layout = layout_of(pairs, timestamps=self.given.options.policy.with_timestamp)
         with self._read(pairs, layout) as contents:
             found = tail_job.count_tails(
-                contents, layout, asked, without_headers=self.given.source.match_on.headers_may_differ
+                contents, layout, asked, without_headers=self.source.match_on.headers_may_differ
             )
         by_key = dict(zip((key for its in keys for key in its), found, strict=True))
         times: dict[TopicPartition, set[int]] = collections.defaultdict(set)
         for key, tail in by_key.items():
             if tail.oldest is not None:
                 times[cases[key].destination].add(tail.oldest)
-        self.given.destination.look_up(times)
+        self.destination.look_up(times)
         certificates = {key: self._certificate(cases[key], decisions[key], tail) for key, tail in by_key.items()}
         return {key: _certified(decisions[key], its) for key, its in certificates.items() if its is not None}
 
@@ -145,7 +147,7 @@ class _Wide:
 
     def _is_not_before(self, case: Case, decision: Decision, oldest: int) -> bool:
         """Does a time look-up say that no missing record stands before the offset? The tool has kept times."""
-        found = self.given.destination.logs[case.destination].first_at(oldest)
+        found = self.destination.logs[case.destination].first_at(oldest)
         return self.given.options.policy.with_timestamp and (found is None or found >= (decision.offset or 0))
 
     def _follows_the_last_consumed(self, case: Case, decision: Decision) -> bool:
@@ -153,7 +155,7 @@ class _Wide:
         before = decision.before
         if before is None or before.destination_offset != (decision.offset or 0) - 1:
             return False
-        between, log = (before.source_offset + 1, case.committed), self.given.source.logs[case.source]
+        between, log = (before.source_offset + 1, case.committed), self.source.logs[case.source]
         return not log.unread(*between) and not log.between(*between)
 
     def _by_whole_logs(self, cases: t.Mapping[_Key, Case], doubts: t.Mapping[_Key, str]) -> dict[_Key, Decision]:
@@ -168,28 +170,26 @@ class _Wide:
             return {}
         layout = layout_of(pairs, timestamps=self.given.options.policy.with_timestamp)
         ends = [pair.destinations[0].end for pair in pairs]
-        facts = [self.given.source.logs[pair.sources[0].partition].facts for pair in pairs]
+        facts = [self.source.logs[pair.sources[0].partition].facts for pair in pairs]
         with self._read(pairs, layout) as contents:
             results = count_job.count_wide(
                 contents,
                 layout,
                 standings,
                 ends,
-                without_headers=self.given.source.match_on.headers_may_differ,
+                without_headers=self.source.match_on.headers_may_differ,
                 stable=[its.end for its in facts],
                 only_doubled=True,
                 lossy=[number for number, its in enumerate(facts) if its.is_lossy],
             )
-        self.given.source.learn_starts({case.source for case in cases.values()})
+        self.source.learn_starts({case.source for case in cases.values()})
         found = dict(zip(standings, results, strict=True))
         number_of = {key: number for number, its in enumerate(keys) for key in its}
 
         def rule(key: _Key, question: Question) -> Decision | Need:
             return decide_counted(question, found[GroupPosition(number_of[key], (question.committed,))], doubts[key])
 
-        return answer_all(
-            cases, self.given.source, self.given.destination, self.given.options.policy, rule, internal_error
-        )
+        return answer_all(cases, self.source, self.destination, self.given.options.policy, rule, internal_error)
 
     def _by_pair(
         self, cases: t.Mapping[_Key, Case], offsets: t.Mapping[_Key, int | None]
@@ -200,7 +200,7 @@ class _Wide:
             keys[case.source, case.destination].append(key)
         pairs = []
         for its in keys.values():
-            each = [_pair(cases[key], self.given.source, self.given.destination, offsets[key]) for key in its]
+            each = [_pair(cases[key], self.source, self.destination, offsets[key]) for key in its]
             # The ends are the same for all of them, and the lowest beginning is the first.
             pairs.append(LogPair(min(pair.sources for pair in each), min(pair.destinations for pair in each)))
         return list(keys.values()), pairs
@@ -208,10 +208,8 @@ class _Wide:
     def _read(self, pairs: t.Sequence[LogPair], layout: Layout) -> contextlib.AbstractContextManager[DataFrame]:
         size = sum(pair.size for pair in pairs)
         self.given.say(f"comparing up to {counted(size, 'record')} of {counted(len(pairs), 'partition')} with Spark")
-        source, destination = self.given.source.connection, self.given.destination.connection
-        return kept(
-            read_contents(self.spark, source, destination, pairs, layout, self.given.source.match_on.fingerprinted)
-        )
+        source, destination = self.source.connection, self.destination.connection
+        return kept(read_contents(self.spark, source, destination, pairs, layout, self.source.match_on.fingerprinted))
 
 
 def _certified(decision: Decision, certificate: FromTheEnd) -> Decision:
