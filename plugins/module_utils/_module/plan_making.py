@@ -12,7 +12,7 @@ import typing as t
 from .._matching.evidence import Policy
 from .._migration._planning import checkpoints
 from .._migration._planning import translate as use_case
-from .._migration._planning.strategy import TranslateOptions
+from .._migration._planning.strategy import TranslateOptions, Translation
 from .._model import offset_formats, plan, receipt, topic_plan
 from .._model.errors import InvalidInput, MigrationError
 from .._model.faults import faults_of, raise_any
@@ -92,7 +92,7 @@ def _faults_without_source(params: dict[str, t.Any]) -> t.Iterator[MigrationErro
         yield from faults_of(options.selection(params).check)
 
 
-def plan_as_asked(params: dict[str, t.Any], previous: plan.Plan | None) -> use_case.Translation:
+def plan_as_asked(params: dict[str, t.Any], previous: plan.Plan | None) -> Translation:
     """The plan that the options ask for, made of the records, of MirrorMaker 2's checkpoints, or of resets.
 
     previous: the plan that is there, if any. Raises what the use cases and reading files raise.
@@ -104,7 +104,7 @@ def plan_as_asked(params: dict[str, t.Any], previous: plan.Plan | None) -> use_c
     return dataclasses.replace(made, plan=dataclasses.replace(made.plan, left_out_names=tuple(sorted(names))))
 
 
-def _from_records(params: dict[str, t.Any], previous: plan.Plan | None) -> use_case.Translation:
+def _from_records(params: dict[str, t.Any], previous: plan.Plan | None) -> Translation:
     taken, lines, notes = _snapshot(params)
     mapping = options.mapping(params)
     notes += [
@@ -151,8 +151,8 @@ def _snapshot(params: dict[str, t.Any]) -> tuple[Snapshot, t.Callable[[], _Lines
     return offset_formats.read_snapshot(found.text, found.path, group, form), dict, found.notes
 
 
-def _from_checkpoints(params: dict[str, t.Any], previous: plan.Plan | None) -> use_case.Translation:
-    made, count, notes, not_taken = checkpoints.plan_from_checkpoints(
+def _from_checkpoints(params: dict[str, t.Any], previous: plan.Plan | None) -> Translation:
+    return checkpoints.plan_from_checkpoints(
         options.connection(params, "destination"),
         options.replication_policy(params, "source_alias"),
         options.selection(params),
@@ -161,7 +161,6 @@ def _from_checkpoints(params: dict[str, t.Any], previous: plan.Plan | None) -> u
         previous,
         files.parsed(params["receipt"], receipt.from_json),
     )
-    return use_case.Translation(made, index={"checkpoints": count, "syncs": 0}, notes=tuple(notes), not_taken=not_taken)
 
 
 def _mirror(params: dict[str, t.Any]) -> ReplicationPolicy | None:

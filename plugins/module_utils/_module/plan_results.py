@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._migration._planning.translate import Translation
+from .._migration._planning.strategy import Translation
 from .._model.left_out import left_out
 from .._model.plan import Plan
 from .._model.policies import ReturnEntries

@@ -8,7 +8,7 @@ import time
 import typing as t
 
 from .._migration._planning import resets
-from .._migration._planning.translate import Translation
+from .._migration._planning.strategy import Translation
 from .._model import receipt
 from .._model.errors import InvalidInput, MigrationError
 from .._model.faults import faults_of
@@ -76,7 +76,7 @@ def plan_of_resets(params: dict[str, t.Any], previous: Plan | None) -> Translati
             **partition._asdict(),
             remedy="end resets with the entry {to: current}, or leave the topic out",
         )
-    return Translation(planned.plan, notes=tuple(planned.notes), not_taken=planned.not_taken)
+    return planned
 
 
 def _resets(params: dict[str, t.Any]) -> tuple[ResetRule, ...]:

@@ -30,6 +30,7 @@ from .. import drafts, not_taken
 from ..drafts import Draft
 from ..expected import with_expected
 from .mirror_index import read_checkpoints
+from .strategy import Translation
 
 _UNKNOWN = ""  # the source's id, which nobody can be asked for
 
@@ -42,8 +43,8 @@ def plan_from_checkpoints(
     on_uncommitted: OnUncommitted = OnUncommitted.IGNORE,
     previous: Plan | None = None,
     receipt: Receipt | None = None,
-) -> tuple[Plan, int, list[Note], tuple[str, ...]]:
-    """The plan, how many checkpoints there are, what the user should know, and lines of what is not taken.
+) -> Translation:
+    """The plan of these groups, where their checkpoints say.
 
     on_uncommitted: what to do for partitions of a topic of which the group has checkpoints of others only.
     Raises NotFound for a group that has no checkpoint, InvalidInput for patterns that match none.
@@ -78,7 +79,12 @@ def plan_from_checkpoints(
     plan = Plan(
         _UNKNOWN, at_destination.cluster_id, snapshot.digest(), entries, destination_traits=at_destination.traits
     )
-    return with_expected(plan, destination, previous, receipt), len(found), _notes(entries, left_out, previous), lines
+    return Translation(
+        with_expected(plan, destination, previous, receipt),
+        index={"checkpoints": len(found), "syncs": 0},
+        notes=tuple(_notes(entries, left_out, previous)),
+        not_taken=lines,
+    )
 
 
 def _notes(entries: t.Sequence[PlanEntry], left_out: t.Sequence[Note], previous: Plan | None) -> list[Note]:

@@ -31,15 +31,7 @@ from .. import not_taken, renewal
 from ..drafts import Draft, decided
 from ..expected import with_expected
 from ..selected_groups import check_keep_offsets, group_hint, seen_on, unused_topic_patterns
-
-
-class PlannedResets(t.NamedTuple):
-    """The plan, what the user should know, the groups and partitions that no rule fits, and lines of what is not taken."""
-
-    plan: Plan
-    notes: list[Note]
-    unruled: list[Key]
-    not_taken: tuple[str, ...]
+from .strategy import Translation
 
 
 def plan_resets(
@@ -49,7 +41,7 @@ def plan_resets(
     on_out_of_range: OnOutOfRange = OnOutOfRange.BLOCK,
     previous: Plan | None = None,
     receipt: Receipt | None = None,
-) -> PlannedResets:
+) -> Translation:
     """Plan where the selected groups go.
 
     A group gets offsets on the partitions on which it has committed some; a group that is named, on all partitions of topics
@@ -97,9 +89,9 @@ def plan_resets(
     left = {name: its for name, its in partitions_of(readings).items() if its or name not in has_entry}
     cluster_id = found.cluster_id
     plan = Plan(cluster_id, cluster_id, snapshot.digest(), tuple(entries), destination_traits=rests_on)
-    return PlannedResets(
+    return Translation(
         with_expected(plan, cluster, previous, receipt),
-        [
+        notes=(
             *_notes(
                 readings,
                 selected.left_out,
@@ -108,9 +100,9 @@ def plan_resets(
             ),
             *unused,
             *unused_topic_patterns(selection, readings, cluster),
-        ],
-        [key for key in wanted if key not in ruled],
-        (
+        ),
+        unruled=tuple(key for key in wanted if key not in ruled),
+        not_taken=(
             *not_taken.topic_lines(left, chosen, selection),
             *(
                 f"{name}: no entry of resets fits a partition of it"

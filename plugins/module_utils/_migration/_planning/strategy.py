@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""What a strategy gets and gives: the committed offsets whose counterparts it finds, and the entries that it makes of them."""
+"""What a strategy gets and gives: committed offsets whose counterparts it finds, and what becomes of them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import dataclasses
 import typing as t
 
 from ..._matching.evidence import Policy
+from ..._model.cluster_identity import LogRange
 from ..._model.match_on import EVERYTHING, MatchOn
 from ..._model.notes import Note
 from ..._model.plan import Plan, PlanEntry
@@ -83,3 +84,23 @@ class StrategyOutput:
     kept: int = 0
     index: dict[str, int] | None = None
     notes: tuple[Note, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Translation:
+    """A plan, and what it took: how many entries were kept from the previous one, and how many records were read.
+
+    index: how much MirrorMaker 2 has noted, for strategy mirror_maker. Records that Spark has read are not counted.
+    logs: where those that were read start and end, for a plan inside one cluster. notes: what the user should know of options.
+    not_taken: lines about what was selected and is not planned, with the names of options.
+    unruled: the group-partitions that no rule of a reset fits.
+    """
+
+    plan: Plan
+    kept: int = 0
+    records_read: int = 0
+    index: dict[str, int] | None = None
+    logs: dict[TopicPartition, LogRange] | None = None
+    notes: tuple[Note, ...] = ()
+    not_taken: tuple[str, ...] = ()
+    unruled: tuple[DraftKey, ...] = ()

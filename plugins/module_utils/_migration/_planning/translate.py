@@ -40,7 +40,7 @@ from .by_mirror_maker import by_mirror_maker, no_copies
 from .by_records import by_records
 from .identical import identical
 from .predicted import Prediction, predict
-from .strategy import DraftKey, StrategyInput, StrategyOutput, TranslateOptions
+from .strategy import DraftKey, StrategyInput, StrategyOutput, TranslateOptions, Translation
 
 STRATEGIES: t.Mapping[Strategy, t.Callable[[StrategyInput], StrategyOutput]] = {
     Strategy.RECORDS: by_records,
@@ -48,24 +48,6 @@ STRATEGIES: t.Mapping[Strategy, t.Callable[[StrategyInput], StrategyOutput]] = {
     Strategy.MIRROR_MAKER: by_mirror_maker,
 }
 _NAMED = 10  # group-partitions in a note
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Translation:
-    """A plan, and what it took: how many entries were kept from the previous one, and how many records were read.
-
-    index: how much MirrorMaker 2 has noted, for strategy mirror_maker. Records that Spark has read are not counted.
-    logs: where those that were read start and end, for a plan inside one cluster. notes: what the user should know of options.
-    not_taken: lines about what was selected and is not planned, with the names of options.
-    """
-
-    plan: Plan
-    kept: int = 0
-    records_read: int = 0
-    index: dict[str, int] | None = None
-    logs: dict[TopicPartition, LogRange] | None = None
-    notes: tuple[Note, ...] = ()
-    not_taken: tuple[str, ...] = ()
 
 
 def translate(

@@ -4,8 +4,7 @@ import dataclasses
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.resets import PlannedResets
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.translate import Translation
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import Translation
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, snapshot, topic_plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import MatchOn
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
@@ -137,7 +136,7 @@ def test_an_entry_of_a_topic_that_is_not_there_names_the_line_of_the_csv_file(ru
 def test_a_reset_of_some_partitions_is_no_start_of_a_query_which_must_know_all_of_them(
     run_module, monkeypatch, tmp_path
 ):
-    planned = PlannedResets(plan_of(entry()), [], [("billing", ORDERS._replace(partition=1))], ())
+    planned = Translation(plan_of(entry()), unruled=(("billing", ORDERS._replace(partition=1)),))
     monkeypatch.setattr(reset_making.resets, "plan_resets", lambda *_args: planned)
     given = {
         "destination": DESTINATION,

@@ -31,10 +31,8 @@ def plan(monkeypatch):
     monkeypatch.setattr(checkpoints, "with_expected", lambda plan, *_given: plan)
 
     def plan(mapping, policy=POLICY, **selection):
-        made, _count, _notes, _lines = checkpoints.plan_from_checkpoints(
-            CLOUD, policy, Selection(("billing",), **selection), mapping
-        )
-        return {entry.partition.topic: (entry.source[0].partition.topic, entry.offset) for entry in made.entries}
+        made = checkpoints.plan_from_checkpoints(CLOUD, policy, Selection(("billing",), **selection), mapping)
+        return {entry.partition.topic: (entry.source[0].partition.topic, entry.offset) for entry in made.plan.entries}
 
     plan.read = []
     return plan

@@ -13,10 +13,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import expected
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import by_mirror_maker, by_records
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.mirror_index import MirrorIndex
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import TranslateOptions
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import (
+    TranslateOptions,
+    Translation,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.translate import (
     STRATEGIES,
-    Translation,
     translate,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import LogRange, Traits
