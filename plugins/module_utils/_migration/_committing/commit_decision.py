@@ -16,7 +16,7 @@ from ..._model.connection import Connection
 from ..._model.errors import Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.faults import raise_any
-from ..._model.group_state import GroupReading, commits_of
+from ..._model.group_state import CommittedOffset, GroupReading, commits_of
 from ..._model.idle import idle_problem
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import at_destination, option_name, ways
@@ -75,52 +75,39 @@ def decide_commit(
 
     Raises whatever commit() raises before its first write.
     """
-    found = writing.read_named_groups(
-        destination,
-        {entry.group for entry in entries} | {each.group for each in known.renewing},
-        {(key := entry.key): _thought(entry, known.by_key.get(key)) for entry in entries},
-    )
-    lacking = renewal.missing_commits(known, found)
-    readings = renewal.completed(found, lacking)
-    current = commits_of(readings)
-    known = conflicts.confirmed(known, current)
+    standing = _standing(entries, known, destination)
+    found, known = standing.found, standing.known
     concerned = {entry.key for entry in entries}
     busy = quiet.with_clients(destination, groups_with_members(entries, found, options), found)
-    in_busy = [entry for entry in entries if entry.group in busy]
-    ground = ground_of(destination, readings, known, options)
-    waiting = entry_decision.entries_to_write(in_busy, ground)
+    ground = ground_of(destination, standing.readings, known, options)
+    waiting = entry_decision.entries_to_write([entry for entry in entries if entry.group in busy], ground)
     entries = [entry for entry in entries if entry.group not in busy]
     ground = _with_ends(ground, entries, destination)
-    try:
-        writes = entry_decision.commit_writes(entries, ground)
-    except Refused:  # members come first: whoever is refused for anything else would have to stop them next
-        to_write = {entry.group for entry in entry_decision.entries_to_write(entries, ground)}
-        writing.check_members(destination, to_write, found, options.on_active_group)
-        raise
+
+    planned = _planned_writes(entries, ground, destination, found, options)
+    renewed, warned = _renewed(entries, found, planned, options)
+    again = {key: target for key, target in standing.current.items() if key[0] in renewed}
     absent = {entry.key for entry in entries if entry.predicted} if predicts else set()
-    _check_bounds(destination, {key: target for key, target in writes.set.items() if key not in absent}, logs)
-    expiring = renewal.expiring(found, {entry.group for entry in entries})
-    # A group that is made again has never had members: what it has consumed since would not be known as that any more.
-    renewed = set(expiring) - writes.consumed if options.on_expiring == OnExpiring.RENEW else set()
-    again = {key: target for key, target in current.items() if key[0] in renewed}
-    limits.check_targets(destination, {**again, **writes.set})
-    granted = {key: target for key, target in {**again, **writes.set}.items() if key not in absent}
+    _check_bounds(destination, {key: target for key, target in planned.set.items() if key not in absent}, logs)
+    limits.check_targets(destination, {**again, **planned.set})
+    granted = {key: target for key, target in {**again, **planned.set}.items() if key not in absent}
     writing.check_write_acls(destination, granted, "the renewal" if renewed else "the commit", renewed)
-    names = {group for group, _partition in {**lacking, **again, **writes.set}}
-    watched = {name for name in writes.consumed if not found[name].has_members}
+
+    names = {group for group, _partition in {**standing.lacking, **again, **planned.set}}
+    watched = {name for name in planned.consumed if not found[name].has_members}
     moving = writing.busy_groups(destination, names, found, options.on_active_group, options.idle_wait, watched)
-    writes = writes.without(moving)
-    allowed, in_use, source_notes = watch.before(writes)
-    skipped = moving.keys() | ({group for group, _partition in writes.set.keys() - allowed.set.keys()})
+    still = planned.without(moving)
+    allowed, in_use, source_notes = watch.before(still)
+    skipped = moving.keys() | {group for group, _partition in still.set.keys() - allowed.set.keys()}
+
     written = [entry for entry in entries if entry.key in allowed.set]
     # A renewed group is made again with all that it had committed; one whose renewal was killed gets what it still lacks.
-    remade = {key: target for key, target in {**lacking, **again}.items() if key[0] not in skipped}
-    warned = [name for name in expiring if name not in renewed]
+    remade = {key: target for key, target in {**standing.lacking, **again}.items() if key[0] not in skipped}
     return CommitDecision(
         known=known,
         found=found,
         concerned={*concerned, *remade, *allowed.set},
-        receipt_entries=conflicts.receipt_entries(written, current, known, now),
+        receipt_entries=conflicts.receipt_entries(written, standing.current, known, now),
         planned=allowed,
         writes=Writes({**remade, **allowed.set}, allowed.kept, allowed.going_on),
         renewed=renewed - skipped,
@@ -130,6 +117,58 @@ def decide_commit(
         source_notes=source_notes,
         notes=[*_back_notes(entry_decision.moved_back(written, ground)), *_expiry_notes(destination, warned)],
     )
+
+
+class _Standing(t.NamedTuple):
+    """What stands at the destination before anything is decided.
+
+    found: the groups as they were read. lacking: what a renewal that was killed has still to give back; it counts as committed
+    in readings and in current, which is by group and partition. known: the receipt, with what has become of its entries.
+    """
+
+    found: dict[str, GroupReading]
+    lacking: dict[Key, CommittedOffset]
+    readings: dict[str, GroupReading]
+    current: dict[Key, CommittedOffset]
+    known: Receipt
+
+
+def _standing(entries: t.Sequence[PlanEntry], known: Receipt, destination: Connection) -> _Standing:
+    found = writing.read_named_groups(
+        destination,
+        {entry.group for entry in entries} | {each.group for each in known.renewing},
+        {(key := entry.key): _thought(entry, known.by_key.get(key)) for entry in entries},
+    )
+    lacking = renewal.missing_commits(known, found)
+    readings = renewal.completed(found, lacking)
+    current = commits_of(readings)
+    return _Standing(found, lacking, readings, current, conflicts.confirmed(known, current))
+
+
+def _planned_writes(
+    entries: list[PlanEntry],
+    ground: Ground,
+    destination: Connection,
+    found: t.Mapping[str, GroupReading],
+    options: CommitOptions,
+) -> Writes:
+    """What the plan writes. Members are refused first: whoever is refused for anything else would have to stop them next."""
+    try:
+        return entry_decision.commit_writes(entries, ground)
+    except Refused:
+        to_write = {entry.group for entry in entry_decision.entries_to_write(entries, ground)}
+        writing.check_members(destination, to_write, found, options.on_active_group)
+        raise
+
+
+def _renewed(
+    entries: t.Iterable[PlanEntry], found: t.Mapping[str, GroupReading], writes: Writes, options: CommitOptions
+) -> tuple[set[str], list[str]]:
+    """The groups that are made again so that their offsets do not expire, and those that are only warned of."""
+    expiring = renewal.expiring(found, {entry.group for entry in entries})
+    # A group that is made again has never had members: what it has consumed since would not be known as that any more.
+    renewed = set(expiring) - writes.consumed if options.on_expiring == OnExpiring.RENEW else set()
+    return renewed, [name for name in expiring if name not in renewed]
 
 
 def _thought(entry: PlanEntry, earlier: ReceiptEntry | None) -> Target:
