@@ -261,7 +261,7 @@ from ..module_utils._migration.destination_risks import assess_destination
 from ..module_utils._model import backlog, plan, receipt, removed
 from ..module_utils._model.errors import InvalidFile, InvalidInput, MigrationError
 from ..module_utils._model.notes import Note, NoteKind
-from ..module_utils._model.policies import OnActiveGroup, OnBlocked, OnConflict, OnProblem, OnRewind
+from ..module_utils._model.policies import OnProblem, OnRewind
 from ..module_utils._model.written import NOTHING_WRITTEN
 from ..module_utils._module import files, options
 from ..module_utils._module.assessment_results import write_part
@@ -295,15 +295,10 @@ def look(module: Module) -> dict[str, t.Any]:
         destination,
         selection,
         mapping,
-        params["commits"],
-        OnActiveGroup(params["on_active_group"]),
-        params["copy"] is not None,
-        written,
-        OnBlocked(params["on_blocked"]),
-        OnConflict(params["on_conflict"]),
-        gone,
-        params["creates_topics"],
-        params["remove_source_groups"],
+        options.filled(use_case.Intent, params),
+        copies=params["copy"] is not None,
+        receipt=written,
+        removed=gone,
     )
     another = []
     if written is not None:
@@ -382,14 +377,9 @@ def main() -> None:
         **options.selection_spec(),
         **options.mapping_spec(),
         **options.spark_spec(),
-        "commits": {"type": "bool", "default": True},
-        "creates_topics": {"type": "bool", "default": False},
+        **options.spec_of(use_case.Intent),
         **options.optional("path", "plan", "receipt", "removed", "returns", "copy", "assessment"),
-        "remove_source_groups": {"type": "bool", "default": False},
-        "on_conflict": options.choices(OnConflict, default="fail"),
         "verify": {"type": "str", "choices": ["records", "anchors", "none"], "default": "none"},
-        "on_active_group": options.choices(OnActiveGroup, default="warn"),
-        "on_blocked": options.choices(OnBlocked, default="fail"),
         "on_rewind": options.choices(OnRewind, default="fail"),
         "on_problem": options.choices(OnProblem, default="report"),
     }

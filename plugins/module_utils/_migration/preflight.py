@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import dataclasses
 import typing as t
 
 from .._control import clusters, groups, permissions
@@ -55,39 +56,46 @@ class Preflight(t.NamedTuple):
     drafts: t.Sequence[Draft] = ()
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Intent:
+    """What a migration is going to do, as options of kafka_migration_info, as far as that decides what stands in its way.
+
+    commits: the destination's groups will be written, and not only read. creates_topics: topics that are missing there will be
+    made before a plan. remove_source_groups: the groups of the source will be removed. on_active_group, on_blocked: as for a
+    snapshot. on_conflict: as for a plan.
+    """
+
+    commits: bool = True
+    creates_topics: bool = False
+    remove_source_groups: bool = False
+    on_active_group: OnActiveGroup = OnActiveGroup.WARN
+    on_blocked: OnBlocked = OnBlocked.FAIL
+    on_conflict: OnConflict = OnConflict.FAIL
+
+
 def look(
     source: Connection,
     destination: Connection,
     selection: Selection,
     mapping: Mapping,
-    commits: bool,
-    on_active_group: OnActiveGroup = OnActiveGroup.WARN,
+    intent: Intent,
+    *,
     copies: bool = False,
     receipt: Receipt | None = None,
-    on_blocked: OnBlocked = OnBlocked.FAIL,
-    on_conflict: OnConflict = OnConflict.FAIL,
     removed: Removed | None = None,
-    creates_topics: bool = False,
-    remove_source_groups: bool = False,
 ) -> Preflight:
     """Connect to both clusters, and ask for every ACL that the migration needs.
 
-    :param commits: whether the destination's groups will be written, and not only read.
-    :param on_active_group: as for a snapshot; fail makes groups that have members a problem.
     :param copies: whether the destination's topics will be written, too, and made where they are missing.
     :param receipt: what was written to the destination before.
-    :param on_blocked: as for a snapshot; other than fail, named groups that hold no committed offsets are left out.
-    :param on_conflict: as for a plan; other than fail, several groups may become one.
     :param removed: as for a snapshot.
-    :param creates_topics: whether topics that are missing at the destination will be made before a plan.
-    :param remove_source_groups: whether the groups of the source will be removed.
     """
     selection.check()
     ids, unreachable = _cluster_ids({"source": source, "destination": destination})
     if unreachable:
         return Preflight(ids, unreachable, [])
     one_cluster = clusters.are_one(source, destination)
-    wanted, problems = _wanted(source, selection, mapping, on_active_group, on_blocked, on_conflict, removed)
+    wanted, problems = _wanted(source, selection, mapping, intent, removed)
     try:
         if wanted:  # otherwise it is not known what the rules fit, and the problems say why
             check_rules_fit(wanted, mapping, one_cluster, destination)
@@ -97,13 +105,13 @@ def look(
     if not wanted and not one_cluster:
         problems += _at_the_other_side(source, destination, selection, receipt)
     problems += _missing_at_source(source, selection, wanted)
-    problems += _missing_at_destination(destination, wanted, commits, copies)
+    problems += _missing_at_destination(destination, wanted, intent.commits, copies)
     if copies:
         problems += permissions.copy_obstacles(destination)
-    if remove_source_groups:
+    if intent.remove_source_groups:
         problems += permissions.removal_obstacles(source)
     notes = equal_ids(ids["source"], ids["destination"], one_cluster)
-    removal = _REMOVAL if commits else ()
+    removal = _REMOVAL if intent.commits else ()
     if one_cluster:
         notes += permissions.not_told([(destination, (*_TOLD, *removal))])
     else:  # what the source does not tell of open transactions, the snapshot says
@@ -115,11 +123,11 @@ def look(
             partition_counts(source, {draft.source_partition.topic for draft in wanted}),
             partition_counts(destination, {draft.partition.topic for draft in wanted}),
         )
-        notes += _topics_that_block(wanted, mapping, *counts, creates_topics)
+        notes += _topics_that_block(wanted, mapping, *counts, intent.creates_topics)
         if not one_cluster:
             differing = setting_differences(source, destination, wanted, *counts)
     notes += [Note(NoteKind.SETTING_DIFFERS, each.message) for each in differing]
-    if commits:
+    if intent.commits:
         notes += _missing_for_rollback(destination, wanted, receipt)
     return Preflight(ids, problems, notes, differing, {draft.source_group for draft in wanted}, wanted)
 
@@ -270,20 +278,19 @@ def _wanted(
     source: Connection,
     selection: Selection,
     mapping: Mapping,
-    on_active_group: OnActiveGroup,
-    on_blocked: OnBlocked,
-    on_conflict: OnConflict,
+    intent: Intent,
     removed: Removed | None,
 ) -> tuple[list[Draft], list[MigrationError]]:
     """What the selection and the mapping mean, and why they may mean nothing or must not be done now."""
     try:
         # The snapshot that follows looks twice.
         taken = take_snapshot.take(
-            source, selection, on_active_group, surely=False, on_blocked=on_blocked, removed=removed
+            source, selection, intent.on_active_group, surely=False, on_blocked=intent.on_blocked, removed=removed
         )
-        return drafts.from_snapshot(taken.snapshot, mapping, on_conflict), []
+        return drafts.from_snapshot(taken.snapshot, mapping, intent.on_conflict), []
     except GroupBusy as exc:
-        found, problems = _wanted(source, selection, mapping, OnActiveGroup.WARN, on_blocked, on_conflict, removed)
+        warning = dataclasses.replace(intent, on_active_group=OnActiveGroup.WARN)
+        found, problems = _wanted(source, selection, mapping, warning, removed)
         return found, [exc, *problems]
     except (InvalidInput, NotAuthorized, NotFound, Refused) as exc:
         return [], [exc]

@@ -4,6 +4,7 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.preflight import (
     MAY_BE_SWAPPED,
+    Intent,
     Preflight,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.setting_differences import (
@@ -36,7 +37,7 @@ def look(run_module, monkeypatch):
     """``look(problems=[], **options)`` looks at two clusters; look.asked is what the use case was given."""
 
     def run(problems=(), check=False, **options):
-        def use_case(*given):
+        def use_case(*given, **_more):
             run.asked = given
             return Preflight(IDS, list(problems), [Note(NoteKind.SETTING_DIFFERS, "a note")], [SHORTER], {"billing"})
 
@@ -171,7 +172,7 @@ def test_what_spark_lacks_matters_only_to_whom_it_concerns(look):
 
 def test_options_reach_the_use_case(look):
     look(commits=False, on_active_group="fail")
-    assert look.asked[4:6] == (False, OnActiveGroup.FAIL)
+    assert look.asked[4] == Intent(commits=False, on_active_group=OnActiveGroup.FAIL)
 
 
 @pytest.mark.parametrize(
