@@ -14,7 +14,7 @@ from .._model.records import Record
 from .._model.verdicts import Reason
 from . import chosen
 from .certificates import DISTINCT, NothingConsumed, NothingThere
-from .certify import certificate, doubt_copies_of_later_ones, same_before
+from .certify import NoCertificate, certificate, doubt_copies_of_later_ones, same_before
 from .context import Context, Known, Side
 from .evidence import Decision, Policy, Question, blocked
 from .explain import OtherMatching
@@ -230,7 +230,8 @@ def _is_certain(reader: Reader, question: Question, context: Context, known: Kno
     if first is None:
         return True
     with contextlib.suppress(Doubt, BudgetSpent, OtherMatching):
-        return certificate(reader, context, known, cut, first.offset, question.policy) is not None
+        found = certificate(reader, context, known, cut, first.offset, question.policy)
+        return not isinstance(found, NoCertificate)
     return False
 
 

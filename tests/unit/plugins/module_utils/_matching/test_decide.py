@@ -203,6 +203,11 @@ class TestExpired:
     def test_by_option_fail(self) -> None:
         assert decided(1, self.source, self.destination, on_expired="fail").reason is Reason.POLICY_FAIL
 
+    def test_repeats_are_not_counted_where_too_much_follows_to_see_what_was_recopied(self) -> None:
+        source, again = log(run(1000, 6000), start=1000), " ".join([run(0, 1000)] * 3)
+        assert said(decided(900, source, log(run(0, 6000)))) == (SAFE, 900, Reason.EXPIRED, 100)
+        assert said(decided(900, source, log(f"{run(0, 6000)} {again}"))) == (SAFE, 900, Reason.EXPIRED, None)
+
 
 class TestBehindOrPast:
     def test_b_is_still_to_come(self) -> None:
