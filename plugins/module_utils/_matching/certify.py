@@ -36,12 +36,16 @@ class NoCertificate(t.NamedTuple):
     why: str
 
 
-_ENDS_OTHERWISE = NoCertificate("the destination does not end with the records that end with the last consumed one")
+_ENDS_OTHERWISE = NoCertificate("the destination's last records are not the last consumed ones")
 _NOT_EXPLAINED = NoCertificate("records before the offset were not found at the source within search_limit")
-_NOT_GAPLESS = NoCertificate(
-    "an offset without a record or another record is at an end, and too much follows to be read"
+_GAPS = NoCertificate(
+    "the first unconsumed record is not at the destination, or offsets around the committed one have no record"
 )
-_NOT_ALIKE = NoCertificate("too few different records are at the ends, and those before the offset are not the same")
+_MORE_FOLLOWS = NoCertificate("the destination has more records after the offset than the source")
+_OTHER_DISTANCE = NoCertificate("the destination's last records are not as far from the offset as at the source")
+_NOT_ALIKE = NoCertificate(
+    "too few different records are at the ends, and those before the offset are not the same as at the source"
+)
 
 
 def certificate(
@@ -62,8 +66,8 @@ def certificate(
         return _from_the_end(reader, context, known, cut, offset)
     if not cut.explained:
         return _NOT_EXPLAINED
-    found = _contiguous_to_the_end(reader, context, known, first) if following > SHORT else _NOT_GAPLESS
-    if isinstance(found, NoCertificate) and following <= LONGEST:
+    found = _contiguous_to_the_end(reader, context, known, first) if following > SHORT else None
+    if found is None or (isinstance(found, NoCertificate) and following <= LONGEST):
         return _from_the_end(reader, context, known, cut, offset)
     return found
 
@@ -142,16 +146,16 @@ def _contiguous_to_the_end(
     """
     source, destination = reader.source, reader.destination
     if context.has_gaps or not context.after or known.key(first) != known.key(context.after[0]):
-        return _NOT_GAPLESS
+        return _GAPS
     begin = context.after[0].offset
     shift = begin - first.offset
     end = destination.end + shift  # where the destination ends, as an offset of the source
     if end > source.end:
-        return _NOT_GAPLESS
+        return _MORE_FOLLOWS
     at_offset = _gapless(reader, known, shift, begin, end, from_end=False)
     at_end = _gapless(reader, known, shift, begin, end, from_end=True)
     if at_offset is None or at_end is None:
-        return _NOT_GAPLESS
+        return _OTHER_DISTANCE
     before = None
     if at_offset.distinct < DISTINCT:  # all that the destination has there: they may be copies of later equal records
         before = same_before(reader, context, known, begin, first.offset)
@@ -195,7 +199,7 @@ def _from_the_end(reader: Reader, context: Context, known: Known, cut: Cut, offs
         repeated += side is Side.CONSUMED and known.repeats(record)
         # The consumed twin of an unconsumed record may not have been read.
         if side & Side.UNCONSUMED and copies[known.key(record)] != wanted[known.key(record)]:
-            raise Doubt("an unconsumed record follows the offset more or less often than at the source")
+            raise Doubt("an unconsumed record stands after the offset more often, or less often, than at the source")
     follows = _follows_the_last_consumed(context, known, cut, offset)
     distinct, before = len(wanted.keys() & copies.keys()), None
     if follows and context.before and distinct < DISTINCT:

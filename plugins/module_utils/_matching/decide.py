@@ -11,6 +11,7 @@ doubt that a way which reads less has left.
 
 from __future__ import annotations
 
+import dataclasses
 import typing as t
 
 from .._model.match_on import Matching
@@ -61,7 +62,11 @@ def _decide(reader: Reader, question: Question) -> Decision:
 
 
 def _counted(reader: Reader, question: Question, doubt: str = "") -> Decision:
-    return whole.from_count(reader, question, whole.count_logs(reader, question)).by(Way.COUNT, doubt)
+    try:
+        decision = whole.from_count(reader, question, whole.count_logs(reader, question))
+    except BudgetSpent:
+        decision = rows.budget_spent(question.policy)
+    return decision.by(Way.COUNT, doubt)
 
 
 def _near(reader: Reader, question: Question) -> tuple[Decision | None, str]:
@@ -71,24 +76,24 @@ def _near(reader: Reader, question: Question) -> tuple[Decision | None, str]:
     """
     stamped = question.destination.facts.log_append_time or not question.policy.with_timestamp
     matching, measure = Matching(timestamp=not stamped, headers=True), Measure()
-    doubt = "timestamps do not lead to the copies: they have others, or timestamps are not compared"
+    doubt = Doubt("timestamps do not lead to the copies, which have others, or timestamps are not compared")
     while matching.timestamp:
         measure.shrink(len(matching.parts))
         try:
-            decision, doubt = _by_times(reader, question, matching)
+            decision, why = _by_times(reader, question, matching)
         except OtherMatching as other:
             matching = other.matching
         except Doubt as found:
-            doubt = str(found)
+            doubt = found
             break
         except BudgetSpent:
-            doubt = "more records would have to be read one by one than search_limit"
+            doubt = Doubt("more records would have to be read one by one than search_limit")
             break
         else:
-            return decision and decision.by(Way.NEAR, doubt), doubt
+            return decision and decision.by(Way.NEAR, why), why
     # By its time no record was found, or none that is beyond doubt: how much the offsets differ may lead there, too.
     shifted = by_shift(reader, question)
-    return shifted and shifted.by(Way.DIFFERENCE, doubt), doubt
+    return shifted and dataclasses.replace(shifted, doubt=str(doubt)), str(doubt)
 
 
 def _by_times(reader: Reader, question: Question, matching: Matching) -> tuple[Decision | None, str]:

@@ -208,7 +208,7 @@ class Decision:
     lost, lost_bound: how many records that the group has not consumed have left both logs; None where that is not known.
     absent: unconsumed records that are known not to be there although later ones are.
     way: which way decided; None for what was decided without the rule.
-    doubt: why a way that reads less did not decide, if one was tried.
+    doubt: why fewer records did not prove more, if fewer were read first.
     """
 
     verdict: Verdict

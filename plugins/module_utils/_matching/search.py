@@ -90,7 +90,7 @@ def find_cut(reader: Reader, context: Context, known: Known, *, may_pass_over: b
         # What is before L hangs by what follows it. Without L, and where the source has lost records, nothing tells.
         if cut.passed_over and (cut.unconsumed is None or context.committed < reader.source.start):
             raise Doubt(
-                "a time look-up ended at a control record, and what was passed over cannot be told from what follows"
+                "a time look-up ended at a control record, and what it passed over cannot be told from what follows"
             )
         return cut
 

@@ -13,6 +13,7 @@ nowhere else at the source.
 from __future__ import annotations
 
 from .._model.match_on import Matching
+from .._model.verdicts import Way
 from . import rows
 from .certificates import DISTINCT, Comparison, SameDifference
 from .evidence import Anchor, Decision, Need, Question, Span
@@ -96,7 +97,7 @@ def _by_shift(logs: _Shifted, committed: int) -> Decision | None:
             return None
         unconsumed = logs.unconsumed_among_last(committed)
         lossless = None if unconsumed else EndsBefore(destination.end, at_start, at_end, True, unconsumed)
-        return rows.lags(destination, committed - 1, lossless, logs.high - 1)
+        return rows.lags(destination, committed - 1, lossless, logs.high - 1).by(Way.DIFFERENCE)
     offset = committed - logs.shift
     return Decision.exact(
         SameDifference(at_start, at_offset, at_end, nowhere_else=True),
@@ -104,6 +105,7 @@ def _by_shift(logs: _Shifted, committed: int) -> Decision | None:
         before=logs.anchor(offset - 1),
         after=logs.anchor(offset),
         matched_by=logs.matching.parts,
+        way=Way.DIFFERENCE,
     )
 
 

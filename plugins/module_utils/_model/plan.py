@@ -46,8 +46,8 @@ class Evidence(t.NamedTuple):
     """before: the last consumed record's copy before the offset; after: the first unconsumed one at or after it.
 
     certificate: how it is known that an exact offset is right; None for any other, and in plans of a version that named none.
-    way: which way decided; None where no records had to be compared, and in plans of a version that named none.
-    doubt: why a way that reads less did not decide, if one was tried.
+    way: which way decided; None for what was decided without the rule, and in plans of a version that named none.
+    doubt: why fewer records did not prove more, if fewer were read first.
     """
 
     before: Copied | None = None

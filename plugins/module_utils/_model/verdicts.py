@@ -130,11 +130,11 @@ def _open_clause(first: int, open_from: int | None) -> str:
 
 
 class Way(enum.StrEnum):
-    """Which way an offset was decided; docs/troubleshooting.md says which function to look at for each."""
+    """Which way the rule decided an offset; docs/troubleshooting.md says which function to look at for each."""
 
-    ENDS = "ends"  # what the ends of both logs say
-    NEAR = "near"  # few records around the committed offset and at the ends
-    DIFFERENCE = "difference"  # by how much the offsets differ, as the replication tool has noted
+    ENDS = "ends"  # where the committed offset is in the source's log
+    NEAR = "near"  # mostly few records around the committed offset and at the ends
+    DIFFERENCE = "difference"  # few records, found by how much the offsets differ
     COUNT = "count"  # all records of both logs, read by the module
     SPARK_TAIL = "spark_tail"  # all that follows the offset, read by Spark
     SPARK_COUNT = "spark_count"  # all records of both logs, read by Spark

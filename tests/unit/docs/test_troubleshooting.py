@@ -1,5 +1,6 @@
 """docs/troubleshooting.md has an entry, with cause and remedy, for each reason, and each kind of problem, failure and note."""
 
+import ast
 import json
 import re
 from pathlib import Path
@@ -10,7 +11,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_kinds import FailureKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import ProblemKind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Way
 
 PLUGINS = Path(__file__).parents[3] / "plugins"
 PAGE = (Path(__file__).parents[3] / "docs/troubleshooting.md").read_text(encoding="utf-8")
@@ -76,3 +77,28 @@ def test_a_module_that_returns_notes_returns_their_kinds(path):
     results = path.read_text(encoding="utf-8").partition("\nRETURN = ")[2]
     returned = re.findall(r"^(notes|note_kinds):", results, re.MULTILINE)
     assert returned in ([], ["notes", "note_kinds"])
+
+
+def table(head: str) -> list[str]:
+    """The first column of the table that begins with this, row by row."""
+    (rows,) = re.findall(rf"^\| `{head}` \|.*\n\|[-|]+\n((?:\|.*\n)+)", PAGE, re.MULTILINE)
+    return [row.split("|")[1].strip() for row in rows.splitlines()]
+
+
+def doubts(path: Path) -> set[str]:
+    """The texts of the doubts of a file, with an ellipsis in place of numbers."""
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    constants = {ast.unparse(node.targets[0]): node.value for node in nodes if isinstance(node, ast.Assign)}
+    calls = [
+        node for node in nodes if isinstance(node, ast.Call) and ast.unparse(node.func) in ("Doubt", "NoCertificate")
+    ]
+    texts = [constants.get(ast.unparse(call.args[0]), call.args[0]) for call in calls]
+    parts = [text.values if isinstance(text, ast.JoinedStr) else [text] for text in texts]
+    return {"".join(part.value if isinstance(part, ast.Constant) else "..." for part in each) for each in parts}
+
+
+def test_the_page_has_all_ways_and_all_doubts():
+    assert table("way") == [f"`{way}`" for way in Way]
+    assert sorted(table("doubt")) == sorted(
+        set().union(*map(doubts, (PLUGINS / "module_utils/_matching").glob("*.py")))
+    )

@@ -110,7 +110,9 @@ class _Wide:
                 answer[key] = _too_far(decisions[key], size, self.given.options.spark_limit)
             elif key not in answer:
                 left[key] = case
-        return answer | self._by_whole_logs(left, {key: decisions[key].doubt for key in left})
+        unproved = "; what follows the offset does not prove it either"
+        doubts = {key: decisions[key].doubt + (unproved if key in tails else "") for key in left}
+        return answer | self._by_whole_logs(left, doubts)
 
     def _by_tails(self, cases: t.Mapping[_Key, Case], decisions: t.Mapping[_Key, Decision]) -> dict[_Key, Decision]:
         """The offsets that what follows them proves right: just what is unconsumed, but for what is still to come."""
