@@ -460,7 +460,7 @@ class TestTheWay:
             ),
             pytest.param(
                 4000, log(run(0, 9500)), log(f"{run(0, 6000)} y {run(6000, 9500)}"), {"budget": 9000}, Way.NEAR,
-                "as far from the offset", id="too long to count",
+                "more records after the offset", id="too long to count",
             ),
         ],
     )  # fmt: skip
