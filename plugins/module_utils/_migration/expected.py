@@ -111,10 +111,15 @@ def _expecting(
 
 
 def _stands(entry: PlanEntry, previous: PlanEntry) -> bool:
-    """Is the earlier decision still the same? One by retention moves on with the clock, and stays as safe as it was."""
+    """Is the earlier decision still the same? One by retention moves on with the clock, and stays as safe as it was.
+
+    The way that a decision came is not the decision: longer logs may have led to the same one by another way.
+    """
     earlier = entry.reason is Reason.CAUGHT_UP and previous.reason is Reason.CAUGHT_UP
     if earlier and previous.offset is not None and entry.offset is not None and previous.offset <= entry.offset:
         entry = dataclasses.replace(
             entry, offset=previous.offset, repeats=previous.repeats, detail=previous.detail, evidence=previous.evidence
         )
-    return dataclasses.replace(entry, expected=previous.expected, verified=previous.verified) == previous
+    evidence = entry.evidence._replace(way=previous.evidence.way, doubt=previous.evidence.doubt)
+    same = dataclasses.replace(entry, expected=previous.expected, verified=previous.verified, evidence=evidence)
+    return same == previous

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import sys
 import typing as t
 
 from . import cluster_identity, documents
@@ -20,6 +21,7 @@ from .verdicts import Absent, CertificateName, Reason, Verdict, Way
 
 KIND = "plan"
 _CERTIFICATES = frozenset(CertificateName)
+_WAYS = frozenset(Way)
 
 
 class SourcePosition(t.NamedTuple):
@@ -294,7 +296,6 @@ def plan_entry_row(entry: PlanEntry) -> documents.Json:
 _verdict = functools.cache(functools.partial(documents.choice_of, Verdict))
 _reason = functools.cache(functools.partial(documents.choice_of, Reason))
 _bound = functools.cache(functools.partial(documents.choice_of, Bound))
-_way = functools.cache(functools.partial(documents.choice_of, Way))
 
 
 def _entry(row: t.Any) -> PlanEntry:
@@ -333,8 +334,8 @@ def _entry(row: t.Any) -> PlanEntry:
             _copied(row["evidence"]["after"]),
             tuple(map(PART.read, row["evidence"]["matched_by"])),
             _certificate(row["evidence"].get("certificate")),
-            _way(row["evidence"]["way"]) if "way" in row["evidence"] else None,
-            documents.text_of(row["evidence"].get("doubt", "")),
+            _way(row["evidence"].get("way")),
+            sys.intern(documents.text_of(row["evidence"].get("doubt", ""))),  # thousands of entries share theirs
         ),
         expected=documents.committed_from(row["expected"]),
         verified=_verification(row.get("verified")),
@@ -365,6 +366,11 @@ def _verification(row: t.Any) -> Verification | None:
 def _certificate(name: t.Any) -> CertificateName | None:
     """None for a name that this version does not know, too: nothing that is not understood makes an offset exact."""
     return CertificateName(name) if isinstance(name, str) and name in _CERTIFICATES else None
+
+
+def _way(name: t.Any) -> Way | None:
+    """None for a name that this version does not know, too, because nothing is decided by it."""
+    return Way(name) if isinstance(name, str) and name in _WAYS else None
 
 
 def _optional(value: t.Any) -> int | None:

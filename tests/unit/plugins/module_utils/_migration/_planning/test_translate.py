@@ -40,7 +40,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot, SnapshotEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.topic_plan import TopicChange, TopicPlan
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict, Way
 from tests.support.identities import known_by_id
 from tests.support.memory_brokers import DESTINATION, ORDERS, SOURCE, MemoryBrokers
 
@@ -149,6 +149,16 @@ def test_a_plan_stays_as_it_is(world, found, receipt):
     first = planned()
     world.committed = None if found is None else CommittedOffset(found, "m")
     assert planned(first, receipt) == first
+
+
+@pytest.mark.parametrize("evidence", [{"way": Way.COUNT, "doubt": "it was not clear"}, {"way": None, "doubt": ""}])
+def test_a_decision_that_has_come_by_another_way_is_the_same(world, evidence):
+    first = planned(offset=99)
+    (entry,) = first.entries
+    assert entry.verdict is Verdict.BLOCKED, "an exact entry is kept, and not decided anew"
+    other = dataclasses.replace(entry, evidence=entry.evidence._replace(**evidence))
+    earlier = dataclasses.replace(first, entries=(other,))
+    assert planned(earlier, offset=99) == earlier
 
 
 @pytest.mark.parametrize(
