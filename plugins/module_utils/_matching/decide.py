@@ -146,8 +146,8 @@ def _between(
         Verdict.SAFE,
         placed.offset,
         Reason.TAIL_NOT_COUNTED,
-        detail="by timestamps, no unconsumed record is before the offset; repeated records were not counted, as "
-        "search_limit says",
+        detail="by timestamps, no unconsumed record is before the offset; repeated records were not counted, because "
+        "a log is longer than search_limit",
         **evidence,
     )
     return decision, found.why

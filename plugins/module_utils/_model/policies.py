@@ -75,7 +75,7 @@ class OnAbsent(enum.StrEnum):
 
 
 class OnNewRecords(enum.StrEnum):
-    """A return finds records that were produced at the cluster that is left, and that the other one does not have."""
+    """A return finds records that were produced at the cluster that groups leave, and that the other one does not have."""
 
     FAIL = "fail"
     LEAVE = "leave"
