@@ -59,20 +59,20 @@ def endless(given: Given) -> Lines:
         )
 
 
-def _is_at_once(its: Given) -> bool:
-    return its.name == "group_migration" and its.get("phase") in ("migrate", "return")
+def _is_at_once(given: Given) -> bool:
+    return given.name == "group_migration" and given.get("phase") in ("migrate", "return")
 
 
 def missing_files(given: Given, metrics: str, plan: str, looked: t.Iterable[Looked]) -> Lines:
     """A place for metrics where no file can be written, or a plan that is not there."""
-    found = {result["item"]: result["stat"] for result in looked}
-    folder = found.get(posixpath.dirname(metrics), {})
+    stats = {result["item"]: result["stat"] for result in looked}
+    folder = stats.get(posixpath.dirname(metrics), {})
     if metrics and not (folder.get("isdir") and folder.get("writeable") and re.match(r"/.*[.]prom$", metrics)):
         yield (
             f"{given.name}_metrics is {metrics}. Name an absolute path that ends in .prom, in a directory that is there and "
             "that this user may write to."
         )
-    if plan and not found[plan]["exists"]:
+    if plan and not stats[plan]["exists"]:
         yield (
             f"There is no plan file {plan}. Make it with {given.name}_phase=plan and look at it, or set "
             f"{given.name}_directory to where it is."
@@ -96,10 +96,10 @@ def idle_digest(given: Given) -> Lines:
 def unreviewed(given: Given, plan: str, looked: t.Iterable[Looked]) -> Lines:
     """A plan that has another digest than the one that was reviewed."""
     wanted, name = given.get("plan_digest"), f"{given.name}_plan_digest"
-    found = next((result["stat"].get("checksum") for result in looked if result["item"] == plan), None)
-    if plan and found and is_digest(str(wanted)) and found != str(wanted).strip().lower():
+    digest = next((result["stat"].get("checksum") for result in looked if result["item"] == plan), None)
+    if plan and digest and is_digest(str(wanted)) and digest != str(wanted).strip().lower():
         yield (
-            f"The plan file {plan} is not the one that was reviewed, because its SHA-256 digest is {found}, and {name} is "
+            f"The plan file {plan} is not the one that was reviewed, because its SHA-256 digest is {digest}, and {name} is "
             f"{wanted}. Review the plan again, and set {name} to its digest."
         )
 
@@ -116,33 +116,33 @@ def everything_and_a_part(given: Given) -> Lines:
         )
 
 
-def _group_migration(its: Given) -> Lines:
-    phase, source, destination = its.get("phase"), its.get("source"), its.get("destination")
-    has_policy = its.get("replication_policy") is not None
+def _group_migration(given: Given) -> Lines:
+    phase, source, destination = given.get("phase"), given.get("source"), given.get("destination")
+    has_policy = given.get("replication_policy") is not None
     # kafka_migration_info tells two names of one cluster by the cluster's id.
     if (
         phase != "rollback"
         and source == destination
-        and not (its.get("group_map") or its.get("topic_map") or has_policy)
+        and not (given.get("group_map") or given.get("topic_map") or has_policy)
     ):
         yield (
             f"group_migration_source and group_migration_destination are both {source}, and without "
             "group_migration_group_map every group would stay as it is. Name two clusters, or new names for the groups."
         )
-    if phase != "rollback" and has_policy and its.get("topic_map") and its.get("strategy") != "mirror_maker":
+    if phase != "rollback" and has_policy and given.get("topic_map") and given.get("strategy") != "mirror_maker":
         yield (
             "group_migration_topic_map and group_migration_replication_policy both name the topics at the destination. Give "
             "one of them: only group_migration_strategy=mirror_maker needs a policy beside a topic_map."
         )
-    if _is_at_once(its) and (its.number("interval") or its.number("run_for")):
+    if _is_at_once(given) and (given.number("interval") or given.number("run_for")):
         yield (
             f"group_migration_interval and group_migration_run_for are for rounds, and the phase {phase} commits at once. Set "
             "group_migration_phase to sync, or leave them out."
         )
     # The receipt of a return knows its groups by their names at the cluster that they have left.
-    if phase == "rollback" and its.flag("return"):
+    if phase == "rollback" and given.flag("return"):
         home = posixpath.join(
-            its.variables.get("inventory_dir") or "", posixpath.expanduser(its.get("directory")), "return"
+            given.variables.get("inventory_dir") or "", posixpath.expanduser(given.get("directory")), "return"
         )
         yield (
             "group_migration_phase is rollback, and group_migration_return is true, which the playbook return_groups sets. To "
@@ -152,25 +152,25 @@ def _group_migration(its: Given) -> Lines:
             "migration back, run it with the variables of the migration."
         )
     for option in ("on_blocked", "on_active_group", "on_active_source") if phase == "cut_over" else ():
-        if its.get(option) != "fail":
+        if given.get(option) != "fail":
             yield (
-                f"group_migration_{option} is {its.get(option)}. In the phase cut_over, group_migration_on_not_ready takes its "
+                f"group_migration_{option} is {given.get(option)}. In the phase cut_over, group_migration_on_not_ready takes its "
                 "place: leave it out, and set that to fail or to skip_group."
             )
-    if phase in ("sync", "cut_over", "return") and its.get("backup") is not None:
+    if phase in ("sync", "cut_over", "return") and given.get("backup") is not None:
         yield (
             f"group_migration_backup is what groups had committed once, and the phase {phase} is about what they commit now. "
             "Set group_migration_phase to plan, apply or migrate, or leave the backup out."
         )
 
 
-def _group_clone(its: Given) -> Lines:
-    removes, is_restored = its.flag("remove_source_groups"), its.get("backup") is not None
+def _group_clone(given: Given) -> Lines:
+    removes, is_restored = given.flag("remove_source_groups"), given.get("backup") is not None
     # An old group is removed only if the new one has got its offsets, and a dry run cannot see whether these leave it out.
     for option in ("on_active_group", "on_rewind", "on_advance") if removes else ():
-        if its.get("phase") in ("clone", "apply") and its.get(option) in ("skip_group", "keep"):
+        if given.get("phase") in ("clone", "apply") and given.get(option) in ("skip_group", "keep"):
             yield (
-                f"group_clone_{option} is {its.get(option)}, and may leave a new group without the offsets of an old one that "
+                f"group_clone_{option} is {given.get(option)}, and may leave a new group without the offsets of an old one that "
                 f"group_clone_remove_source_groups removes. Set group_clone_{option} to another value, or keep the old groups."
             )
     if removes and is_restored:
@@ -178,43 +178,43 @@ def _group_clone(its: Given) -> Lines:
             "group_clone_backup gives groups back what they had committed, and group_clone_remove_source_groups would remove "
             "groups. Leave one of them out."
         )
-    if its.get("phase") != "rollback" and not is_restored and not its.get("group_map"):
-        name = next(iter(its.get("groups") or ()), "billing")
+    if given.get("phase") != "rollback" and not is_restored and not given.get("group_map"):
+        name = next(iter(given.get("groups") or ()), "billing")
         yield (
             "group_clone_group_map is empty, so every group would keep its name. Give each selected group another name, such "
             f"as {{name: {name}, to: {name}-v2}}."
         )
 
 
-def _mirror_maker_group_sync(its: Given) -> Lines:
-    if its.get("phase") != "rollback":
-        yield from _no_policy(its)
-    if its.get("source") == its.get("destination"):
+def _mirror_maker_group_sync(given: Given) -> Lines:
+    if given.get("phase") != "rollback":
+        yield from _no_policy(given)
+    if given.get("source") == given.get("destination"):
         yield (
             "mirror_maker_group_sync_source and mirror_maker_group_sync_destination are both "
-            f"{its.get('source')}. Name the two clusters that MirrorMaker 2 copies between."
+            f"{given.get('source')}. Name the two clusters that MirrorMaker 2 copies between."
         )
-    if its.get("phase") == "cut_over" and its.flag("source_lost"):
+    if given.get("phase") == "cut_over" and given.flag("source_lost"):
         yield "mirror_maker_group_sync_source_lost is set, and a cut-over reads the source. Leave out one of them."
 
 
-def _no_policy(its: Given) -> Lines:
+def _no_policy(given: Given) -> Lines:
     # Not "required" in the specification of a role, because Ansible would print all of that.
-    if not its.get("replication_policy"):
-        example = json.dumps({f"{its.name}_replication_policy": {"source_alias": "onprem", "target_alias": "cloud"}})
+    if not given.get("replication_policy"):
+        example = json.dumps({f"{given.name}_replication_policy": {"source_alias": "onprem", "target_alias": "cloud"}})
         yield (
-            f"{its.name}_replication_policy is not set. Give what the configuration of MirrorMaker 2 calls the clusters, such "
+            f"{given.name}_replication_policy is not set. Give what the configuration of MirrorMaker 2 calls the clusters, such "
             f"as -e '{example}'."
         )
 
 
-def _migration_assessment(its: Given) -> Lines:
-    if decided := [name for name in _ASSESSED if its.variables.get(f"group_migration_{name}", "") != ""]:
+def _migration_assessment(given: Given) -> Lines:
+    if decided := [name for name in _ASSESSED if given.variables.get(f"group_migration_{name}", "") != ""]:
         yield (
             "The assessment itself decides what it plans, and writes to no cluster. Leave out "
             f"{', '.join(f'group_migration_{name}' for name in decided)}."
         )
-    if its.flag("plan") and not its.get("destination"):
+    if given.flag("plan") and not given.get("destination"):
         yield "migration_assessment_plan needs a destination. Set migration_assessment_destination, or leave the plan out."
 
 

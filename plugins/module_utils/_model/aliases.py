@@ -94,12 +94,12 @@ class Aliases:
 
     def text(self, text: str) -> str:
         """A message with aliases in place of all names that are known, and of all words that might be one."""
-        text = _CLIENT.sub(lambda found: f"client {self.name(found[1])} on {self.name(found[2])}", text)
-        text = _CLUSTER.sub(lambda found: f"cluster {self.name(found[1])} ({self.name(found[2])})", text)
-        text = _PLACE.sub(lambda found: f"{found[1]} {self.name(found[2])}", text)
+        text = _CLIENT.sub(lambda match: f"client {self.name(match[1])} on {self.name(match[2])}", text)
+        text = _CLUSTER.sub(lambda match: f"cluster {self.name(match[1])} ({self.name(match[2])})", text)
+        text = _PLACE.sub(lambda match: f"{match[1]} {self.name(match[2])}", text)
         for shown in sorted(self._with_spaces, key=len, reverse=True):
             text = text.replace(shown, self.name(self._with_spaces[shown]))
-        return re.sub(r"\S+", lambda found: self._word(found[0]), text)
+        return re.sub(r"\S+", lambda match: self._word(match[0]), text)
 
     def _word(self, word: str) -> str:
         if word.isalpha() and word.isascii() and word not in self._names:  # most are
@@ -138,9 +138,9 @@ class Aliases:
             by_name = member in _BY_NAME
             return {
                 self.name(name) if by_name or not _is_member(name) else name: self._value(
-                    its, "" if by_name else name, learns=learns
+                    child, "" if by_name else name, learns=learns
                 )
-                for name, its in value.items()
+                for name, child in value.items()
             }
         if isinstance(value, list):
             return [self._value(each, member, learns=learns) for each in value]

@@ -45,8 +45,8 @@ class Assessment:
     @property
     def counts(self) -> dict[str, int]:
         """How many risks there are of each severity."""
-        found = collections.Counter(risk.severity for risk in self.risks)
-        return {severity.value: found[severity] for severity in Severity}
+        counts = collections.Counter(risk.severity for risk in self.risks)
+        return {severity.value: counts[severity] for severity in Severity}
 
 
 def to_json(assessment: Assessment) -> str:
@@ -64,8 +64,8 @@ def from_json(text: str, path: str) -> Assessment:
     head, entries = documents.loads(KIND, text, path)
     rows = documents.parse_entries(KIND, path, entries, _read)
     facts = {name: value for name, value in head.items() if name not in ("format", "version", "entries")}
-    groups, topics = (tuple(its for kind, its in rows if kind == wanted) for wanted in ("group", "topic"))
-    return Assessment(facts, groups, topics, tuple(its for _kind, its in rows if isinstance(its, Risk)))
+    groups, topics = (tuple(entry for kind, entry in rows if kind == wanted) for wanted in ("group", "topic"))
+    return Assessment(facts, groups, topics, tuple(entry for _kind, entry in rows if isinstance(entry, Risk)))
 
 
 def _read(row: Row) -> tuple[str, t.Any]:
@@ -120,11 +120,11 @@ _Place: t.TypeAlias = "tuple[str | None, str | None]"  # of a risk: its group, o
 
 
 def _blockers(risks: t.Iterable[Risk]) -> dict[_Place, set[str]]:
-    found: dict[_Place, set[str]] = collections.defaultdict(set)
+    blockers: dict[_Place, set[str]] = collections.defaultdict(set)
     for risk in risks:
         if risk.severity is Severity.BLOCKER:
-            found[risk.group, None if risk.group else risk.topic].add(risk.kind.value)
-    return found
+            blockers[risk.group, None if risk.group else risk.topic].add(risk.kind.value)
+    return blockers
 
 
 def _held(row: Row, blockers: t.Mapping[_Place, set[str]]) -> Row:
@@ -154,9 +154,9 @@ def _plan_risks(plan: t.Iterable[PlanEntry], risks: t.Collection[Risk]) -> t.Ite
         for at in entry.source:
             if not {(kind, None, at.partition.topic), (kind, at.group, at.partition.topic)} & known:
                 reasons[at.group].append(entry.reason.value)
-    for group, its in reasons.items():
-        verb = "is" if len(its) == 1 else "are"
-        detail = f"{counted(len(its), 'partition')} {verb} blocked ({', '.join(sorted(set(its)))})."
+    for group, group_reasons in reasons.items():
+        verb = "is" if len(group_reasons) == 1 else "are"
+        detail = f"{counted(len(group_reasons), 'partition')} {verb} blocked ({', '.join(sorted(set(group_reasons)))})."
         yield Risk(RiskKind.PLAN_BLOCKED, detail, group)
 
 

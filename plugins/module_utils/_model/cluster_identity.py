@@ -48,26 +48,26 @@ class Traits(t.NamedTuple):
     @property
     def counts(self) -> dict[str, int]:
         """How many partitions the topics have; those that do not exist are left out."""
-        return {name: len(its) for name, its in self.logs.items()}
+        return {name: len(logs) for name, logs in self.logs.items()}
 
     def with_counts(self, counts: t.Mapping[str, int]) -> Traits:
         """The same with partitions that are yet to be made, of which no log is known."""
         more = {name: (None,) * (count - len(self.logs.get(name, ()))) for name, count in counts.items()}
-        return self._replace(logs={name: (*self.logs.get(name, ()), *its) for name, its in more.items()})
+        return self._replace(logs={name: (*self.logs.get(name, ()), *unknown) for name, unknown in more.items()})
 
-    def as_found(self, found: Traits, topics: t.Container[str]) -> Traits:
+    def as_found(self, current: Traits, topics: t.Container[str]) -> Traits:
         """The same with these topics alone, and as they are now, as far as that is known."""
-        known = {**self.topic_ids, **found.topic_ids}
-        return Traits(found.brokers, {name: topic_id for name, topic_id in known.items() if name in topics})
+        known = {**self.topic_ids, **current.topic_ids}
+        return Traits(current.brokers, {name: topic_id for name, topic_id in known.items() if name in topics})
 
-    def recreated(self, found: Traits) -> dict[str, str]:
-        """The topics that were deleted and created again since this was noted, and how that shows. found: as they are now."""
-        hows = {name: self.how_recreated(name, found) for name in self.topic_ids}
+    def recreated(self, current: Traits) -> dict[str, str]:
+        """The topics that were deleted and created again since this was noted, and how that shows. current: as they are now."""
+        hows = {name: self.how_recreated(name, current) for name in self.topic_ids}
         return {name: how for name, how in hows.items() if how is not None}
 
-    def how_recreated(self, name: str, found: Traits) -> str | None:
+    def how_recreated(self, name: str, current: Traits) -> str | None:
         """How it shows that one topic was deleted and created again; None where it does not."""
-        was, now = self.topic_ids.get(name), found.topic_ids.get(name)
+        was, now = self.topic_ids.get(name), current.topic_ids.get(name)
         return None if was is None or now is None or now == was else f"its id is {now}, and was {was}"
 
 
@@ -83,20 +83,24 @@ class ClusterIdentity(t.NamedTuple):
     @classmethod
     def with_topics(cls, cluster_id: str, ids: t.Mapping[str, str | None]) -> t.Self:
         """A cluster with its topics by their ids, as far as these are known."""
-        return cls(cluster_id, Traits(topic_ids={name: its for name, its in ids.items() if its is not None}))
+        return cls(
+            cluster_id, Traits(topic_ids={name: topic_id for name, topic_id in ids.items() if topic_id is not None})
+        )
 
-    def difference(self, found: ClusterIdentity) -> str | None:
+    def difference(self, current: ClusterIdentity) -> str | None:
         """How another cluster differs from this noted one, as the predicate of `the cluster`; None where they are one.
 
-        found: with the ids of the topics that are noted here, as far as they exist. Clusters with equal ids are one where any
+        current: with the ids of the topics that are noted here, as far as they exist. Clusters with equal ids are one where any
         topic has its id or any broker its address, because topics are created again, and brokers replaced. What a file of an
         earlier release does not note makes no difference.
         """
-        ids = self.cluster_id, found.cluster_id
+        ids = self.cluster_id, current.cluster_id
         if not _NO_IDS & set(ids) and ids[0] != ids[1]:
             return f"has the id {ids[1]}, not {ids[0]}"
-        was, now = self.traits, found.traits
-        if any(its is not None and now.topic_ids.get(name) == its for name, its in was.topic_ids.items()):
+        was, now = self.traits, current.traits
+        if any(
+            topic_id is not None and now.topic_ids.get(name) == topic_id for name, topic_id in was.topic_ids.items()
+        ):
             return None
         if not was.brokers or not now.brokers or set(was.brokers) & set(now.brokers):
             return None
@@ -106,21 +110,21 @@ class ClusterIdentity(t.NamedTuple):
         return " and ".join(["has brokers at other addresses", *topics[:1]])
 
 
-def change_of(partition: TopicPartition, noted: Traits, found: Traits, side: str) -> str | None:
+def change_of(partition: TopicPartition, noted: Traits, current: Traits, side: str) -> str | None:
     """What has become of a partition's topic since it was noted, in words; None where nothing has that a plan rests on.
 
     side: what the cluster is called. Partitions that were yet to be made have no logs, and may still be missing.
     """
     name = partition.topic
     topic = f"topic {name} of the {side}"
-    if name in noted.topic_ids and name not in found.topic_ids:
+    if name in noted.topic_ids and name not in current.topic_ids:
         return f"{topic} does not exist any more"
-    if (how := noted.how_recreated(name, found)) is not None:
+    if (how := noted.how_recreated(name, current)) is not None:
         return f"{topic} was deleted and created again since the plan was made: {how}"
-    was, now = noted.logs.get(name), found.logs.get(name)
+    was, now = noted.logs.get(name), current.logs.get(name)
     if was is None or now is None:
         return None
-    if len(now) > len(was) or any(its is not None for its in was[len(now) :]):
+    if len(now) > len(was) or any(log is not None for log in was[len(now) :]):
         return f"{topic} has {counted(len(now), 'partition')}, and had {len(was)} when the plan was made"
     if partition.partition >= len(now):
         return None
@@ -134,8 +138,10 @@ def seem_one(before: Traits, between: Traits, after: Traits) -> bool:
     nothing shows that it is one.
     """
     common = before.topic_ids.keys() & between.topic_ids.keys() & after.topic_ids.keys()
-    stable = {name: its for name in common if (its := before.topic_ids[name]) == after.topic_ids[name]}
-    compared = {name for name, its in stable.items() if its is not None and between.topic_ids[name] is not None}
+    stable = {name: topic_id for name in common if (topic_id := before.topic_ids[name]) == after.topic_ids[name]}
+    compared = {
+        name for name, topic_id in stable.items() if topic_id is not None and between.topic_ids[name] is not None
+    }
     same = {name for name in compared if stable[name] == between.topic_ids[name]}
     if compared and not same:
         return False
@@ -168,12 +174,12 @@ def _went_back(name: str, was: LogRange | None, now: LogRange | None) -> str | N
 
 def to_row(identity: ClusterIdentity) -> documents.Json:
     """A cluster as files hold it, in a stable order; what is not known is left out."""
-    its = identity.traits
+    traits = identity.traits
     return {
         "cluster_id": identity.cluster_id,
-        **({"brokers": sorted(its.brokers)} if its.brokers else {}),
-        **({"topic_ids": dict(sorted(its.topic_ids.items()))} if its.topic_ids else {}),
-        **({"logs": dict(sorted(its.logs.items()))} if its.logs else {}),
+        **({"brokers": sorted(traits.brokers)} if traits.brokers else {}),
+        **({"topic_ids": dict(sorted(traits.topic_ids.items()))} if traits.topic_ids else {}),
+        **({"logs": dict(sorted(traits.logs.items()))} if traits.logs else {}),
     }
 
 
@@ -185,12 +191,12 @@ def from_row(row: t.Any) -> ClusterIdentity:
 def traits_from(row: t.Any) -> Traits:
     """What a row of to_row() holds besides the id. Raises as from_row()."""
     return Traits(
-        tuple(documents.text_of(each) for each in row.get("brokers", [])),
+        tuple(documents.text_of(mark) for mark in row.get("brokers", [])),
         {
-            documents.name_of(name): None if its is None else documents.text_of(its)
-            for name, its in row.get("topic_ids", {}).items()
+            documents.name_of(name): None if topic_id is None else documents.text_of(topic_id)
+            for name, topic_id in row.get("topic_ids", {}).items()
         },
-        {documents.name_of(name): tuple(map(_range, its)) for name, its in row.get("logs", {}).items()},
+        {documents.name_of(name): tuple(map(_range, logs)) for name, logs in row.get("logs", {}).items()},
     )
 
 

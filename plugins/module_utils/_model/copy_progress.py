@@ -133,8 +133,8 @@ def progress_metadata(progress: Progress, boundaries: t.Sequence[int], group: in
         head += f" {progress.end} {run.id} {run.started} {run.process} {run.host}"
         head += f" {sum(offset in places for offset in boundaries)}"
         head += f" {progress.throttled}" if progress.throttled else ""
-    its = boundaries[group * BOUNDARIES : (group + 1) * BOUNDARIES]
-    pairs = ",".join(f"{offset}:{places[offset]}" for offset in its if offset in places)
+    group_boundaries = boundaries[group * BOUNDARIES : (group + 1) * BOUNDARIES]
+    pairs = ",".join(f"{offset}:{places[offset]}" for offset in group_boundaries if offset in places)
     return f"{head}|{pairs}" if head or pairs else None
 
 
@@ -149,14 +149,14 @@ def progress_commits(
     ranges: t.Iterable[BacklogRange], progress: t.Mapping[TopicPartition, Progress], groups: int
 ) -> list[list[tuple[TopicPartition, CommittedOffset]]]:
     """What each progress group is to hold of these ranges, in the groups' order. progress: by destination partition."""
-    found: list[list[tuple[TopicPartition, CommittedOffset]]] = [[] for _unused in range(groups)]
-    for each in ranges:
-        its = progress[each.destination]
-        for number, commits in enumerate(found):
-            text = progress_metadata(its, each.boundaries, number)
+    group_commits: list[list[tuple[TopicPartition, CommittedOffset]]] = [[] for _unused in range(groups)]
+    for backlog_range in ranges:
+        range_progress = progress[backlog_range.destination]
+        for number, commits in enumerate(group_commits):
+            text = progress_metadata(range_progress, backlog_range.boundaries, number)
             if text is not None:
-                commits.append((each.destination, CommittedOffset(its.position, text)))
-    return found
+                commits.append((backlog_range.destination, CommittedOffset(range_progress.position, text)))
+    return group_commits
 
 
 def progress_from_commits(start: int, commits: t.Iterable[CommittedOffset | None]) -> Progress:
@@ -167,15 +167,15 @@ def progress_from_commits(start: int, commits: t.Iterable[CommittedOffset | None
     return _parsed(start, commits)[0]
 
 
-def progress_of(each: BacklogRange, commits: t.Sequence[CommittedOffset | None]) -> Progress | None:
+def progress_of(backlog_range: BacklogRange, commits: t.Sequence[CommittedOffset | None]) -> Progress | None:
     """The same of one range; None where its progress was removed, all of it or one of the groups that hold its pairs.
 
     The first group's commit alone says how far the range is, without these pairs. Raises ValueError as above.
     """
     if commits[0] is None:
         return None
-    progress, pairs = _parsed(each.start, commits)
-    if len(commits) < len(progress_groups("", [each])):
+    progress, pairs = _parsed(backlog_range.start, commits)
+    if len(commits) < len(progress_groups("", [backlog_range])):
         return progress
     return progress if len(progress.places) == pairs else None
 
@@ -200,7 +200,7 @@ def _parsed(start: int, commits: t.Iterable[CommittedOffset | None]) -> tuple[Pr
         run=None if run == "-" else Run(run, host, int(process), int(started)),
         throttled=sum(map(int, throttled)),
     )
-    for text in (pairs, *(_text(each).partition("|")[2] for each in more if each is not None)):
+    for text in (pairs, *(_text(commit).partition("|")[2] for commit in more if commit is not None)):
         for pair in filter(None, text.split(",")):
             source, _colon, destination = pair.partition(":")
             progress.places[int(source)] = int(destination)

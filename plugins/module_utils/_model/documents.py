@@ -135,11 +135,11 @@ def _whole(kind: str, text: str, path: str) -> t.Any:
 
 def _check(kind: str, document: t.Any, path: str) -> None:
     """Raise InvalidFile for a document of another kind or version."""
-    found = document.get("format") if isinstance(document, dict) else None
-    if found != _PREFIX + kind:
+    file_format = document.get("format") if isinstance(document, dict) else None
+    if file_format != _PREFIX + kind:
         raise InvalidFile(
             f"{path} is not a {kind} file",
-            why=f"its format is {_shown(found)}, not {_shown(_PREFIX + kind)}",
+            why=f"its format is {_shown(file_format)}, not {_shown(_PREFIX + kind)}",
             remedy=f"correct {path_option()}, or move that file away",
             kind=FailureKind.FILE_DAMAGED,
         )
@@ -161,15 +161,15 @@ def loads_any(text: str, path: str) -> Json:
     except (ValueError, RecursionError) as exc:
         why = "it is nested too deeply" if isinstance(exc, RecursionError) else f"it is not JSON ({exc})"
         raise InvalidFile(f"{path} is no file of a migration", why=why, remedy="correct the path") from exc
-    found = document.get("format") if isinstance(document, dict) else None
-    if found not in [_PREFIX + kind for kind in KINDS]:
+    file_format = document.get("format") if isinstance(document, dict) else None
+    if file_format not in [_PREFIX + kind for kind in KINDS]:
         raise InvalidFile(
             f"{path} is no file of a migration",
-            why=f"its format is {_shown(found)}, and those of a migration are {_PREFIX}{', '.join(KINDS)}",
+            why=f"its format is {_shown(file_format)}, and those of a migration are {_PREFIX}{', '.join(KINDS)}",
             remedy="correct the path",
         )
     whole: Json = document
-    _check(found.removeprefix(_PREFIX), whole, path)
+    _check(file_format.removeprefix(_PREFIX), whole, path)
     return whole
 
 
@@ -186,12 +186,12 @@ def parse_entries(kind: str, path: str, rows: t.Iterable[t.Any], build: t.Callab
     return tuple(made)
 
 
-def check_once(kind: str, path: str, keys: t.Iterable[tuple[str, t.Any]], where: str = "") -> None:
-    """Raise InvalidFile where a group has two entries for a partition. keys: of the entries. where: in which list."""
+def check_once(kind: str, path: str, keys: t.Iterable[tuple[str, t.Any]], place: str = "") -> None:
+    """Raise InvalidFile where a group has two entries for a partition. keys: of the entries. place: in which list."""
     seen = set()
     for key in keys:
         if key in seen:
-            raise damaged(kind, path, f"{where}group {key[0]} has two entries for {key[1]}")
+            raise damaged(kind, path, f"{place}group {key[0]} has two entries for {key[1]}")
         seen.add(key)
 
 

@@ -30,7 +30,7 @@ def all_of(make: t.Callable[[_Item], _Made], items: t.Iterable[_Item]) -> list[_
 
 
 def of_entries(option: str, rows: t.Iterable[_Item], make: t.Callable[[str, _Item], _Made]) -> tuple[_Made, ...]:
-    """make(where, row) of each row of an option, as all_of(); where: which entry it is."""
+    """make(place, row) of each row of an option, as all_of(); place: which entry it is."""
     return tuple(all_of(lambda entry: make(f"{option_name(option)}, entry {entry[0]}", entry[1]), enumerate(rows, 1)))
 
 

@@ -38,33 +38,35 @@ _Options: t.TypeAlias = "dict[str, tuple[str, int]]"  # by name: the value, and 
 
 def to_table_options(positions: t.Mapping[TopicPartition, int | None]) -> str:
     """The options of a table for each topic, with a blank line between them. A partition without an offset is not in it."""
-    found: dict[str, list[str]] = {}
+    offsets: dict[str, list[str]] = {}
     for (topic, partition), offset in sorted(positions.items()):
         if offset is not None:
-            found.setdefault(topic, []).append(f"partition:{partition},offset:{offset}")
+            offsets.setdefault(topic, []).append(f"partition:{partition},offset:{offset}")
     return "\n".join(
         f"'{_TOPIC}' = '{topic}',\n'{_MODE}' = 'specific-offsets',\n'{_OFFSETS}' = '{';'.join(values)}'\n"
-        for topic, values in found.items()
+        for topic, values in offsets.items()
     )
 
 
 def read_table_options(text: str, path: str) -> dict[TopicPartition, int]:
     """Read what to_table_options() writes, or statements with such options. Raises InvalidFile that names the line."""
-    found: dict[TopicPartition, int] = {}
+    offsets: dict[TopicPartition, int] = {}
     try:
         for table in _tables(text.removeprefix(BYTE_ORDER_MARK)):
-            for where, offset in _positions(table):
-                if found.setdefault(where, offset) != offset:
-                    raise _Wrong(table[_OFFSETS][1], f"{where} is there twice, with {found[where]} and {offset}")
+            for partition, offset in _positions(table):
+                if offsets.setdefault(partition, offset) != offset:
+                    raise _Wrong(
+                        table[_OFFSETS][1], f"{partition} is there twice, with {offsets[partition]} and {offset}"
+                    )
     except _Wrong as exc:
         raise InvalidFile(
             f"line {exc.line} of {path} is no option of Flink SQL that says where a topic starts",
             why=exc.why,
             remedy=f"give '{_TOPIC}', '{_MODE}' and '{_OFFSETS}' of each table",
         ) from exc
-    if not found:
+    if not offsets:
         raise InvalidFile(f"{path} holds no offset", remedy=f"correct the path, or add '{_OFFSETS}'")
-    return found
+    return offsets
 
 
 class _Wrong(Exception):
@@ -86,9 +88,9 @@ def _tables(text: str) -> t.Iterator[_Options]:
             names = _CREATED.findall(before)
             created.setdefault(_last_part(names[-1]) if names else None, []).append(options)
     overridden = {name for name, options in hinted if name is not None and _OFFSETS in options}
-    for name, its in created.items():
+    for name, tables in created.items():
         if name not in overridden:
-            yield from its
+            yield from tables
     for name, options in hinted:
         (own,) = created.get(name, [{}])[-1:] if name is not None else [{}]
         yield {**own, **options}

@@ -55,10 +55,10 @@ class GroupOverview(t.NamedTuple):
         """What uses the group, as far as its kind or its name tells; None for consumers, by all that one can see."""
         if self.is_streams:
             return "Kafka Streams"
-        its = known(self.reading.group, GROUPS)
+        known_name = known(self.reading.group, GROUPS)
         if self.reading.kind is not GroupKind.CONSUMER:
             return self.reading.kind.value
-        return its and its.whose
+        return known_name and known_name.whose
 
     @property
     def use(self) -> str:
@@ -74,22 +74,29 @@ class GroupOverview(t.NamedTuple):
                 return "other"
         if ICEBERG_CONTROL in self.topics:
             return "sink"
-        its = known(self.reading.group, GROUPS)
-        if its is None or (not its.by_default and not its.keeps_positions):  # such as a query of ksqlDB
+        known_name = known(self.reading.group, GROUPS)
+        if known_name is None or (
+            not known_name.by_default and not known_name.keeps_positions
+        ):  # such as a query of ksqlDB
             return "application"
-        return "sink" if its.keeps_positions else "tool"
+        return "sink" if known_name.keeps_positions else "tool"
 
     @property
     def next_offsets(self) -> dict[TopicPartition, int]:
         """The first unconsumed offset that the log still has, of each partition where the group lags."""
-        places = {where: max(start, self.reading.offsets[where].offset) for where, (start, _end) in self.logs.items()}
-        return {where: place for where, place in places.items() if place < self.logs[where][1]}
+        places = {
+            partition: max(start, self.reading.offsets[partition].offset)
+            for partition, (start, _end) in self.logs.items()
+        }
+        return {partition: place for partition, place in places.items() if place < self.logs[partition][1]}
 
     @property
     def expired(self) -> dict[TopicPartition, int]:
         """How many offsets expired before the group consumed them, of each partition where some did."""
-        lags = {where: GroupLag.of(self.reading.offsets[where].offset, log) for where, log in self.logs.items()}
-        return {where: lag.expired for where, lag in lags.items() if lag.expired}
+        lags = {
+            partition: GroupLag.of(self.reading.offsets[partition].offset, log) for partition, log in self.logs.items()
+        }
+        return {partition: lag.expired for partition, lag in lags.items() if lag.expired}
 
     @property
     def why_not(self) -> str | None:
@@ -103,12 +110,14 @@ class GroupOverview(t.NamedTuple):
             return "its topics are excluded by default: name the group to take them"
         if not self.logs:
             return "all topics that it has committed are deleted"
-        beyond = sorted(where for where, (_start, end) in self.logs.items() if reading.offsets[where].offset > end)
+        beyond = sorted(
+            partition for partition, (_start, end) in self.logs.items() if reading.offsets[partition].offset > end
+        )
         if beyond:
-            where = beyond[0]
+            partition = beyond[0]
             more = f", and {len(beyond) - 1} more" if beyond[1:] else ""
-            offset, end = reading.offsets[where].offset, self.logs[where][1]
-            return f"it has committed {offset} on {where}, after the log's end {end}{more}"
+            offset, end = reading.offsets[partition].offset, self.logs[partition][1]
+            return f"it has committed {offset} on {partition}, after the log's end {end}{more}"
         if reading.has_members:
             return "it is in use: stop its consumers first"
         return None

@@ -37,8 +37,8 @@ class Rule:
         names = (self.to, *self.more)
         if self.name is not None:
             return names if name == self.name else ()
-        found = re.fullmatch(self.pattern or "", name)
-        return tuple(found.expand(each) for each in names) if found else ()
+        match = re.fullmatch(self.pattern or "", name)
+        return tuple(match.expand(new_name) for new_name in names) if match else ()
 
     def fits(self, name: str) -> bool:
         """Is the rule about this name, on any topic?"""
@@ -165,31 +165,31 @@ def rules_from(option: str, rows: t.Iterable[dict[str, t.Any]]) -> tuple[Rule, .
     return of_entries(option, rows, rule_from)
 
 
-def rule_from(where: str, row: dict[str, t.Any]) -> Rule:
-    """Build one rule, or raise InvalidInput. where: which row it is."""
+def rule_from(place: str, row: dict[str, t.Any]) -> Rule:
+    """Build one rule, or raise InvalidInput. place: which row it is."""
     name, pattern, topics = row.get("name"), row.get("pattern"), tuple(row.get("topics") or ())
     all_done(
-        lambda: _check_one(name, pattern, where),
-        lambda: _names(row.get("to"), where),
-        *(functools.partial(compiled, each, f"{where}, topics", topics) for each in topics),
-        *([] if pattern is None else [lambda: compiled(pattern, where)]),
+        lambda: _check_one(name, pattern, place),
+        lambda: _names(row.get("to"), place),
+        *(functools.partial(compiled, topic_pattern, f"{place}, topics", topics) for topic_pattern in topics),
+        *([] if pattern is None else [lambda: compiled(pattern, place)]),
     )
-    names = _names(row.get("to"), where)
+    names = _names(row.get("to"), place)
     if pattern is not None:
-        all_of(lambda to: _check_references(compiled(pattern, where), to, where), names)
+        all_of(lambda to: _check_references(compiled(pattern, place), to, place), names)
     return Rule(to=names[0], name=name, pattern=pattern, topics=topics, more=names[1:])
 
 
-def _check_one(name: str | None, pattern: str | None, where: str) -> None:
+def _check_one(name: str | None, pattern: str | None, place: str) -> None:
     if (name is None) == (pattern is None):
-        raise InvalidInput(f"{where} has {'both' if name else 'neither'} of name and pattern", remedy="give one")
+        raise InvalidInput(f"{place} has {'both' if name else 'neither'} of name and pattern", remedy="give one")
 
 
 def repartitioned_from(patterns: t.Collection[str]) -> tuple[str, ...]:
     """The patterns of repartitioned, or InvalidInput for those that are no regular expressions."""
-    its = tuple(patterns)
-    all_of(lambda pattern: compiled(pattern, "repartitioned", its), its)
-    return its
+    listed = tuple(patterns)
+    all_of(lambda pattern: compiled(pattern, "repartitioned", listed), listed)
+    return listed
 
 
 def prefixes_from(policy: dict[str, t.Any] | None) -> Prefixes:
@@ -207,26 +207,26 @@ def prefixes_from(policy: dict[str, t.Any] | None) -> Prefixes:
     return Prefixes(f"{policy['source_alias']}{separator}", f"{target}{separator}" if target else "", separator)
 
 
-def _names(to: t.Any, where: str) -> tuple[str, ...]:
+def _names(to: t.Any, place: str) -> tuple[str, ...]:
     """The new names of a rule: one, or several in a list. A comma is a part of a name."""
     names = to if isinstance(to, list | tuple) else [to]
     if any(isinstance(name, bool) or not isinstance(name, str | int | None) for name in names):
-        raise InvalidInput(f"{where}: to is {to!r}", remedy="set to to a name, or to a list of names")
+        raise InvalidInput(f"{place}: to is {to!r}", remedy="set to to a name, or to a list of names")
     names = ["" if name is None else str(name) for name in names]
     if not names or "" in names:
-        raise InvalidInput(f"{where} has no new name", remedy="set to")
+        raise InvalidInput(f"{place} has no new name", remedy="set to")
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise InvalidInput(f"{where} has the new name {twice} twice", remedy="remove one of them from to")
+        raise InvalidInput(f"{place} has the new name {twice} twice", remedy="remove one of them from to")
     return tuple(names)
 
 
-def _check_references(pattern: re.Pattern[str], to: str, where: str) -> None:
+def _check_references(pattern: re.Pattern[str], to: str, place: str) -> None:
     try:
         pattern.sub(to, "")  # reads the template even where nothing matches
     except (re.error, IndexError) as exc:
         raise InvalidInput(
-            f"{where}: {quoted(to)} does not fit the pattern {quoted(pattern.pattern)}", why=str(exc)
+            f"{place}: {quoted(to)} does not fit the pattern {quoted(pattern.pattern)}", why=str(exc)
         ) from exc
 
 

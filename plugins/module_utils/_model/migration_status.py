@@ -166,33 +166,33 @@ class GroupStatus(t.NamedTuple):
     @property
     def next(self) -> str:
         """What somebody has to do, as a clause."""
-        its = self.files
-        if its.open_run is not None and self.state is GroupState.PLANNED:
-            return its.open_run.next_of_planned
-        if its.open_run is not None and self.state in _NEEDS_AN_END:
+        files = self.files
+        if files.open_run is not None and self.state is GroupState.PLANNED:
+            return files.open_run.next_of_planned
+        if files.open_run is not None and self.state in _NEEDS_AN_END:
             is_complete = self.state is GroupState.NOT_STARTED and not self.left_out
-            return its.open_run.next_of_complete if is_complete else its.open_run.next
-        return _BLOCKED if self.state is GroupState.PLANNED and its.blocked else NEXT[self.state]
+            return files.open_run.next_of_complete if is_complete else files.open_run.next
+        return _BLOCKED if self.state is GroupState.PLANNED and files.blocked else NEXT[self.state]
 
     def row(self) -> dict[str, t.Any]:
         """The group as the module returns it, and as the status file has it."""
-        its = self.files
+        files = self.files
         return {
-            "group": its.group,
+            "group": files.group,
             "state": self.state.value,
-            "directory": its.directory,
-            "source_groups": its.source_groups,
+            "directory": files.directory,
+            "source_groups": files.source_groups,
             "in_use_at_source": self.in_use_at_source,
             "in_use_at_destination": self.in_use_at_destination,
             "source_lag": self.source_lag and self.source_lag.offsets,
             "source_expired": self.source_lag.expired if self.source_lag else 0,
             "destination_lag": self.destination_lag and self.destination_lag.offsets,
             "destination_expired": self.destination_lag.expired if self.destination_lag else 0,
-            "partitions": len(its.partitions),
-            "committed": len(its.written),
+            "partitions": len(files.partitions),
+            "committed": len(files.written),
             "moved": self.moved,
             "left_out": self.left_out,
-            "committed_at": _utc(its.committed_at),
+            "committed_at": _utc(files.committed_at),
             "rollback_until": _utc(self.way_back.rollback),
             "return_until": _utc(self.way_back.returning),
             "next": self.next,
@@ -260,9 +260,9 @@ def assess(
         lines = [] if readings[0] is None else [(line, at_source[line.group]) for line in files.returned]
     else:
         lines = [(line, reading) for line in files.written]
-    found = [(line, where.offsets.get(line.partition)) for line, where in lines]
-    unexplained = _unexplained(found)
-    pending = {line for line, now in found if line.is_pending(now)}
+    commits = [(line, group_reading.offsets.get(line.partition)) for line, group_reading in lines]
+    unexplained = _unexplained(commits)
+    pending = {line for line, now in commits if line.is_pending(now)}
     consumed = any(_has_consumed(line, reading) for line in files.written)
     is_set = {*reading.offsets, *(line.partition for line in files.written)}
     went_on = any(
@@ -279,15 +279,15 @@ def assess(
         reading.has_members,
         _lag(((at_source[group], partition) for group, partition in files.source), logs[0]),
         _lag(((reading, partition) for partition in files.partitions), logs[1]),
-        sum(not line.explains(now) and line not in pending for line, now in found),
+        sum(not line.explains(now) and line not in pending for line, now in commits),
         way_back._replace(**_in_use(used_at_source)) if has_ways else WayBack(),
         left_out,
     )
 
 
-def _unexplained(found: t.Sequence[tuple[ReceiptEntry, CommittedOffset | None]]) -> GroupState | None:
+def _unexplained(commits: t.Sequence[tuple[ReceiptEntry, CommittedOffset | None]]) -> GroupState | None:
     """The state of a group, by the lines whose committed offset their receipt does not explain; None without such lines."""
-    others = [(line, now) for line, now in found if not line.explains(now)]
+    others = [(line, now) for line, now in commits if not line.explains(now)]
     changed = [now for line, now in others if not line.is_pending(now)]
     if None in changed:
         return GroupState.GONE
@@ -297,7 +297,9 @@ def _unexplained(found: t.Sequence[tuple[ReceiptEntry, CommittedOffset | None]])
 def _left_out(files: GroupFiles, is_set: t.Collection[TopicPartition]) -> int:
     if files.is_returned or files.is_rolled_back:
         return 0
-    return sum(where in files.blocked or (bool(files.written) and where not in is_set) for where in files.consumed)
+    return sum(
+        partition in files.blocked or (bool(files.written) and partition not in is_set) for partition in files.consumed
+    )
 
 
 def _in_use(used_at_source: bool | None) -> dict[str, None]:
@@ -331,11 +333,11 @@ def _has_consumed(line: ReceiptEntry, reading: GroupReading) -> bool:
 
 
 def _lag(
-    where: t.Iterable[tuple[GroupReading, TopicPartition]], logs: t.Mapping[TopicPartition, LogRange]
+    group_partitions: t.Iterable[tuple[GroupReading, TopicPartition]], logs: t.Mapping[TopicPartition, LogRange]
 ) -> GroupLag | None:
     return lag_sum(
         GroupLag.of(now.offset, logs[partition])
-        for reading, partition in where
+        for reading, partition in group_partitions
         if partition in logs and (now := reading.offsets.get(partition)) is not None
     )
 

@@ -44,58 +44,62 @@ class OpenClients(t.Generic[_Key, _Client]):
         key: says all that a client depends on. connect: makes one of a key.
         """
         known = self._taken(key)
-        its = known or self._added(_Open(key, connect(key)))
+        open_client = known or self._added(_Open(key, connect(key)))
         try:
-            yield its.client, known is not None
+            yield open_client.client, known is not None
         except BaseException:
             self.close(key)  # the others are probably as stale
             raise
         finally:
-            self._left(its)
+            self._left(open_client)
 
     def keep(self, key: _Key, connect: t.Callable[[_Key], _Client]) -> None:
         """Make a client for the next use, unless one waits for it, or none would be kept for it."""
         with self._lock:
-            waits = any(its.key == key and not its.users for its in self._open)
+            waits = any(open_client.key == key and not open_client.users for open_client in self._open)
         if _KEEPING.is_set() and not waits:
             self._left(self._added(_Open(key, connect(key))))
 
     def close(self, key: _Key | None = None) -> None:
         """Close those of this key, or of all keys: at once if nobody uses them, else as soon as nobody does."""
         with self._lock:
-            gone = [its for its in self._open if key in (None, its.key)]
-            self._open = [its for its in self._open if its not in gone]
-            idle = [its for its in gone if not its.users]  # whoever uses another one closes it
-        for its in idle:
-            self._close(its.client)
+            gone = [open_client for open_client in self._open if key in (None, open_client.key)]
+            self._open = [open_client for open_client in self._open if open_client not in gone]
+            idle = [open_client for open_client in gone if not open_client.users]  # whoever uses another one closes it
+        for open_client in idle:
+            self._close(open_client.client)
 
-    def _added(self, its: _Open[_Key, _Client]) -> _Open[_Key, _Client]:
+    def _added(self, open_client: _Open[_Key, _Client]) -> _Open[_Key, _Client]:
         with self._lock:
-            self._open.append(its)
-        return its
+            self._open.append(open_client)
+        return open_client
 
     def _taken(self, key: _Key) -> _Open[_Key, _Client] | None:
         with self._lock:
-            usable = [its for its in self._open if its.key == key and (self._shared or not its.users)]
+            usable = [
+                open_client
+                for open_client in self._open
+                if open_client.key == key and (self._shared or not open_client.users)
+            ]
             late = time.monotonic() - IDLE_SECONDS
-            stale = [its for its in usable if not its.users and its.since < late]
-            found = next((its for its in usable if its not in stale), None)
-            if found is not None:
-                found.users += 1
-            self._open = [its for its in self._open if its not in stale]
-        for its in stale:
-            self._close(its.client)
-        return found
+            stale = [open_client for open_client in usable if not open_client.users and open_client.since < late]
+            chosen = next((open_client for open_client in usable if open_client not in stale), None)
+            if chosen is not None:
+                chosen.users += 1
+            self._open = [open_client for open_client in self._open if open_client not in stale]
+        for open_client in stale:
+            self._close(open_client.client)
+        return chosen
 
-    def _left(self, its: _Open[_Key, _Client]) -> None:
+    def _left(self, open_client: _Open[_Key, _Client]) -> None:
         with self._lock:
-            its.users -= 1
-            its.since = time.monotonic()
-            is_over = not its.users and not (_KEEPING.is_set() and its in self._open)
+            open_client.users -= 1
+            open_client.since = time.monotonic()
+            is_over = not open_client.users and not (_KEEPING.is_set() and open_client in self._open)
             if is_over:
-                self._open = [other for other in self._open if other is not its]
+                self._open = [other for other in self._open if other is not open_client]
         if is_over:
-            self._close(its.client)
+            self._close(open_client.client)
 
 
 _KINDS: list[OpenClients[t.Any, t.Any]] = []

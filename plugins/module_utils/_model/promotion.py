@@ -78,7 +78,7 @@ class PromotionOptions:
             patterns += [(pattern, place, override.topics) for pattern in override.topics]
         raise_any(
             [
-                *faults_of(*(functools.partial(compiled, *each) for each in patterns)),
+                *faults_of(*(functools.partial(compiled, *arguments) for arguments in patterns)),
                 *self._contradictions(),
                 *self._faults_of_principals(),
             ]
@@ -127,8 +127,8 @@ def check_selection(selection: Selection | CommittedTopics) -> None:
     Groups may have committed on no topic that is left, and nothing is promoted then.
     """
     if isinstance(selection, CommittedTopics):
-        its = selection.exclude_topic_patterns
-        all_of(lambda pattern: compiled(pattern, "exclude_topic_patterns", its), its)
+        patterns = selection.exclude_topic_patterns
+        all_of(lambda pattern: compiled(pattern, "exclude_topic_patterns", patterns), patterns)
     else:
         all_done(selection.check_words, functools.partial(_check_chosen, selection))
 
@@ -161,21 +161,21 @@ def overrides_from(rows: t.Iterable[dict[str, t.Any]]) -> tuple[Override, ...]:
     return of_entries("overrides", rows, _override)
 
 
-def _override(where: str, row: dict[str, t.Any]) -> Override:
+def _override(place: str, row: dict[str, t.Any]) -> Override:
     topics, settings = tuple(row.get("topics") or ()), row.get("settings")
     faults = []
     if not topics:
-        faults.append(InvalidInput(f"{where} names no topics", remedy="set topics; the pattern .* means all"))
+        faults.append(InvalidInput(f"{place} names no topics", remedy="set topics; the pattern .* means all"))
     if not settings:
-        faults.append(InvalidInput(f"{where} gives no settings", remedy="set settings, or remove the entry"))
+        faults.append(InvalidInput(f"{place} gives no settings", remedy="set settings, or remove the entry"))
     raise_any(faults)
-    return Override(topics, dict(all_of(lambda item: (str(item[0]), _text(where, *item)), (settings or {}).items())))
+    return Override(topics, dict(all_of(lambda item: (str(item[0]), _text(place, *item)), (settings or {}).items())))
 
 
-def _text(where: str, name: t.Any, value: t.Any) -> str | None:
+def _text(place: str, name: t.Any, value: t.Any) -> str | None:
     """As Kafka writes it: YAML's true is Kafka's "true"."""
     if isinstance(value, dict | list):
-        raise InvalidInput(f"{where}: the value of {name} is not a text or a number", remedy="give lists with commas")
+        raise InvalidInput(f"{place}: the value of {name} is not a text or a number", remedy="give lists with commas")
     if isinstance(value, bool):
         return str(value).lower()
     return None if value is None else str(value)

@@ -27,7 +27,7 @@ def absent_records(entries: t.Iterable[PlanEntry], findings: t.Iterable[Finding]
 
     As the entries of a plan say, or as a verification has counted, whichever is more.
     """
-    counted_ones = [(its.source_partitions, *its.absent_number[:2]) for its in findings]
+    counted_ones = [(finding.source_partitions, *finding.absent_number[:2]) for finding in findings]
     return RecordSum.of_shared(
         [*counted_ones, *((entry.source_partitions, *entry.absent.number[:2]) for entry in entries if entry.absent)]
     )
@@ -113,8 +113,10 @@ def assess_readiness(
         groups.setdefault(entry.group, []).append(entry)
     result = []
     for name, entries in sorted(groups.items()):
-        found = _assess(name, entries, source, destination[name], logs)
-        result.append(dataclasses.replace(found, ready_since=since.get(name, now)) if found.ready else found)
+        readiness = _assess(name, entries, source, destination[name], logs)
+        result.append(
+            dataclasses.replace(readiness, ready_since=since.get(name, now)) if readiness.ready else readiness
+        )
     return result
 
 
@@ -122,7 +124,7 @@ def _assess(
     name: str,
     entries: list[PlanEntry],
     source: t.Mapping[str, GroupReading],
-    stands: GroupReading,
+    at_destination: GroupReading,
     logs: t.Mapping[TopicPartition, LogRange],
 ) -> Readiness:
     positions = {(at.group, at.partition) for entry in entries for at in entry.source}
@@ -135,14 +137,14 @@ def _assess(
     lagging = [entry.to_come for entry in entries if entry.reason is Reason.DESTINATION_LAGS and entry.offset is None]
     not_committed = 0
     for entry in entries:
-        found = stands.offsets.get(entry.partition)
-        if entry.offset is not None and (found is None or found.offset != entry.offset):
+        current = at_destination.offsets.get(entry.partition)
+        if entry.offset is not None and (current is None or current.offset != entry.offset):
             not_committed += 1
     return Readiness(
         name,
         source_groups,
         lag_sum(lags),
-        None if None in lagging else sum(each or 0 for each in lagging),
+        None if None in lagging else sum(count or 0 for count in lagging),
         dict(collections.Counter(entry.verdict for entry in entries)),
         tuple(
             NotExact(entry.partition, entry.verdict, entry.reason, entry.repeats)
@@ -151,7 +153,7 @@ def _assess(
         ),
         not_committed,
         any(source[group].has_members for group in source_groups),
-        stands.has_members,
+        at_destination.has_members,
         absent=absent_records(entries),
     )
 
@@ -159,10 +161,10 @@ def _assess(
 def readiness_lines(groups: t.Iterable[Readiness], most: int = MOST_LINES) -> list[str]:
     """A line a group, the worst first, and how many there are besides."""
     sorted_groups = sorted(groups, key=_badness)
-    result = [each.line for each in sorted_groups[:most]]
+    result = [group.line for group in sorted_groups[:most]]
     rest = sorted_groups[most:]
     if rest:
-        ready = sum(each.ready for each in rest)
+        ready = sum(group.ready for group in rest)
         result.append(f"and {counted(len(rest), 'group')} more, {ready:,} of them ready")
     return result
 

@@ -84,7 +84,7 @@ def reset_rules_from(rows: t.Sequence[t.Mapping[str, t.Any]], now: int) -> tuple
         raise InvalidInput(
             "there are no resets", remedy=f"set {option_name('resets')}, for example to [{{to: earliest}}]"
         )
-    return of_entries("resets", rows, lambda where, row: reset_rule_from(where, row, now))
+    return of_entries("resets", rows, lambda place, row: reset_rule_from(place, row, now))
 
 
 def first_fit(rules: t.Iterable[ResetRule], partition: TopicPartition) -> ResetRule | None:
@@ -92,99 +92,99 @@ def first_fit(rules: t.Iterable[ResetRule], partition: TopicPartition) -> ResetR
     return next((rule for rule in rules if rule.fits(partition)), None)
 
 
-def time_of(text: str, where: str) -> int:
+def time_of(text: str, place: str) -> int:
     """A moment in milliseconds since the epoch, or InvalidInput for anything that could be meant in two ways."""
     shape = _DATETIME.fullmatch(text)
     if shape is None:
-        raise _refused(where, f"{text!r} is no date with a time of day", "write it as 2026-11-22T18:00:00Z")
+        raise _refused(place, f"{text!r} is no date with a time of day", "write it as 2026-11-22T18:00:00Z")
     if shape["zone"] in (None, "-00:00"):
         raise _refused(
-            where,
+            place,
             f"{text!r} has no time zone, and every zone has another {text[11:16]} o'clock",
             "append Z for UTC, or the difference from UTC, as +02:00",
         )
     try:
         moment = datetime.datetime.fromisoformat(text)
     except ValueError as exc:
-        raise _refused(where, f"{text!r} is no date with a time of day: {exc}", "correct it") from exc
+        raise _refused(place, f"{text!r} is no date with a time of day: {exc}", "correct it") from exc
     return _milliseconds(moment - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC))
 
 
-def duration_of(text: str, where: str) -> int:
+def duration_of(text: str, place: str) -> int:
     """A duration in milliseconds, longer than 0, or InvalidInput for anything that could be meant in two ways."""
     if _CALENDAR.fullmatch(text):
         raise _refused(
-            where,
+            place,
             f"{text!r} counts years, months or weeks, which are not equally long everywhere or not known to the stock tool",
             "count days of 24 hours, as P30D; minutes stand after a T, as PT5M",
         )
     shape = _DURATION.fullmatch(text)
     if shape is None or not any(shape.groups()):
-        raise _refused(where, f"{text!r} is no duration", "write it as P1D (24 hours), PT2H30M or PT90S")
+        raise _refused(place, f"{text!r} is no duration", "write it as P1D (24 hours), PT2H30M or PT90S")
     parts = {name: float(number) for name, number in shape.groupdict().items() if number is not None}
     try:
         milliseconds = _milliseconds(datetime.timedelta(**parts))
     except OverflowError as exc:
-        raise _refused(where, f"{text!r} is longer than any log", "set to: earliest") from exc
+        raise _refused(place, f"{text!r} is longer than any log", "set to: earliest") from exc
     if milliseconds <= 0:
-        raise _refused(where, f"{text!r} is a duration of 0", "set to: latest to skip everything, or a longer duration")
+        raise _refused(place, f"{text!r} is a duration of 0", "set to: latest to skip everything, or a longer duration")
     return milliseconds
 
 
-def reset_rule_from(where: str, row: t.Mapping[str, t.Any], now: int) -> ResetRule:
-    """Build one rule, or raise InvalidInput. where: which entry it is."""
+def reset_rule_from(place: str, row: t.Mapping[str, t.Any], now: int) -> ResetRule:
+    """Build one rule, or raise InvalidInput. place: which entry it is."""
     to, topics, partitions = ResetTo(row["to"]), tuple(row.get("topics") or ()), frozenset(row.get("partitions") or ())
     all_done(
-        lambda: _value_of(to, row.get("value"), where, now),
-        *(functools.partial(compiled, pattern, f"{where}, topics", topics) for pattern in topics),
-        *(functools.partial(_check_partition, partition, where) for partition in sorted(partitions)),
+        lambda: _value_of(to, row.get("value"), place, now),
+        *(functools.partial(compiled, pattern, f"{place}, topics", topics) for pattern in topics),
+        *(functools.partial(_check_partition, partition, place) for partition in sorted(partitions)),
     )
-    return ResetRule(to, *_value_of(to, row.get("value"), where, now), topics, partitions)
+    return ResetRule(to, *_value_of(to, row.get("value"), place, now), topics, partitions)
 
 
-def _check_partition(partition: int, where: str) -> None:
+def _check_partition(partition: int, place: str) -> None:
     if not 0 <= partition <= _LARGEST_PARTITION:
-        raise _refused(where, f"{partition} is no partition", "give numbers from 0 on")
+        raise _refused(place, f"{partition} is no partition", "give numbers from 0 on")
 
 
-def _value_of(to: ResetTo, given: t.Any, where: str, now: int) -> tuple[int, str]:
+def _value_of(to: ResetTo, given: t.Any, place: str, now: int) -> tuple[int, str]:
     """The value of a rule, and how the user has written it."""
     text = "" if given is None else str(given).strip()
     if to in (ResetTo.EARLIEST, ResetTo.LATEST, ResetTo.CURRENT):
         if given is not None:
-            raise _refused(where, f"to: {to} takes no value, and value is {text!r}", "leave value out")
+            raise _refused(place, f"to: {to} takes no value, and value is {text!r}", "leave value out")
         return 0, text
     if not text:
-        raise _refused(where, f"to: {to} needs a value", f"set value, for example to {_EXAMPLES[to]}")
-    return _VALUES[to](text, where, now), text
+        raise _refused(place, f"to: {to} needs a value", f"set value, for example to {_EXAMPLES[to]}")
+    return _VALUES[to](text, place, now), text
 
 
-def _past(text: str, where: str, now: int) -> int:
-    value = time_of(text, where)
+def _past(text: str, place: str, now: int) -> int:
+    value = time_of(text, place)
     if value < 0:
-        raise _refused(where, f"{text} is before 1970, and Kafka counts times from then on", "set to: earliest")
+        raise _refused(place, f"{text} is before 1970, and Kafka counts times from then on", "set to: earliest")
     if value > now:
         clock = datetime.datetime.fromtimestamp(now // 1000, datetime.UTC).isoformat()
-        raise _refused(where, f"{text} is in the future: the clock says {clock}", "set to: latest to skip everything")
+        raise _refused(place, f"{text} is in the future: the clock says {clock}", "set to: latest to skip everything")
     return value
 
 
-def _ago(text: str, where: str, now: int) -> int:
-    value = now - duration_of(text, where)
+def _ago(text: str, place: str, now: int) -> int:
+    value = now - duration_of(text, place)
     if value < 0:
-        raise _refused(where, f"{text} ago is before 1970, and Kafka counts times from then on", "set to: earliest")
+        raise _refused(place, f"{text} ago is before 1970, and Kafka counts times from then on", "set to: earliest")
     return value
 
 
-def _offset(text: str, where: str, _now: int) -> int:
+def _offset(text: str, place: str, _now: int) -> int:
     if not re.fullmatch(r"\d{1,19}", text, re.ASCII) or int(text) > LARGEST_OFFSET:
-        raise _refused(where, f"{text!r} is no offset", f"give a whole number from 0 to {LARGEST_OFFSET}")
+        raise _refused(place, f"{text!r} is no offset", f"give a whole number from 0 to {LARGEST_OFFSET}")
     return int(text)
 
 
-def _shift(text: str, where: str, _now: int) -> int:
+def _shift(text: str, place: str, _now: int) -> int:
     if not re.fullmatch(r"[+-]?\d{1,19}", text, re.ASCII) or abs(int(text)) > LARGEST_OFFSET:
-        raise _refused(where, f"{text!r} is no number of offsets", "give a whole number, as 100 or -100")
+        raise _refused(place, f"{text!r} is no number of offsets", "give a whole number, as 100 or -100")
     return int(text)
 
 
@@ -206,5 +206,5 @@ def _milliseconds(span: datetime.timedelta) -> int:
     return span // datetime.timedelta(milliseconds=1)
 
 
-def _refused(where: str, what: str, remedy: str) -> InvalidInput:
-    return InvalidInput(f"{where}: {what}", remedy=remedy)
+def _refused(place: str, what: str, remedy: str) -> InvalidInput:
+    return InvalidInput(f"{place}: {what}", remedy=remedy)

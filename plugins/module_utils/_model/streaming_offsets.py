@@ -28,10 +28,10 @@ _NOTHING = "-"  # a source that has no offset yet
 
 def to_starting_offsets(positions: t.Mapping[TopicPartition, int | None]) -> str:
     """The value of startingOffsets. A partition without an offset starts at the log's start, so that nothing is skipped."""
-    found: dict[str, dict[str, int]] = {}
+    offsets: dict[str, dict[str, int]] = {}
     for (topic, partition), offset in sorted(positions.items()):
-        found.setdefault(topic, {})[str(partition)] = EARLIEST if offset is None else offset
-    return json.dumps(found, ensure_ascii=False, separators=(",", ":")) + "\n"
+        offsets.setdefault(topic, {})[str(partition)] = EARLIEST if offset is None else offset
+    return json.dumps(offsets, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
 def read_streaming_offsets(text: str, path: str) -> dict[TopicPartition, int]:
@@ -47,21 +47,21 @@ def read_streaming_offsets(text: str, path: str) -> dict[TopicPartition, int]:
         _check_version(lines[0], path)
     elif len(lines) > 1:
         raise _refused(path, 2, "startingOffsets is one line")
-    found: dict[TopicPartition, int] = {}
+    offsets: dict[TopicPartition, int] = {}
     for number, line in enumerate(lines[begin:], begin + 1):
         try:
             value = _of_source(line) if begin and lines[0] == _NAMED else line
             if begin and value.strip() == _NOTHING:
                 continue
-            its = dict(_offsets(json.loads(value, object_pairs_hook=documents.members_once)))
-            _check_equal(found, its)
+            line_offsets = dict(_offsets(json.loads(value, object_pairs_hook=documents.members_once)))
+            _check_equal(offsets, line_offsets)
         except (ValueError, RecursionError) as exc:
             why = "it is nested too deeply" if isinstance(exc, RecursionError) else str(exc)
             raise _refused(path, number, why) from exc
-        found |= its
-    if not found:
+        offsets |= line_offsets
+    if not offsets:
         raise InvalidFile(f"{path} holds no offset", remedy="correct the path, or let the query finish a batch")
-    return found
+    return offsets
 
 
 def _check_version(line: str, path: str) -> None:
@@ -86,28 +86,32 @@ def _of_source(line: str) -> str:
     return value
 
 
-def _check_equal(found: t.Mapping[TopicPartition, int], its: t.Mapping[TopicPartition, int]) -> None:
+def _check_equal(offsets: t.Mapping[TopicPartition, int], line_offsets: t.Mapping[TopicPartition, int]) -> None:
     """Raise ValueError where two sources of the query, as of a self-join, are not equally far: one group has one offset."""
-    for where in sorted(found.keys() & its.keys()):
-        if found[where] != its[where]:
+    for partition in sorted(offsets.keys() & line_offsets.keys()):
+        if offsets[partition] != line_offsets[partition]:
             raise ValueError(
-                f"{where} is read by two sources of the query, one of which is at {found[where]} and one at {its[where]}"
+                f"{partition} is read by two sources of the query, one of which is at {offsets[partition]} and one at {line_offsets[partition]}"
             )
 
 
 def _offsets(value: t.Any) -> t.Iterator[tuple[TopicPartition, int]]:
     """The offsets of one source, or ValueError."""
-    if not isinstance(value, dict) or not value or not all(isinstance(each, dict) for each in value.values()):
+    if (
+        not isinstance(value, dict)
+        or not value
+        or not all(isinstance(partitions, dict) for partitions in value.values())
+    ):
         raise ValueError('it is not {"topic":{"partition":offset}}, so this source of the query is not Kafka')
     for topic, partitions in value.items():
-        for partition, offset in partitions.items():
+        for number, offset in partitions.items():
             # A number has one form: "00" would be partition 0 a second time.
-            if not re.fullmatch(r"0|[1-9]\d{0,9}", partition, re.ASCII):
-                raise ValueError(f"{partition!r} of topic {topic} is no partition")
-            where = TopicPartition(documents.name_of(topic), documents.partition_of(int(partition)))
+            if not re.fullmatch(r"0|[1-9]\d{0,9}", number, re.ASCII):
+                raise ValueError(f"{number!r} of topic {topic} is no partition")
+            partition = TopicPartition(documents.name_of(topic), documents.partition_of(int(number)))
             if offset in (-1, EARLIEST):
-                raise ValueError(f"{where} is at {offset}, which names an end of the log and is no offset")
-            yield where, documents.offset_of(offset)
+                raise ValueError(f"{partition} is at {offset}, which names an end of the log and is no offset")
+            yield partition, documents.offset_of(offset)
 
 
 def _refused(path: str, number: int, why: str) -> InvalidFile:

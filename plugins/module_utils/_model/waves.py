@@ -100,42 +100,42 @@ def sort_groups(waves: t.Sequence[Wave], existing: t.Collection[str]) -> WaveGro
         groups,
         gone,
         [name for name in wanted if name not in waves_of] if waves else [],
-        {name: its for name, its in sorted(waves_of.items()) if len(its) > 1},
+        {name: wave_names for name, wave_names in sorted(waves_of.items()) if len(wave_names) > 1},
     )
 
 
-def unused_patterns(waves: t.Iterable[Wave], existing: t.Collection[str], where: str) -> list[Note]:
-    """A note for each wave with patterns that match none of these groups. where: as for Selection.unused()."""
+def unused_patterns(waves: t.Iterable[Wave], existing: t.Collection[str], place: str) -> list[Note]:
+    """A note for each wave with patterns that match none of these groups. place: as for Selection.unused()."""
     return [
         note._replace(text=f"wave {wave.name}: {note.text}")
         for wave in waves
-        for note in wave.selection.unused("groups", existing, where)
+        for note in wave.selection.unused("groups", existing, place)
     ]
 
 
-def wave_results(found: WaveGroups, states: t.Mapping[str, str] | None = None) -> dict[str, t.Any]:
+def wave_results(wave_groups: WaveGroups, states: t.Mapping[str, str] | None = None) -> dict[str, t.Any]:
     """The waves as a module returns them. states: of groups at the source, None where nobody has looked."""
     rows: list[dict[str, t.Any]] = [
-        {"wave": wave, "groups": names, "gone": found.gone[wave]} for wave, names in found.groups.items()
+        {"wave": wave, "groups": names, "gone": wave_groups.gone[wave]} for wave, names in wave_groups.groups.items()
     ]
     if states is not None:
         for row in rows:
-            its = collections.Counter(states.get(name, _OPEN) for name in row["groups"])
-            row["states"] = dict(sorted(its.items()))
-    return {"waves": rows, "in_no_wave": found.in_none, "in_several_waves": found.in_several}
+            counts = collections.Counter(states.get(name, _OPEN) for name in row["groups"])
+            row["states"] = dict(sorted(counts.items()))
+    return {"waves": rows, "in_no_wave": wave_groups.in_none, "in_several_waves": wave_groups.in_several}
 
 
-def wave_lines(found: WaveGroups, states: t.Mapping[str, str] | None = None) -> list[str]:
+def wave_lines(wave_groups: WaveGroups, states: t.Mapping[str, str] | None = None) -> list[str]:
     """A line for each wave, with how far it is where states are given, and what is wrong with them together."""
     lines = []
-    for row in wave_results(found, states)["waves"]:
+    for row in wave_results(wave_groups, states)["waves"]:
         far = ", ".join(f"{number:,} {state}" for state, number in row.get("states", {}).items())
         lines.append(f"wave {row['wave']}: {counted(len(row['groups']), 'group')}{f': {far}' if far else ''}")
         if row["gone"]:
             lines.append(f"wave {row['wave']} names groups that do not exist: {first_names(row['gone'], _NAMED)}")
-    several = [f"{visible_name(name)} ({', '.join(its)})" for name, its in found.in_several.items()]
+    several = [f"{visible_name(name)} ({', '.join(wave_names)})" for name, wave_names in wave_groups.in_several.items()]
     if several:
         lines.append(f"in several waves: {first_of(several, _NAMED)}")
-    if found.in_none:
-        lines.append(f"in no wave: {first_names(found.in_none, _NAMED)}")
+    if wave_groups.in_none:
+        lines.append(f"in no wave: {first_names(wave_groups.in_none, _NAMED)}")
     return lines
