@@ -101,7 +101,7 @@ class LookupModule(LookupBase):
         options = (
             role_options(name)
             if known is None
-            else {f"{name}_{each}": {"type": kind, "elements": "str"} for each, kind in known.items()}
+            else {f"{name}_{suffix}": {"type": kind, "elements": "str"} for suffix, kind in known.items()}
         )
         given = Given(
             name,

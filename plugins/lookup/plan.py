@@ -73,8 +73,8 @@ class LookupModule(LookupBase):
         return [_found(self._document(term, variables or {}), query, term) for term in terms]
 
     def _document(self, path: str, variables: dict[str, t.Any]) -> documents.Json:
-        found = self.find_file_in_search_path(variables, "files", path, ignore_missing=True)  # type: ignore[no-untyped-call]
-        there = found or path
+        found_path = self.find_file_in_search_path(variables, "files", path, ignore_missing=True)  # type: ignore[no-untyped-call]
+        there = found_path or path
         try:
             text = files.read(there)
             if text is not None:

@@ -60,13 +60,13 @@ class Given:
 
     def changed(self) -> dict[str, t.Any]:
         """{variable: value} of those that have another value than their default, sorted."""
-        found = {}
+        values = {}
         for name in sorted(self.options):
             default = self.options[name].get("default", "")
             value = self.variables.get(name, default)
             if value != default:
-                found[name] = value
-        return found
+                values[name] = value
+        return values
 
 
 def number(value: t.Any) -> float:

@@ -114,6 +114,6 @@ def option_names(module: str, role: str, phase: str | None, variables: t.Iterabl
         return f"{variable}{colon}{value}" if variable else None
 
     others = OTHER_NAMES.get(module, {}) | OF_GROUPS.get(module, {})
-    found = {name: called(name) for name in {**known, **in_phase}}
-    found |= {option: variable for option, name in others.items() if (variable := called(name))}
-    return {option: variable for option, variable in found.items() if variable}
+    by_option = {name: called(name) for name in {**known, **in_phase}}
+    by_option |= {option: variable for option, name in others.items() if (variable := called(name))}
+    return {option: variable for option, variable in by_option.items() if variable}

@@ -41,9 +41,9 @@ def of_clusters(given: Given, inventory: Inventory, sides: t.Collection[str]) ->
     yield from misplaced(given, playbooks())
     if given.options:
         yield from misspelt(given)
-    its = {name: given.options.get(name, {}) for name in (f"{given.name}_{side}" for side in sides)}
-    yield from not_taken(given, {name: option for name, option in given.options.items() if name not in its})
-    yield from not_taken(given, its)
+    side_options = {name: given.options.get(name, {}) for name in (f"{given.name}_{side}" for side in sides)}
+    yield from not_taken(given, {name: option for name, option in given.options.items() if name not in side_options})
+    yield from not_taken(given, side_options)
     yield from unnamed(given, inventory, sides)
     hosts = [host for host in map(given.get, sides) if host and isinstance(host, str)]
     yield from unknown_hosts(inventory, hosts)
@@ -144,7 +144,7 @@ def _senseless_list(name: str, value: t.Any, entries: t.Mapping[int, t.Any]) -> 
         yield f"{name} is empty. Name the parts, or leave it out to compare all of them."
     if name.endswith(("_patterns", "_repartitioned")):
         beside = [*entries.values()]
-        yield from _refused(*(functools.partial(compiled, each, name, beside) for each in beside))
+        yield from _refused(*(functools.partial(compiled, pattern, name, beside) for pattern in beside))
     for number, entry in entries.items():
         if name.endswith(("_topic_map", "_group_map", "_principal_map")):
             yield from _refused(functools.partial(rule_from, f"{name}, entry {number}", entry))
@@ -239,8 +239,8 @@ def _of_connection(host: str, values: t.Mapping[str, t.Any], hidden: t.Mapping[s
     """What modules say of a cluster whatever its secrets are, which are not read here: they may be empty, or right."""
     told = []
     for given in (values, {**hidden, **values}):
-        its = _converted(cluster_spec("cluster")["cluster"], {**given, "name": host})
-        told.append([*_refused(functools.partial(connection, {"cluster": its}, "cluster"))])
+        options = _converted(cluster_spec("cluster")["cluster"], {**given, "name": host})
+        told.append([*_refused(functools.partial(connection, {"cluster": options}, "cluster"))])
     yield from (line for line in told[0] if line in told[1])
 
 

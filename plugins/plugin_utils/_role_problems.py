@@ -154,8 +154,8 @@ def _group_migration(given: Given) -> Lines:
     for option in ("on_blocked", "on_active_group", "on_active_source") if phase == "cut_over" else ():
         if given.get(option) != "fail":
             yield (
-                f"group_migration_{option} is {given.get(option)}. In the phase cut_over, group_migration_on_not_ready takes its "
-                "place: leave it out, and set that to fail or to skip_group."
+                f"group_migration_{option} is {given.get(option)}. In the phase cut_over, group_migration_on_not_ready takes "
+                "its place: leave it out, and set that to fail or to skip_group."
             )
     if phase in ("sync", "cut_over", "return") and given.get("backup") is not None:
         yield (
@@ -170,8 +170,9 @@ def _group_clone(given: Given) -> Lines:
     for option in ("on_active_group", "on_rewind", "on_advance") if removes else ():
         if given.get("phase") in ("clone", "apply") and given.get(option) in ("skip_group", "keep"):
             yield (
-                f"group_clone_{option} is {given.get(option)}, and may leave a new group without the offsets of an old one that "
-                f"group_clone_remove_source_groups removes. Set group_clone_{option} to another value, or keep the old groups."
+                f"group_clone_{option} is {given.get(option)}, and may leave a new group without the offsets of an old one "
+                f"that group_clone_remove_source_groups removes. Set group_clone_{option} to another value, or keep the old "
+                "groups."
             )
     if removes and is_restored:
         yield (
@@ -203,8 +204,8 @@ def _no_policy(given: Given) -> Lines:
     if not given.get("replication_policy"):
         example = json.dumps({f"{given.name}_replication_policy": {"source_alias": "onprem", "target_alias": "cloud"}})
         yield (
-            f"{given.name}_replication_policy is not set. Give what the configuration of MirrorMaker 2 calls the clusters, such "
-            f"as -e '{example}'."
+            f"{given.name}_replication_policy is not set. Give what the configuration of MirrorMaker 2 calls the clusters, "
+            f"such as -e '{example}'."
         )
 
 

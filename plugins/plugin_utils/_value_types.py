@@ -135,10 +135,10 @@ def _strange(value: t.Any, option: Option, place: str) -> Lines:
 
 def _of_dictionary(value: dict[str, t.Any], option: Option, place: str) -> Lines:
     known: Option = option["options"]
-    given = {key for key, its in value.items() if its is not None}
+    given = {key for key, member in value.items() if member is not None}
     yield from unknown_keys(place, value, known)
-    for key, its in known.items():
-        if its.get("required") and key not in given:
+    for key, suboption in known.items():
+        if suboption.get("required") and key not in given:
             yield f"{place} has no {key}. Give it."
     # All specifications with both mean one of them; those of roles cannot say so.
     if {"name", "pattern"} <= known.keys() and len(given & {"name", "pattern"}) != 1:
@@ -160,5 +160,6 @@ def _shown(value: t.Any, option: Option) -> str:
 
 def _keys(option: Option) -> str:
     return ", ".join(
-        f"{key} (required)" if its.get("required") else key for key, its in option.get("options", {}).items()
+        f"{key} (required)" if suboption.get("required") else key
+        for key, suboption in option.get("options", {}).items()
     )

@@ -28,9 +28,9 @@ def read_waves(terms: t.Iterable[str], inventory: str) -> ReadWaves:
     paths: set[str] = set()
     problems: list[str] = []
     for term in terms:
-        found = glob.glob(os.path.join(inventory, os.path.expanduser(term)))
-        paths.update(found)
-        if not found:
+        matches = glob.glob(os.path.join(inventory, os.path.expanduser(term)))
+        paths.update(matches)
+        if not matches:
             problems.append(f"No file matches {term} in the inventory's directory {inventory}.")
     waves = []
     for path in sorted(paths):
@@ -48,14 +48,14 @@ def _variables(path: str) -> Given:
     """The variables of a file, or TypeError or ValueError."""
     try:
         with open(path, encoding="utf-8") as file:
-            its = yaml.safe_load(file)
+            variables = yaml.safe_load(file)
     except IsADirectoryError as exc:
         raise ValueError(f"{path} is a directory. Name its files, such as {os.path.join(path, '*.yml')}.") from exc
     except (OSError, ValueError, yaml.YAMLError) as exc:
         raise ValueError(f"{path} cannot be read: {exc}") from exc
-    if not isinstance(its, dict):
+    if not isinstance(variables, dict):
         raise TypeError(f"{path} has no variables.")
-    return Given(_ROLE, "role", role_options(_ROLE), {str(name): value for name, value in its.items()})
+    return Given(_ROLE, "role", role_options(_ROLE), {str(name): value for name, value in variables.items()})
 
 
 def _wrong(given: Given) -> t.Iterator[str]:

@@ -48,10 +48,10 @@ def _credentials(connection: Connection) -> t.Any:
         def load(self) -> Credentials:
             session = Session(profile=connection.aws_profile)
             if not connection.aws_role_arn:
-                found = session.get_credentials()
-                if found is None:
+                credentials = session.get_credentials()
+                if credentials is None:
                     raise _failed(connection, "this machine has no AWS credentials")
-                return found
+                return credentials
             role = {
                 "RoleArn": connection.aws_role_arn,
                 "RoleSessionName": connection.aws_role_session_name or _SESSION_NAME,

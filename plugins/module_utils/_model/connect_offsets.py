@@ -51,8 +51,8 @@ def mirror_source_key(connector: str, source_alias: str, partition: TopicPartiti
     connector: MirrorSourceConnector for a MirrorMaker 2 that runs by itself, else the name that it has in Connect.
     The order of the members is the one that Java's HashMap gives these three.
     """
-    its = {"cluster": source_alias, "partition": partition.partition, "topic": partition.topic}
-    return _compact([connector, its])
+    source_partition = {"cluster": source_alias, "partition": partition.partition, "topic": partition.topic}
+    return _compact([connector, source_partition])
 
 
 def offset_value(offset: int) -> bytes:

@@ -39,8 +39,8 @@ class ConnectReceipt:
 
     def merged(self, entries: t.Iterable[ConnectEntry]) -> ConnectReceipt:
         """The same receipt with these entries in place of those of their partitions."""
-        its = {**self.by_partition(), **{entry.partition: entry for entry in entries}}
-        return dataclasses.replace(self, entries=tuple(its[partition] for partition in sorted(its)))
+        by_partition = {**self.by_partition(), **{entry.partition: entry for entry in entries}}
+        return dataclasses.replace(self, entries=tuple(by_partition[partition] for partition in sorted(by_partition)))
 
 
 def to_json(receipt: ConnectReceipt) -> str:

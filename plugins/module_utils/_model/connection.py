@@ -146,9 +146,9 @@ def connection_from(options: t.Mapping[str, t.Any], name: str = "cluster") -> Co
     no_options = ((f"{key} is no option of a cluster", "remove it") for key in unknown)
     raise_any(
         [
-            *(_refusal(connection, *each) for each in (*no_options, *_of_servers(connection), *_of_timeout(timeout))),
+            *(_refusal(connection, *fault) for fault in (*no_options, *_of_servers(connection), *_of_timeout(timeout))),
             *faults_of(lambda: checked_client_config(config, named)),
-            *(_refusal(connection, *each) for each in _of_login(connection)),
+            *(_refusal(connection, *fault) for fault in _of_login(connection)),
         ]
     )
     return dataclasses.replace(
@@ -157,7 +157,7 @@ def connection_from(options: t.Mapping[str, t.Any], name: str = "cluster") -> Co
 
 
 def _servers(value: t.Any) -> tuple[str, ...]:
-    return tuple(str(each).strip() for each in (value.split(",") if isinstance(value, str) else value))
+    return tuple(str(server).strip() for server in (value.split(",") if isinstance(value, str) else value))
 
 
 # Each of these yields all that it finds, so that nobody corrects one option a run.
@@ -168,15 +168,15 @@ def _of_servers(connection: Connection) -> _Faults:
         yield "bootstrap_servers is empty", "name at least one broker as host:port"
         return
     for server in connection.bootstrap_servers:
-        found = re.fullmatch(r"(\[[0-9A-Fa-f:.%\w]+\]|[^\s:\[\]/@]+):([0-9]+)", server)
+        match = re.fullmatch(r"(\[[0-9A-Fa-f:.%\w]+\]|[^\s:\[\]/@]+):([0-9]+)", server)
         if "://" in server:
             yield (
                 f"bootstrap server {masked(server)!r} has a protocol in front",
                 "give host:port, and the protocol as security_protocol",
             )
-        elif found and not 0 < int(found[2]) < 65536:
+        elif match and not 0 < int(match[2]) < 65536:
             yield f"bootstrap server {masked(server)!r} has a port that no broker has", "give one from 1 to 65535"
-        elif not found:
+        elif not match:
             what = f"bootstrap server {masked(server)!r} is not of the form host:port"
             yield what, "write it like broker1:9092 or [::1]:9092"
 

@@ -63,7 +63,7 @@ class MigrationError(Exception):
         }
 
     def _text(self) -> str:
-        where = [
+        places = [
             text
             for text in (
                 self.cluster,
@@ -73,7 +73,7 @@ class MigrationError(Exception):
             )
             if text
         ]
-        head = ", ".join(where) + ": " if where else ""
+        head = ", ".join(places) + ": " if places else ""
         why = f": {self.why}" if self.why else ""
         remedy = f". {self.remedy[:1].upper()}{self.remedy[1:]}" if self.remedy else ""
         return visible(f"{head}{self.what}{why}{remedy}.".translate(BLANKS))

@@ -53,18 +53,18 @@ def raise_any(faults: t.Iterable[MigrationError], most: int = _NAMED) -> None:
 
     most: how many of them it says.
     """
-    found = list({str(part): part for fault in faults for part in fault.parts or (fault,)}.values())
-    if not found:
+    errors = list({str(part): part for fault in faults for part in fault.parts or (fault,)}.values())
+    if not errors:
         return
-    first = found[0]
-    if len(found) == 1:
+    first = errors[0]
+    if len(errors) == 1:
         raise first
-    shared = {name: getattr(first, name) for name in _SHARED if len({getattr(each, name) for each in found}) == 1}
-    clauses = [_clause(each, shared) for each in found[:most]]
-    if found[most:]:
-        clauses.append(f"and {len(found) - most:,} more")
+    shared = {name: getattr(first, name) for name in _SHARED if len({getattr(error, name) for error in errors}) == 1}
+    clauses = [_clause(error, shared) for error in errors[:most]]
+    if errors[most:]:
+        clauses.append(f"and {len(errors) - most:,} more")
     whole = type(first)("; ".join(clauses), kind=first.kind, **shared)
-    whole.parts = found
+    whole.parts = errors
     raise whole
 
 

@@ -143,11 +143,11 @@ class _Members(t.NamedTuple):
 @functools.cache
 def _members(made: type) -> _Members:
     hints = t.get_type_hints(made, include_extras=True)
-    names = [each.name for each in dataclasses.fields(made)] if dataclasses.is_dataclass(made) else made._fields  # type: ignore[attr-defined]
+    names = [field.name for field in dataclasses.fields(made)] if dataclasses.is_dataclass(made) else made._fields  # type: ignore[attr-defined]
     paths, reads, writes = {}, {}, {}
     for name in names:
         notes = getattr(hints[name], "__metadata__", ())
-        paths[name] = next((each.path for each in notes if isinstance(each, At)), (name,))
+        paths[name] = next((note.path for note in notes if isinstance(note, At)), (name,))
         reads[name], write = _form(hints[name])
         if write is not _as_it_is:
             writes[name] = write
@@ -159,7 +159,7 @@ def _members(made: type) -> _Members:
 def _form(hint: t.Any) -> Form:
     origin, inner = t.get_origin(hint), t.get_args(hint)
     if origin is t.Annotated:
-        return next((each for each in inner[1:] if isinstance(each, Form)), None) or _form(inner[0])
+        return next((note for note in inner[1:] if isinstance(note, Form)), None) or _form(inner[0])
     if origin in (t.Union, types.UnionType):  # with None
         form = _form(inner[0])
         return Form(*(way if way is _as_it_is else functools.partial(_unless_none, way) for way in form))
@@ -169,8 +169,8 @@ def _form(hint: t.Any) -> Form:
     if origin is dict:
         form = _form(inner[1])
         return Form(
-            lambda row: {documents.text_of(key): form.read(each) for key, each in row.items()},
-            lambda value: {key: form.write(each) for key, each in sorted(value.items())},
+            lambda row: {documents.text_of(key): form.read(member) for key, member in row.items()},
+            lambda value: {key: form.write(member) for key, member in sorted(value.items())},
         )
     return _FORMS.get(hint) or Form(functools.partial(read_row, hint), write_row)
 

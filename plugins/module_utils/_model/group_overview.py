@@ -75,9 +75,8 @@ class GroupOverview(t.NamedTuple):
         if ICEBERG_CONTROL in self.topics:
             return "sink"
         known_name = known(self.reading.group, GROUPS)
-        if known_name is None or (
-            not known_name.by_default and not known_name.keeps_positions
-        ):  # such as a query of ksqlDB
+        # A query of ksqlDB, for example, has a known name, and is an application all the same.
+        if known_name is None or (not known_name.by_default and not known_name.keeps_positions):
             return "application"
         return "sink" if known_name.keeps_positions else "tool"
 

@@ -83,7 +83,7 @@ class GroupReading:
             return GroupKind.CONNECT
         if self.type not in ("", "classic", "consumer", "unknown") or self.protocol_type not in ("", "consumer"):
             return GroupKind.OTHER
-        topics = {where.topic for where in self.offsets}
+        topics = {partition.topic for partition in self.offsets}
         is_streams = any(is_repartition_topic(topic, self.group) for topic in topics)
         return GroupKind.STREAMS if is_streams else GroupKind.CONSUMER
 
@@ -142,11 +142,11 @@ def commits_of(readings: t.Mapping[str, GroupReading]) -> dict[tuple[str, TopicP
     }
 
 
-def same_commit(found: CommittedOffset | None, wanted: CommittedOffset | None) -> bool:
+def same_commit(committed: CommittedOffset | None, wanted: CommittedOffset | None) -> bool:
     """Is this commit the wanted one? A leader epoch counts only where one is wanted."""
-    if found is None or wanted is None:
-        return found is wanted
-    return found[:2] == wanted[:2] and wanted.leader_epoch in (None, found.leader_epoch)
+    if committed is None or wanted is None:
+        return committed is wanted
+    return committed[:2] == wanted[:2] and wanted.leader_epoch in (None, committed.leader_epoch)
 
 
 def commit_text(committed: CommittedOffset | None) -> str:

@@ -54,7 +54,7 @@ def folder_name(when: datetime.datetime, phase: str, present: t.Collection[str],
             why="a folder is named after it",
             remedy="give lower-case letters and underscores, such as cut_over",
         )
-    newest = max((each[:_TIME_LENGTH] for each in present if is_folder_name(each)), default="")
+    newest = max((name[:_TIME_LENGTH] for name in present if is_folder_name(name)), default="")
     if newest >= f"{when:{_TIME}}":
         when = datetime.datetime.strptime(newest, _TIME) + datetime.timedelta(seconds=1)  # noqa: DTZ007 - of UTC as well
     return f"{when:{_TIME}}-{phase}{'-failed' if failed else ''}"

@@ -20,9 +20,9 @@ def idle_problem(before: GroupReading, after: GroupReading) -> str | None:
             if problem:
                 return problem
     moved = sorted(
-        where
-        for where in before.offsets.keys() | after.offsets.keys()
-        if before.offsets.get(where) != after.offsets.get(where)
+        partition
+        for partition in before.offsets.keys() | after.offsets.keys()
+        if before.offsets.get(partition) != after.offsets.get(partition)
     )
     if not moved:
         return None

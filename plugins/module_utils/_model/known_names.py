@@ -115,24 +115,24 @@ TOPICS = (
 
 def patterns(names: t.Iterable[KnownName], by_default: bool = True) -> tuple[str, ...]:
     """The patterns of a table; only those that patterns of the user leave out by default, unless by_default is False."""
-    return tuple(each.pattern for each in names if each.by_default or not by_default)
+    return tuple(known_name.pattern for known_name in names if known_name.by_default or not by_default)
 
 
 def known(name: str, names: tuple[KnownName, ...]) -> KnownName | None:
     """What is known of a group (GROUPS) or a topic (TOPICS) by its name alone; None for one of the user's."""
-    return next((each for each, fits in _matchers(names) if fits(name)), None)
+    return next((known_name for known_name, fits in _matchers(names) if fits(name)), None)
 
 
 @functools.cache  # thousands of names are looked for in each table
 def _matchers(names: tuple[KnownName, ...]) -> list[tuple[KnownName, t.Callable[[str], re.Match[str] | None]]]:
-    return [(each, re.compile(each.pattern, re.DOTALL).fullmatch) for each in names]
+    return [(known_name, re.compile(known_name.pattern, re.DOTALL).fullmatch) for known_name in names]
 
 
 def with_owner(name: str, names: tuple[KnownName, ...]) -> str:
     """The name, and in brackets what it is called like, where that is known: the user's own may be called so, too."""
-    its = known(name, names)
+    known_name = known(name, names)
     shown = visible_name(name)
-    return shown if its is None else f"{shown} (called like {its.whose})"
+    return shown if known_name is None else f"{shown} (called like {known_name.whose})"
 
 
 def is_streams_topic(topic: str, group: str) -> bool:

@@ -27,8 +27,8 @@ def entry_lines(plan: Plan, verdict: Verdict) -> list[str]:
     """The entries of this verdict, a line for each group, topic and detail."""
     entries = sorted((entry for entry in plan.entries if entry.verdict is verdict), key=_alike)
     lines = []
-    for (group, _topic, _detail), its in itertools.groupby(entries, _alike):
-        same = list(its)
+    for (group, _topic, _detail), alike in itertools.groupby(entries, _alike):
+        same = list(alike)
         lines.append(
             f"{visible_name(group)} {partitions_text([e.partition for e in same])}: {verdict}, {same[0].shown_detail}"
         )
@@ -38,8 +38,8 @@ def entry_lines(plan: Plan, verdict: Verdict) -> list[str]:
 def partitions_text(partitions: t.Iterable[TopicPartition]) -> str:
     """Partitions in few words, such as "orders-0 to 11, audit-3": numbers that follow each other are a range."""
     told = []
-    for topic, its in itertools.groupby(sorted(partitions), lambda each: each.topic):
-        numbers = [each.partition for each in its]
+    for topic, topic_partitions in itertools.groupby(sorted(partitions), lambda partition: partition.topic):
+        numbers = [partition.partition for partition in topic_partitions]
         for _offset, run in itertools.groupby(enumerate(numbers), lambda pair: pair[1] - pair[0]):
             first, *others = [number for _index, number in run]
             told.append(f"{topic}-{first}" + (f" to {others[-1]}" if others else ""))

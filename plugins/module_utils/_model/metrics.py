@@ -21,23 +21,23 @@ _Family = tuple[str, str, t.Sequence[tuple[_Labels, float]]]
 
 def exposition(status: Status, migration: str) -> str:
     """The text of the file; `migration` becomes the label of that name, so that several files can lie side by side."""
-    its: _Labels = (("migration", migration),)
+    labels: _Labels = (("migration", migration),)
 
     def per_group(name: str) -> _Samples:
-        return [((*its, ("group", row["group"])), row[name]) for row in status.groups if row[name] is not None]
+        return [((*labels, ("group", row["group"])), row[name]) for row in status.groups if row[name] is not None]
 
     verdicts = [
-        ((*its, ("group", row["group"]), ("verdict", verdict.value)), row["verdicts"].get(verdict.value, 0))
+        ((*labels, ("group", row["group"]), ("verdict", verdict.value)), row["verdicts"].get(verdict.value, 0))
         for row in status.groups
         for verdict in Verdict
     ]
-    good = [] if status.last_good is None else [(its, status.last_good)]
+    good = [] if status.last_good is None else [(labels, status.last_good)]
     families: list[_Family] = [
         ("last_good_round_timestamp_seconds", "When the last round ended that did not fail, as Unix time.", good),
-        ("last_round_timestamp_seconds", "When the last round ended, as Unix time.", [(its, status.ended)]),
-        ("last_round_seconds", "How long the last round took.", [(its, max(0.0, status.ended - status.started))]),
-        ("last_round_failed", "1 if the last round has failed, else 0.", [(its, int(status.failure is not None))]),
-        ("last_round_changed_offsets", "Offsets that the last round has committed.", [(its, status.changed)]),
+        ("last_round_timestamp_seconds", "When the last round ended, as Unix time.", [(labels, status.ended)]),
+        ("last_round_seconds", "How long the last round took.", [(labels, max(0.0, status.ended - status.started))]),
+        ("last_round_failed", "1 if the last round has failed, else 0.", [(labels, int(status.failure is not None))]),
+        ("last_round_changed_offsets", "Offsets that the last round has committed.", [(labels, status.changed)]),
         (
             "group_ready",
             "1 if the group has its planned offsets and no member at the destination, else 0.",
@@ -67,22 +67,22 @@ def status_exposition(
 
     The names differ from those of rounds, so that one node exporter can read both files.
     """
-    its: _Labels = (("migration", migration),)
+    labels: _Labels = (("migration", migration),)
     rows = list(groups)
-    states = [((*its, ("group", row["group"]), ("state", row["state"])), 1) for row in rows]
+    states = [((*labels, ("group", row["group"]), ("state", row["state"])), 1) for row in rows]
 
     def per_side(name: str) -> _Samples:
         return [
-            ((*its, ("group", row["group"]), ("cluster", side)), row[f"{side}_{name}"])
+            ((*labels, ("group", row["group"]), ("cluster", side)), row[f"{side}_{name}"])
             for row in rows
             for side in ("source", "destination")
             if row[f"{side}_{name}"] is not None
         ]
 
-    written = [((*its, ("topic", topic)), records) for topic, records in still_written]
+    written = [((*labels, ("topic", topic)), records) for topic, records in still_written]
     return _text(
         [
-            ("status_timestamp_seconds", "When the status was read, as Unix time.", [(its, ended)]),
+            ("status_timestamp_seconds", "When the status was read, as Unix time.", [(labels, ended)]),
             ("status_group_state", "1 for the state that the group is in.", states),
             (
                 "status_group_lag",

@@ -96,9 +96,9 @@ class _Fields:
             raise self._damaged(f"{content!r} is not UTF-8") from exc
 
     def version(self) -> None:
-        found = self.integer(2)
-        if found != _VERSION:
-            raise self._damaged(f"its version is {found}, and this release reads version {_VERSION}")
+        version = self.integer(2)
+        if version != _VERSION:
+            raise self._damaged(f"its version is {version}, and this release reads version {_VERSION}")
 
     def end(self) -> None:
         left = len(self.content or b"") - self.position

@@ -52,13 +52,13 @@ def unmet(requirements: t.Iterable[Requirement]) -> list[str]:
     for name, lowest, too_new in requirements:
         wanted = f"{name} >= {version_text(lowest)}" + (f", < {version_text(too_new)}" if too_new else "")
         try:
-            found = importlib.metadata.version(name)
+            installed = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             problems.append(f"{wanted} is missing")
             continue
-        version = tuple(int(part) for part in re.findall(r"\d+", found)[:3])
+        version = tuple(int(part) for part in re.findall(r"\d+", installed)[:3])
         if version < lowest or (too_new and version >= too_new):
-            problems.append(f"{wanted} is needed, and {found} is installed")
+            problems.append(f"{wanted} is needed, and {installed} is installed")
     return problems
 
 

@@ -35,7 +35,7 @@ def moves(before: Offsets, after: Offsets) -> list[Move]:
 
 def moves_text(moved: t.Sequence[Move]) -> str:
     """The first of some moves for a message, with both offsets, and how many there are besides."""
-    return first_of([str(each) for each in moved], _NAMED)
+    return first_of([str(move) for move in moved], _NAMED)
 
 
 def _shown(offset: int | None) -> str:

@@ -64,7 +64,9 @@ def takes_no_records(in_sync: str | None, replicas: int) -> bool:
 def is_as_made(new: NewTopic, partitions: int, own: t.Mapping[str, str]) -> bool:
     """Does a topic with so many partitions that sets own look as if new had been made?"""
     # A policy of the brokers may have added settings of its own.
-    return partitions == new.partitions and all(is_same_value(own.get(name), its) for name, its in new.configs.items())
+    return partitions == new.partitions and all(
+        is_same_value(own.get(name), value) for name, value in new.configs.items()
+    )
 
 
 def is_same_value(one: str | None, other: str | None) -> bool:

@@ -45,10 +45,10 @@ _READ = {
 
 def positions_of(snapshot: Snapshot) -> dict[str, dict[TopicPartition, int | None]]:
     """The offsets of each group of a snapshot, none for a group that has committed none."""
-    found: dict[str, dict[TopicPartition, int | None]] = {group.name: {} for group in snapshot.groups}
+    offsets: dict[str, dict[TopicPartition, int | None]] = {group.name: {} for group in snapshot.groups}
     for group, partition, committed in snapshot.entries:
-        found.setdefault(group, {})[partition] = committed.offset
-    return found
+        offsets.setdefault(group, {})[partition] = committed.offset
+    return offsets
 
 
 def read_snapshot(text: str, path: str, group: str | None = None, form: str = "auto") -> Snapshot:

@@ -202,11 +202,13 @@ class Plan:
     @property
     def same_topics(self) -> dict[str, tuple[str, str]]:
         """The topics that have the same id at source and destination, and their ids there."""
-        found, others = self.source_traits.topic_ids, self.destination_traits.topic_ids
+        source_ids, destination_ids = self.source_traits.topic_ids, self.destination_traits.topic_ids
         return {
-            name: (its, other)
-            for name, its in found.items()
-            if its is not None and (other := others.get(name)) is not None and its == other
+            name: (source_id, destination_id)
+            for name, source_id in source_ids.items()
+            if source_id is not None
+            and (destination_id := destination_ids.get(name)) is not None
+            and source_id == destination_id
         }
 
     def names(self) -> set[str]:
@@ -228,7 +230,7 @@ def to_json(plan: Plan) -> str:
             "source": cluster_identity.to_row(plan.source_identity),
             "destination": cluster_identity.to_row(plan.destination_identity),
             "snapshot": plan.snapshot,
-            **{name: list(its) for name in ("match_on", "left_out_names") if (its := getattr(plan, name))},
+            **{name: list(values) for name in ("match_on", "left_out_names") if (values := getattr(plan, name))},
         },
         (plan_entry_row(entry) for entry in sorted(plan.entries, key=lambda entry: entry.key)),
     )

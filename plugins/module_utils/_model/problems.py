@@ -60,12 +60,14 @@ def tolerating_absent(finding: Finding, by: str) -> Finding:
 
 def by_gravity(problems: t.Iterable[Problem]) -> list[Problem]:
     """The gravest first; those of one kind by group, topic and partition."""
-    return sorted(problems, key=lambda each: (_GRAVITY[each.kind], each.group, each.destination, each.detail))
+    return sorted(
+        problems, key=lambda problem: (_GRAVITY[problem.kind], problem.group, problem.destination, problem.detail)
+    )
 
 
 def counts_by_kind(problems: t.Iterable[Problem]) -> dict[str, int]:
     """How many problems there are of each kind that occurs, the gravest kind first."""
-    counts = collections.Counter(each.kind for each in problems)
+    counts = collections.Counter(problem.kind for problem in problems)
     return {kind.value: counts[kind] for kind in ProblemKind if counts[kind]}
 
 

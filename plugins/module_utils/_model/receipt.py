@@ -98,14 +98,14 @@ class Receipt:
         """The destination cluster that the receipt is about."""
         return ClusterIdentity(self.cluster_id, self.traits)
 
-    def as_far_as_of(self, found: ClusterIdentity) -> Receipt:
+    def as_far_as_of(self, current: ClusterIdentity) -> Receipt:
         """What of this receipt is true of a cluster as it is now: nothing where it is another one.
 
         The offsets of a topic that was deleted and created again mean nothing in its new log, and brokers have removed them.
         """
-        if self.identity.difference(found) is not None:
-            return Receipt(found.cluster_id)
-        gone = self.traits.recreated(found.traits)
+        if self.identity.difference(current) is not None:
+            return Receipt(current.cluster_id)
+        gone = self.traits.recreated(current.traits)
         if not gone:
             return self
         return dataclasses.replace(
@@ -114,10 +114,10 @@ class Receipt:
             renewing=tuple(entry for entry in self.renewing if entry.partition.topic not in gone),
         )
 
-    def noting(self, found: Traits) -> Receipt:
+    def noting(self, current: Traits) -> Receipt:
         """The same receipt with the topics that it is about as they are now, as far as that is known."""
         topics = {entry.partition.topic for entry in self.entries} | {entry.partition.topic for entry in self.renewing}
-        return dataclasses.replace(self, traits=self.traits.as_found(found, topics))
+        return dataclasses.replace(self, traits=self.traits.as_found(current, topics))
 
     @functools.cached_property
     def by_key(self) -> t.Mapping[Key, ReceiptEntry]:
@@ -136,7 +136,7 @@ def to_json(receipt: Receipt) -> str:
         {
             "destination": cluster_identity.to_row(receipt.identity),
             **(
-                {"renewing": [entry_row(each) for each in sorted(receipt.renewing, key=lambda entry: entry[:2])]}
+                {"renewing": [entry_row(entry) for entry in sorted(receipt.renewing, key=lambda entry: entry[:2])]}
                 if receipt.renewing
                 else {}
             ),

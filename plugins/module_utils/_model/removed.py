@@ -39,18 +39,18 @@ class Removed:
         """The cluster that the groups were on."""
         return ClusterIdentity(self.cluster_id, self.traits)
 
-    def noting(self, found: Traits) -> Removed:
+    def noting(self, current: Traits) -> Removed:
         """The same with the topics that it is about as they are now, as far as that is known."""
         topics = {entry.partition.topic for entry in self.entries}
-        return dataclasses.replace(self, traits=self.traits.as_found(found, topics))
+        return dataclasses.replace(self, traits=self.traits.as_found(current, topics))
 
     def gone(self) -> dict[str, Commits]:
         """What the groups had committed that are removed and were not made again."""
-        found: dict[str, Commits] = {group.name: {} for group in self.groups if not group.restored}
+        commits: dict[str, Commits] = {group.name: {} for group in self.groups if not group.restored}
         for entry in self.entries:
-            if entry.group in found:
-                found[entry.group][entry.partition] = entry.committed
-        return found
+            if entry.group in commits:
+                commits[entry.group][entry.partition] = entry.committed
+        return commits
 
     def readings(self) -> dict[str, GroupReading]:
         """The same as groups that a cluster would show, if they were still there."""
@@ -66,7 +66,7 @@ class Removed:
         more = (RemovedGroup(name, reading.type, False) for name, reading in new.items())
         entries = [entry for entry in self.entries if entry.group not in new]
         for name, reading in new.items():
-            entries += [SnapshotEntry(name, partition, each) for partition, each in reading.offsets.items()]
+            entries += [SnapshotEntry(name, partition, committed) for partition, committed in reading.offsets.items()]
         return Removed(self.cluster_id, (*kept, *more), tuple(entries), self.traits)
 
     def with_restored(self, names: t.Collection[str]) -> Removed:

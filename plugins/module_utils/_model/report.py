@@ -31,7 +31,7 @@ _DIFFERENCE = Form(
 )
 _NOTES = Form(
     lambda rows: tuple(
-        Note(documents.choice_of(NoteKind, each["kind"]), documents.text_of(each["detail"])) for each in rows
+        Note(documents.choice_of(NoteKind, row["kind"]), documents.text_of(row["detail"])) for row in rows
     ),
     lambda notes: [{"kind": note.kind, "detail": note.text} for note in notes],
 )
@@ -94,7 +94,7 @@ class Finding:
     @property
     def source_partitions(self) -> frozenset[TopicPartition]:
         """As of a plan's entry."""
-        return frozenset(where for where, _offset in self.source)
+        return frozenset(partition for partition, _offset in self.source)
 
     @property
     def absent_number(self) -> RecordSum:
@@ -138,7 +138,7 @@ def finding_name(group: str, destination: t.Sequence[PartitionOffset]) -> str:
 
 def to_json(report: Report) -> str:
     """The text of a report file."""
-    findings = sorted(report.findings, key=lambda each: (each.group, each.destination))
+    findings = sorted(report.findings, key=lambda finding: (finding.group, finding.destination))
     head = write_row(report, "findings")
     head["limit"] = head.pop("limit")  # the last member, as in reports of earlier releases
     return documents.dumps(KIND, head, map(write_row, findings))
@@ -160,7 +160,7 @@ def objections(text: str, path: str) -> Objections:
         if problems:
             lines |= {(group, partition): "; ".join(problems) for partition in partitions}
         if lacks:
-            absent.append(documents.parse(KIND, path, row, lambda its: read_row(Finding, its)))
+            absent.append(documents.parse(KIND, path, row, lambda finding_row: read_row(Finding, finding_row)))
     return Objections(digest, lines, tuple(absent))
 
 

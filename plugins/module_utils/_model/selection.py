@@ -95,12 +95,15 @@ class Selection:
 
     def topics_of(self, committed: t.Mapping[str, t.Iterable[TopicPartition]]) -> dict[str, Selected]:
         """The selected ones of the topics that each group, by its name, has committed on."""
-        return {name: self.select_topics({where.topic for where in its}, name) for name, its in committed.items()}
+        return {
+            name: self.select_topics({partition.topic for partition in partitions}, name)
+            for name, partitions in committed.items()
+        }
 
-    def unused(self, option: str, existing: t.Collection[str], where: str) -> list[Note]:
+    def unused(self, option: str, existing: t.Collection[str], place: str) -> list[Note]:
         """A note if some of the patterns match none of these names: they may be misspelt.
 
-        option: groups or topics. where: what has these names, such as "in the receipt". Exclude patterns do not count: people
+        option: groups or topics. place: what has these names, such as "in the receipt". Exclude patterns do not count: people
         set them for what may come.
         """
         what = option[:-1]
@@ -109,7 +112,7 @@ class Selection:
         if not existing or not unused:
             return []
         text = (
-            f"No {what} {where} is matched by {first_of(unused, _NAMED)}{comma_hint(patterns)}. "
+            f"No {what} {place} is matched by {first_of(unused, _NAMED)}{comma_hint(patterns)}. "
             f"Correct {option_name(f'{what}_patterns')}, or remove from it what is not needed."
         )
         return [Note(NoteKind.RULE_UNUSED, text)]

@@ -82,10 +82,10 @@ def to_json(snapshot: Snapshot) -> str:
         **cluster_identity.to_row(snapshot.identity),
         "cluster_id": snapshot.cluster_id,
         "groups": [write_row(group) for group in sorted(snapshot.groups)],
-        **{name: list(its) for name in ("left_out", "left_out_names") if (its := getattr(snapshot, name))},
+        **{name: list(values) for name in ("left_out", "left_out_names") if (values := getattr(snapshot, name))},
     }
     if snapshot.open:
-        head["open_transactions"] = [write_row(each) for each in sorted(snapshot.open)]
+        head["open_transactions"] = [write_row(transaction) for transaction in sorted(snapshot.open)]
     return documents.dumps(
         KIND,
         head,

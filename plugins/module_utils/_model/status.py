@@ -71,12 +71,12 @@ def group_row(group: Readiness) -> _Row:
         "verdicts": {verdict.value: number for verdict, number in sorted(group.verdicts.items())},
         "not_exact": [
             {
-                **each.partition._asdict(),
-                "verdict": each.verdict.value,
-                "reason": each.reason and each.reason.value,
-                "repeats": each.repeats,
+                **not_exact.partition._asdict(),
+                "verdict": not_exact.verdict.value,
+                "reason": not_exact.reason and not_exact.reason.value,
+                "repeats": not_exact.repeats,
             }
-            for each in group.not_exact
+            for not_exact in group.not_exact
         ],
         "not_committed": group.not_committed,
         "in_use_at_source": group.in_use_at_source,

@@ -114,13 +114,13 @@ def _row(cells: list[str], columns: int, group: str | None) -> CsvRow:
         raise ValueError(f"it has {_columns(columns)}; commas separate columns")
     if columns == 3 and not group:
         raise LookupError
-    name, topic, partition, offset = [group or "", *cells] if columns == 3 else cells
+    name, topic, number, offset = [group or "", *cells] if columns == 3 else cells
     if not name or not topic:
         raise ValueError("a name is empty")
     if not LEGAL_TOPIC.fullmatch(topic):
         raise ValueError(f"{topic!r} cannot be the name of a topic")
-    where = TopicPartition(documents.name_of(topic), documents.partition_of(_number(partition)))
-    return CsvRow(documents.name_of(name), where, documents.offset_of(_number(offset)))
+    partition = TopicPartition(documents.name_of(topic), documents.partition_of(_number(number)))
+    return CsvRow(documents.name_of(name), partition, documents.offset_of(_number(offset)))
 
 
 def _columns(count: int) -> str:

@@ -91,17 +91,14 @@ def _check_equal(offsets: t.Mapping[TopicPartition, int], line_offsets: t.Mappin
     for partition in sorted(offsets.keys() & line_offsets.keys()):
         if offsets[partition] != line_offsets[partition]:
             raise ValueError(
-                f"{partition} is read by two sources of the query, one of which is at {offsets[partition]} and one at {line_offsets[partition]}"
+                f"{partition} is read by two sources of the query, one of which is at {offsets[partition]} and one at "
+                f"{line_offsets[partition]}"
             )
 
 
 def _offsets(value: t.Any) -> t.Iterator[tuple[TopicPartition, int]]:
     """The offsets of one source, or ValueError."""
-    if (
-        not isinstance(value, dict)
-        or not value
-        or not all(isinstance(partitions, dict) for partitions in value.values())
-    ):
+    if not isinstance(value, dict) or not value or not all(isinstance(each, dict) for each in value.values()):
         raise ValueError('it is not {"topic":{"partition":offset}}, so this source of the query is not Kafka')
     for topic, partitions in value.items():
         for number, offset in partitions.items():

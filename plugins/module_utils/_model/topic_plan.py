@@ -99,7 +99,7 @@ class TopicPlan:
     @property
     def changes(self) -> bool:
         """Is there anything to write?"""
-        return any(each.changes for each in self.topics) or any(each.action != EXTRA for each in self.acls)
+        return any(topic.changes for topic in self.topics) or any(acl.action != EXTRA for acl in self.acls)
 
 
 def to_json(plan: TopicPlan) -> str:
@@ -113,6 +113,6 @@ def from_json(text: str, path: str) -> TopicPlan:
     entries = documents.parse_entries(
         KIND, path, rows, lambda row: read_row(AclChange if "acl" in row else TopicChange, row)
     )
-    topics = tuple(each for each in entries if isinstance(each, TopicChange))
-    acls = tuple(each for each in entries if isinstance(each, AclChange))
+    topics = tuple(entry for entry in entries if isinstance(entry, TopicChange))
+    acls = tuple(entry for entry in entries if isinstance(entry, AclChange))
     return documents.parse(KIND, path, head, lambda row: read_row(TopicPlan, row, topics=topics, acls=acls))

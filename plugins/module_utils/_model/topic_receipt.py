@@ -56,7 +56,9 @@ class PromotionReceipt:
     @property
     def identity(self) -> ClusterIdentity:
         """The destination that the receipt is about, with its topics."""
-        return ClusterIdentity.with_topics(self.cluster_id, {name: its.topic_id for name, its in self.topics.items()})
+        return ClusterIdentity.with_topics(
+            self.cluster_id, {name: topic.topic_id for name, topic in self.topics.items()}
+        )
 
 
 def to_json(receipt: PromotionReceipt) -> str:
@@ -65,7 +67,7 @@ def to_json(receipt: PromotionReceipt) -> str:
         KIND,
         write_row(receipt, "topics", "acls"),
         [
-            *(write_row(each) for _name, each in sorted(receipt.topics.items())),
+            *(write_row(topic) for _name, topic in sorted(receipt.topics.items())),
             *({"acl": acl_row(acl), "before": existed} for acl, existed in sorted(receipt.acls.items())),
         ],
     )
@@ -75,12 +77,12 @@ def from_json(text: str, path: str) -> PromotionReceipt:
     """Read a receipt file, or raise InvalidFile."""
     head, rows = documents.loads(KIND, text, path)
     entries = documents.parse_entries(KIND, path, rows, _entry)
-    topics = [each for each in entries if isinstance(each, TopicReceipt)]
-    twice = [name for name, count in collections.Counter(each.topic for each in topics).items() if count > 1]
+    topics = [entry for entry in entries if isinstance(entry, TopicReceipt)]
+    twice = [name for name, count in collections.Counter(topic.topic for topic in topics).items() if count > 1]
     if twice:
         raise documents.damaged(KIND, path, f"there are two entries for topic {twice[0]}")
-    by_name = {each.topic: each for each in topics}
-    acls = dict(each for each in entries if not isinstance(each, TopicReceipt))
+    by_name = {topic.topic: topic for topic in topics}
+    acls = dict(entry for entry in entries if not isinstance(entry, TopicReceipt))
     return documents.parse(KIND, path, head, lambda row: read_row(PromotionReceipt, row, topics=by_name, acls=acls))
 
 

@@ -74,8 +74,8 @@ class Absent(t.NamedTuple):
     def what(self) -> str:
         """How many records are absent, and from where on."""
         verb = "is" if self.records == 1 else "are"
-        where = f"from source offset {self.source} on, {verb} not at the destination, though later ones are"
-        return f"{self.number.clause('unconsumed record')}, {where}"
+        clause = f"from source offset {self.source} on, {verb} not at the destination, though later ones are"
+        return f"{self.number.clause('unconsumed record')}, {clause}"
 
     @property
     def known_cause(self) -> str:
