@@ -91,22 +91,22 @@ def assess_groups(
 
 def _sinks(workers: t.Iterable[ConnectRest], risks: list[Risk]) -> dict[str, Sink]:
     """The sink connectors of each Connect cluster, by the group that they consume in."""
-    found: dict[str, Sink] = {}
+    sinks: dict[str, Sink] = {}
     for worker in workers:
         try:
-            found |= {sink.group: sink for sink in read_sinks(worker)}
+            sinks |= {sink.group: sink for sink in read_sinks(worker)}
         except MigrationError as exc:
             risks.append(Risk(RiskKind.NOT_VISIBLE, f"Classes of sink connectors could not be read: {exc}"))
-    return found
+    return sinks
 
 
 def _next_offsets(groups: t.Iterable[GroupOverview]) -> dict[TopicPartition, dict[int, int]]:
     """The offsets from which groups have not consumed, with their lag, by partition."""
     wanted: dict[TopicPartition, dict[int, int]] = {}
     for group in groups:
-        for where, offset in group.next_offsets.items():
-            lag = group.partition_lag(where)
-            wanted.setdefault(where, {})[offset] = lag.offsets if lag else 0
+        for partition, offset in group.next_offsets.items():
+            lag = group.partition_lag(partition)
+            wanted.setdefault(partition, {})[offset] = lag.offsets if lag else 0
     return wanted
 
 
@@ -125,7 +125,12 @@ def _moving(connection: Connection, groups: t.Sequence[GroupOverview], begun: fl
         after = later.get(name)
         if after is None or not after.exists or after.has_members:  # deleted, or somebody has joined
             continue
-        moved = moves(*({where: its.offset for where, its in reading.offsets.items()} for reading in (before, after)))
+        moved = moves(
+            *(
+                {partition: commit.offset for partition, commit in reading.offsets.items()}
+                for reading in (before, after)
+            )
+        )
         if moved:
             yield Risk(RiskKind.ASSIGNED_CONSUMERS, f"Within {watch:g} s moved {moves_text(moved)}.", name)
 
@@ -149,13 +154,13 @@ def _topic_rows(
     seen: ClusterTopics, readers: t.Mapping[str, t.Collection[str]], ids: t.Mapping[str, list[int]]
 ) -> t.Iterator[Row]:
     for topic, count in seen.partitions.items():
-        its, settings = known(topic, TOPICS), seen.settings.get(topic)
+        known_name, settings = known(topic, TOPICS), seen.settings.get(topic)
         policy = None
         if settings is not None:
             policy = "compact" if settings.compacted else "delete"
         yield {
             "topic": topic,
-            "what": its and its.whose,
+            "what": known_name and known_name.whose,
             "partitions": count,
             "offsets": seen.offsets(topic),
             "retention_ms": settings and settings.retention_ms,
@@ -176,16 +181,16 @@ def _unread(seen: ClusterTopics, readers: t.Container[str], groups: t.Iterable[G
 
 def _schema_risks(ids: t.Mapping[str, list[int]], registry: SchemaRegistry | None) -> t.Iterator[Risk]:
     """What the destination's registry does not know; without a usable one, the ids that are needed."""
-    every = {number for its in ids.values() for number in its}
+    every = {number for numbers in ids.values() for number in numbers}
     if not every:
         return
     unanswered = every
     if registry is not None:
         try:
-            found = known_ids(registry, every, _REGISTRY_SECONDS)
-            unanswered = set(found.not_asked)
-            for topic, its in ids.items():
-                lacking = [number for number in its if number in found.unknown]
+            answer = known_ids(registry, every, _REGISTRY_SECONDS)
+            unanswered = set(answer.not_asked)
+            for topic, numbers in ids.items():
+                lacking = [number for number in numbers if number in answer.unknown]
                 if lacking:
                     detail = f"{registry} does not know {_ids_text(lacking)}."
                     yield Risk(RiskKind.SCHEMA_ID_UNKNOWN, detail, None, topic)
@@ -196,8 +201,8 @@ def _schema_risks(ids: t.Mapping[str, list[int]], registry: SchemaRegistry | Non
                 yield Risk(RiskKind.SCHEMA_REGISTRY_UNUSABLE, detail)
         except MigrationError as exc:
             yield Risk(RiskKind.SCHEMA_REGISTRY_UNUSABLE, f"{exc}")
-    for topic, its in ids.items():
-        open_ids = [number for number in its if number in unanswered]
+    for topic, numbers in ids.items():
+        open_ids = [number for number in numbers if number in unanswered]
         if open_ids:
             yield Risk(RiskKind.SCHEMA_IDS, f"Its last records carry {_ids_text(open_ids)}.", None, topic)
 

@@ -45,23 +45,23 @@ class ClusterLogs:
         partitions = set(partitions) - self.predicted
         if not partitions:
             return
-        settings, found = at_once(
+        settings, all_bounds = at_once(
             lambda: topics.topic_settings(self.connection, sorted({partition.topic for partition in partitions})),
             lambda: positions.partition_bounds(self.connection, sorted(partitions)),
         )
         # Where brokers tell no settings, what is assumed makes offsets safe rather than exact, and excuses nothing.
         unknown = TopicSettings(log_append_time=not self.with_open, compacted=self.with_open, retention_ms=None)
-        for partition, bounds in found.items():
-            its = settings.get(partition.topic, unknown)
+        for partition, bounds in all_bounds.items():
+            topic_settings = settings.get(partition.topic, unknown)
             # They are read one after the other, and the log may have moved in between.
             end = max(bounds.log_start, bounds.end)
             facts = LogFacts(
                 bounds.log_start,
                 end,
                 max(end, bounds.high_watermark),
-                log_append_time=its.log_append_time,
-                compacted=its.compacted,
-                retention_ms=its.retention_ms,
+                log_append_time=topic_settings.log_append_time,
+                compacted=topic_settings.compacted,
+                retention_ms=topic_settings.retention_ms,
             )
             self.logs.setdefault(partition, Log(facts, self.with_open)).learn(facts)
 
@@ -86,7 +86,9 @@ class ClusterLogs:
         """Ask for the first offset at or after each timestamp, unless it is known, or no broker would tell (see Log)."""
         for partition in self.predicted.intersection(times):
             self.logs[partition].lookups |= dict.fromkeys(times[partition])
-        wanted = [(at, time) for at, each in times.items() for time in each if not self.logs[at].knows(time)]
+        wanted = [
+            (at, time) for at, timestamps in times.items() for time in timestamps if not self.logs[at].knows(time)
+        ]
         refused: set[TopicPartition] = set()
         for (partition, time), offset in positions.lookup_all_times(self.connection, wanted, refused).items():
             self.logs[partition].lookups[time] = offset
@@ -112,9 +114,9 @@ class ClusterLogs:
     def _read(self, spans: t.Mapping[TopicPartition, t.Iterable[Span]], committed: bool) -> None:
         stable: dict[TopicPartition, list[Span]] = {}
         hidden: dict[TopicPartition, list[Span]] = {}
-        for partition, each in spans.items():
+        for partition, wanted in spans.items():
             log = self.logs[partition]
-            missing = [part for span in each for part in log.unread(*span, uncommitted=not committed)]
+            missing = [part for span in wanted for part in log.unread(*span, uncommitted=not committed)]
             split = log.facts.end if committed else log.end
             stable[partition], hidden[partition] = within(missing, (0, split)), within(missing, (split, log.end))
         self._fetch(hidden, False, as_visible=True)
@@ -129,9 +131,9 @@ class ClusterLogs:
         answers = range_reader.read_ranges(
             self.connection, wanted, committed=committed, parts=self.match_on.fingerprinted
         )
-        for partition, found in answers.items():
+        for partition, reads in answers.items():
             log = self.logs[partition]
-            for start, end, seen in found:
+            for start, end, seen in reads:
                 self.records_read += len(seen)
                 may_differ = self.match_on.headers_may_differ
                 records = seen if may_differ else [record._replace(bare=record.fingerprint) for record in seen]
@@ -143,8 +145,8 @@ def expect_reading(expect: t.Callable[[Connection], None], *connections: Connect
 
     expect: begins that, such as range_reader.expect_ranges().
     """
-    for each in connections:
-        admin_client.once_let_in(each, functools.partial(expect, each))
+    for connection in connections:
+        admin_client.once_let_in(connection, functools.partial(expect, connection))
 
 
 def learn_both(

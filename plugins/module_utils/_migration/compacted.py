@@ -44,7 +44,8 @@ def all_records(connection: Connection, topic: str, committed: bool) -> list[Sto
         )
     bounds = positions.partition_bounds(connection, [TopicPartition(topic, number) for number in range(count)])
     ranges = [
-        Range(where, its.log_start, its.end if committed else its.high_watermark) for where, its in bounds.items()
+        Range(partition, log.log_start, log.end if committed else log.high_watermark)
+        for partition, log in bounds.items()
     ]
     return read_records(connection, ranges, committed)
 
@@ -62,7 +63,7 @@ def remove_keys(connection: Connection, topic: str, unwanted: t.Collection[tuple
     tombstone last, and forgets the key. So the other records of the partition are written again, and what is before them
     is deleted. Killed in between, the topic has lost nothing, but may be left with a cleanup.policy of compact,delete.
     """
-    concerned = {where for where, _key in unwanted}
+    concerned = {partition for partition, _key in unwanted}
     bounds = positions.partition_bounds(connection, concerned)
     kept = [
         NewRecord(record.partition, record.key, record.value)
@@ -73,6 +74,6 @@ def remove_keys(connection: Connection, topic: str, unwanted: t.Collection[tuple
     own = configs.topic_configs(connection, [topic])[topic].own
     configs.alter_topic_configs(connection, {topic: _WHILE_RECORDS_ARE_DELETED})
     try:
-        deletion.delete_records(connection, {where: its.high_watermark for where, its in bounds.items()})
+        deletion.delete_records(connection, {partition: log.high_watermark for partition, log in bounds.items()})
     finally:
         configs.alter_topic_configs(connection, {topic: {name: own.get(name) for name in _WHILE_RECORDS_ARE_DELETED}})

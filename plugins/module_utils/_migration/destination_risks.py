@@ -48,7 +48,7 @@ def assess_destination(
         readers.setdefault((draft.source_partition.topic, draft.partition.topic), set()).add(draft.source_group)
     own = describe_topics(source, {topic for topic, _copy in readers})
     copies = describe_topics(destination, {copy for _topic, copy in readers})
-    hidden = sorted(name for name, each in copies.items() if each.error == _DENIED)
+    hidden = sorted(name for name, description in copies.items() if description.error == _DENIED)
     if hidden:
         names = first_of(hidden, _NAMED)
         detail = (
@@ -68,7 +68,8 @@ def assess_destination(
         settings, hidden_settings = _visible_differences(source, destination, drafts, own, copies, comparable)
         risks += hidden_settings
     risks += [
-        Risk(_KINDS.get(each.kind, RiskKind.SETTING_DIFFERS), each.message, None, each.topic) for each in settings
+        Risk(_KINDS.get(difference.kind, RiskKind.SETTING_DIFFERS), difference.message, None, difference.topic)
+        for difference in settings
     ]
     return Assessment(head, risks=tuple(risks))
 
@@ -124,19 +125,19 @@ def _visible_differences(
         permissions.missing_acls(source, reads_topics={topic for topic, _copy in comparable}),
         permissions.missing_acls(destination, reads_topics={copy for _topic, copy in comparable}),
     )
-    unset = [{each.removeprefix(begin) for each in acls if each.startswith(begin)} for acls in missing]
-    its = [
+    unset = [{acl.removeprefix(begin) for acl in acls if acl.startswith(begin)} for acls in missing]
+    visible_drafts = [
         draft
         for draft in drafts
         if (draft.source_partition.topic, draft.partition.topic) in comparable
         if draft.source_partition.topic not in unset[0] and draft.partition.topic not in unset[1]
     ]
-    found = setting_differences(
+    differences = setting_differences(
         source,
         destination,
-        its,
-        {name: each.partitions for name, each in own.items() if each.error is None},
-        {name: each.partitions for name, each in copies.items() if each.error is None},
+        visible_drafts,
+        {name: description.partitions for name, description in own.items() if description.error is None},
+        {name: description.partitions for name, description in copies.items() if description.error is None},
     )
     risks = []
     if unset[1]:
@@ -144,4 +145,4 @@ def _visible_differences(
         count = counted(len(unset[1]), "topic")
         detail = f"Settings of {count} are hidden at the destination: grant ACL TOPIC DESCRIBE_CONFIGS on {names}."
         risks.append(Risk(RiskKind.NOT_VISIBLE, detail))
-    return found, risks
+    return differences, risks

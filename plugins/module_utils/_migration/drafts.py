@@ -83,7 +83,7 @@ def from_snapshot(snapshot: Snapshot, mapping: Mapping, on_conflict: OnConflict 
     names: dict[tuple[str, str], tuple[str, ...]] = {}
     sources: dict[tuple[str, str], dict[str, str]] = {}
     committed_by = _committed_by(snapshot, mapping)
-    for group, topic in dict.fromkeys((group, where.topic) for group, where in committed_by):
+    for group, topic in dict.fromkeys((group, partition.topic) for group, partition in committed_by):
         names[group, topic] = mapping.groups(group, topic)
         for name in names[group, topic]:
             become = name, mapping.topic(topic)
@@ -102,13 +102,13 @@ def from_snapshot(snapshot: Snapshot, mapping: Mapping, on_conflict: OnConflict 
 
 def _committed_by(snapshot: Snapshot, mapping: Mapping) -> dict[tuple[str, TopicPartition], CommittedOffset | None]:
     """What each group and partition has committed; None for one whose first commit is in an open transaction."""
-    found: dict[tuple[str, TopicPartition], CommittedOffset | None] = {
-        (group, where): committed for group, where, committed in snapshot.entries
+    committed_by: dict[tuple[str, TopicPartition], CommittedOffset | None] = {
+        (group, partition): committed for group, partition, committed in snapshot.entries
     }
-    for each in snapshot.open:
-        if not mapping.is_repartitioned(each.partition.topic):  # there, every draft has an offset
-            found.setdefault((each.group, each.partition), None)
-    return found
+    for transaction in snapshot.open:
+        if not mapping.is_repartitioned(transaction.partition.topic):  # there, every draft has an offset
+            committed_by.setdefault((transaction.group, transaction.partition), None)
+    return committed_by
 
 
 def without_open(entries: t.Iterable[PlanEntry], snapshot: Snapshot, mapping: Mapping) -> list[PlanEntry]:
@@ -116,24 +116,24 @@ def without_open(entries: t.Iterable[PlanEntry], snapshot: Snapshot, mapping: Ma
 
     Of a repartitioned topic, every partition is made of all partitions of the source's.
     """
-    told = {(each.group, each.partition): each.told for each in snapshot.open}
-    whole = {(each.group, each.partition.topic): each for each in snapshot.open}
+    told = {(transaction.group, transaction.partition): transaction.told for transaction in snapshot.open}
+    whole = {(transaction.group, transaction.partition.topic): transaction for transaction in snapshot.open}
 
     def blocking(at: SourcePosition) -> tuple[TopicPartition, str] | None:
         if (at.group, at.partition) in told:
             return at.partition, told[at.group, at.partition]
         if mapping.is_repartitioned(at.partition.topic) and (at.group, at.partition.topic) in whole:
-            each = whole[at.group, at.partition.topic]
-            return each.partition, each.told
+            transaction = whole[at.group, at.partition.topic]
+            return transaction.partition, transaction.told
         return None
 
     if not snapshot.open:
         return list(entries)
-    found = []
+    result = []
     for entry in entries:
-        first = next((its for at in entry.source if (its := blocking(at)) is not None), None)
-        found.append(entry if first is None else _blocked_by_transaction(entry, open_text(dict([first]))))
-    return found
+        first = next((opened for at in entry.source if (opened := blocking(at)) is not None), None)
+        result.append(entry if first is None else _blocked_by_transaction(entry, open_text(dict([first]))))
+    return result
 
 
 def _blocked_by_transaction(entry: PlanEntry, what: str) -> PlanEntry:
@@ -181,8 +181,8 @@ def with_uncommitted(drafts: list[Draft], partitions: t.Mapping[str, int]) -> li
     # Thousands of groups share the partitions of a topic, and each takes memory only once.
     topics = {(draft.partition.topic, draft.source_partition.topic) for draft in drafts}
     shared = {
-        each: [[TopicPartition(topic, number) for topic in each] for number in range(partitions.get(each[1], 0))]
-        for each in topics
+        pair: [[TopicPartition(topic, number) for topic in pair] for number in range(partitions.get(pair[1], 0))]
+        for pair in topics
     }
     for draft in {(draft.group, draft.partition.topic): draft for draft in drafts}.values():
         for partition, source in shared[draft.partition.topic, draft.source_partition.topic]:

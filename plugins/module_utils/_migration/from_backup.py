@@ -41,25 +41,32 @@ def from_backup(backup: Snapshot, path: str, connection: Connection, selection: 
         if entry.group in committed:
             committed[entry.group].append(entry.partition)
     topics = selection.topics_of(committed)
-    _check_topics(selection, {where.topic for its in committed.values() for where in its}, path, unused_cause(unused))
+    _check_topics(
+        selection,
+        {partition.topic for partitions in committed.values() for partition in partitions},
+        path,
+        unused_cause(unused),
+    )
     taken = dataclasses.replace(
         backup,
         groups=tuple(group for group in backup.groups if group.name in committed),
         entries=tuple(
-            each
-            for each in backup.entries
-            if each.group in committed and each.partition.topic in topics[each.group].names
+            entry
+            for entry in backup.entries
+            if entry.group in committed and entry.partition.topic in topics[entry.group].names
         ),
         open=tuple(
-            each for each in backup.open if each.group in committed and each.partition.topic in topics[each.group].names
+            transaction
+            for transaction in backup.open
+            if transaction.group in committed and transaction.partition.topic in topics[transaction.group].names
         ),
         left_out=(),
     )
     used = {entry.partition.topic for entry in taken.entries}
-    ids = {topic: its for topic, its in taken.traits.topic_ids.items() if topic in used}
+    ids = {topic: topic_id for topic, topic_id in taken.traits.topic_ids.items() if topic in used}
     taken = dataclasses.replace(taken, traits=taken.traits._replace(topic_ids=ids))
     check_snapshot_cluster(taken, connection, "use another backup, or leave the topic out")
-    left_out = sorted({topic for each in topics.values() for topic in each.left_out})
+    left_out = sorted({topic for chosen in topics.values() for topic in chosen.left_out})
     unused += selection.unused("topics", every_topic, f"in {path}")
     return TakenSnapshot(taken, groups.left_out, tuple(left_out), (), {}, {}, (), unused=unused)
 

@@ -46,12 +46,12 @@ class ClusterView:
     def wanted_times(self, groups: t.Iterable[GroupOverview]) -> set[tuple[TopicPartition, int]]:
         """The times that matter in logs of which groups have not consumed all."""
         wanted = {
-            (where, when)
+            (partition, when)
             for group in groups
-            for where in group.next_offsets
-            for when in (self.deleted_before(where.topic), self.old_before)
+            for partition in group.next_offsets
+            for when in (self.deleted_before(partition.topic), self.old_before)
         }
-        return {(where, when) for where, when in wanted if when is not None and when > 0}
+        return {(partition, when) for partition, when in wanted if when is not None and when > 0}
 
     def deleted_before(self, topic: str) -> int | None:
         """The time before which records of the topic are about to be deleted; None if none are."""
@@ -65,23 +65,27 @@ class ClusterView:
         """The time before which the next record of a group makes it look abandoned."""
         return int(self.now - self.abandoned_after * _DAY)
 
-    def older(self, group: GroupOverview, where: TopicPartition, when: int | None) -> int:
+    def older(self, group: GroupOverview, partition: TopicPartition, when: int | None) -> int:
         """How many unconsumed offsets of a partition are before the first record from this time on; 0 if nobody knows."""
-        if when is None or (where, when) not in self.times:
+        if when is None or (partition, when) not in self.times:
             return 0
-        first, (start, end) = self.times[where, when], group.logs[where]
-        return max(0, (end if first is None else first) - max(start, group.reading.offsets[where].offset))
+        first, (start, end) = self.times[partition, when], group.logs[partition]
+        return max(0, (end if first is None else first) - max(start, group.reading.offsets[partition].offset))
 
     def uncommitted(self, group: GroupOverview) -> dict[str, list[int]]:
         """The number of offsets in each partition without a commit, by topic, of topics that the group has commits on."""
         bounds = self.topics.bounds
-        found: dict[str, list[int]] = {}
+        lengths: dict[str, list[int]] = {}
         for topic in group.topics:
             for number in range(self.topics.partitions.get(topic, 0)):
-                where = TopicPartition(topic, number)
-                if where not in group.reading.offsets and where not in group.reading.open and where in bounds:
-                    found.setdefault(topic, []).append(bounds[where].high_watermark - bounds[where].log_start)
-        return found
+                partition = TopicPartition(topic, number)
+                if (
+                    partition not in group.reading.offsets
+                    and partition not in group.reading.open
+                    and partition in bounds
+                ):
+                    lengths.setdefault(topic, []).append(bounds[partition].high_watermark - bounds[partition].log_start)
+        return lengths
 
 
 def assessed_group(group: GroupOverview, view: ClusterView) -> Row:
@@ -115,10 +119,12 @@ def group_risks(group: GroupOverview, view: ClusterView) -> t.Iterator[Risk]:
             yield Risk(RiskKind.TOOL_GROUP, f"It {what}.", name)
     if use not in _APPLICATIONS:
         return
-    for where, (_start, end) in sorted(group.logs.items()):
-        offset = group.reading.offsets[where].offset
+    for partition, (_start, end) in sorted(group.logs.items()):
+        offset = group.reading.offsets[partition].offset
         if offset > end:
-            yield Risk(RiskKind.AFTER_LOG_END, f"It has committed {offset}, and the log ends at {end}.", name, *where)
+            yield Risk(
+                RiskKind.AFTER_LOG_END, f"It has committed {offset}, and the log ends at {end}.", name, *partition
+            )
     abandoned = _abandoned(group, view)
     if abandoned:
         yield Risk(RiskKind.GROUP_ABANDONED, abandoned, name)
@@ -135,15 +141,15 @@ def group_risks(group: GroupOverview, view: ClusterView) -> t.Iterator[Risk]:
 def _lost_records(group: GroupOverview, view: ClusterView) -> t.Iterator[Risk]:
     """What retention has taken from the group, and what it is about to take."""
     expired: collections.Counter[str] = collections.Counter()
-    for where, count in group.expired.items():
-        expired[where.topic] += count
+    for partition, count in group.expired.items():
+        expired[partition.topic] += count
     for topic, count in sorted(expired.items()):
         yield Risk(
             RiskKind.RECORDS_EXPIRED, f"{counted(count, 'unconsumed offset')} expired.", group.reading.group, topic
         )
     doomed: collections.Counter[str] = collections.Counter()
-    for where in group.next_offsets:
-        doomed[where.topic] += view.older(group, where, view.deleted_before(where.topic))
+    for partition in group.next_offsets:
+        doomed[partition.topic] += view.older(group, partition, view.deleted_before(partition.topic))
     for topic, count in sorted(doomed.items()):
         if count:
             retention = view.topics.settings[topic].retention_ms
@@ -161,7 +167,7 @@ def _abandoned(group: GroupOverview, view: ClusterView) -> str | None:
     if not group.logs:
         return "It has no members, and all topics that it has committed are deleted."
     lagging = group.next_offsets
-    if not lagging or not all(view.older(group, where, view.old_before) for where in lagging):
+    if not lagging or not all(view.older(group, partition, view.old_before) for partition in lagging):
         return None
     waited = f"its next record has waited for {view.abandoned_after:g} days or more"
     return f"It has no members, and {waited}, on every partition where it lags ({counted(len(lagging), 'partition')})."

@@ -61,7 +61,7 @@ def group_overviews(connection: Connection, selection: Selection) -> GroupOvervi
     members = group_members(
         connection, [name for name in readings if readings[name].type in ("classic", "consumer", "unknown")]
     )
-    found = [
+    overviews = [
         GroupOverview(
             reading,
             members.get(name),
@@ -71,15 +71,15 @@ def group_overviews(connection: Connection, selection: Selection) -> GroupOvervi
         for name, reading in readings.items()
         if reading.exists  # else it was deleted a moment ago
     ]
-    found.sort(key=lambda group: (-(group.lag.offsets if group.lag else 0), group.reading.group))
+    overviews.sort(key=lambda group: (-(group.lag.offsets if group.lag else 0), group.reading.group))
     denied = sorted(set(selected.names) - set(readings))
     unused = selection.unused("groups", listed, selected_groups.seen_on(connection))
-    return GroupOverviews(found, selected.left_out, tuple(denied), unused, listed)
+    return GroupOverviews(overviews, selected.left_out, tuple(denied), unused, listed)
 
 
 def _logs(connection: Connection, readings: dict[str, GroupReading]) -> dict[TopicPartition, LogRange]:
     """Start and high watermark of each partition with a committed offset; deleted partitions are left out."""
     committed = {partition for reading in readings.values() for partition in reading.offsets}
     topics = describe_topics(connection, sorted({partition.topic for partition in committed}))
-    existing = [each for each in committed if each.partition < topics[each.topic].partitions]
+    existing = [partition for partition in committed if partition.partition < topics[partition.topic].partitions]
     return positions.log_ranges(connection, existing)

@@ -40,14 +40,14 @@ def read_log_bounds(
 
     try:
         cluster_id, bounds = bounds_as_far_as_known(impatient, partitions, PATIENCE)
-        found = ClusterIdentity(cluster_id)
+        identity = ClusterIdentity(cluster_id)
         if expected is not None and expected.traits.topic_ids:
-            found = clusters.identify(impatient, expected.traits.topic_ids)
+            identity = clusters.identify(impatient, expected.traits.topic_ids)
     except MigrationError as exc:
         return LogBounds({}, missing(f"{exc.what}{f': {exc.why}' if exc.why else ''}"))
-    if expected is not None and (difference := expected.difference(found)) is not None:
+    if expected is not None and (difference := expected.difference(identity)) is not None:
         return LogBounds({}, missing(f"the files are about another cluster, because this one {difference}"))
-    ranges = {at: (its.log_start, its.high_watermark) for at, its in bounds.items()}
+    ranges = {at: (log.log_start, log.high_watermark) for at, log in bounds.items()}
     unknown = sorted(set(partitions) - set(ranges))
     if not unknown:
         return LogBounds(ranges)

@@ -43,8 +43,8 @@ def look_until_started(
     """As look_at_readiness(), again until all groups are in use at the destination, or so many seconds are over."""
     deadline = time.monotonic() + seconds
     while True:
-        found = look_at_readiness(plan, source, destination, since, now)
+        looked = look_at_readiness(plan, source, destination, since, now)
         left = deadline - time.monotonic()
-        if left <= 0 or all(group.in_use_at_destination for group in found):
-            return found
+        if left <= 0 or all(group.in_use_at_destination for group in looked):
+            return looked
         time.sleep(min(_PAUSE, left))

@@ -35,12 +35,12 @@ def topic_lines(
     lines, elsewhere = [], []
     for name, partitions in sorted(committed.items()):
         for topic in topics[name].left_out:
-            where = partitions_text(each for each in partitions if each.topic == topic)
+            shown = partitions_text(partition for partition in partitions if partition.topic == topic)
             way = "the topic" if name in selection.named_groups else "the group or the topic"
-            its = known(topic, TOPICS)
-            like = f" (called like {its.whose})" if its else ""
-            lines.append(f"{name} {where}{like}: excluded by exclude_topic_patterns; name {way} to take it")
-        taken = any(each.topic in topics[name].names for each in partitions)
+            known_name = known(topic, TOPICS)
+            like = f" (called like {known_name.whose})" if known_name else ""
+            lines.append(f"{name} {shown}{like}: excluded by exclude_topic_patterns; name {way} to take it")
+        taken = any(partition.topic in topics[name].names for partition in partitions)
         if taken or topics[name].left_out:
             continue
         if not partitions:

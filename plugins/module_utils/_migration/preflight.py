@@ -126,7 +126,7 @@ def look(
         notes += _topics_that_block(wanted, mapping, *counts, intent.creates_topics)
         if not one_cluster:
             differing = setting_differences(source, destination, wanted, *counts)
-    notes += [Note(NoteKind.SETTING_DIFFERS, each.message) for each in differing]
+    notes += [Note(NoteKind.SETTING_DIFFERS, difference.message) for difference in differing]
     if intent.commits:
         notes += _missing_for_rollback(destination, wanted, receipt)
     return Preflight(ids, problems, notes, differing, {draft.source_group for draft in wanted}, wanted)
@@ -257,7 +257,7 @@ def opposite(
     back = "", "to take that migration back, run the playbook return_groups or rollback in its directory"
     meant = "on_rewind", f"if this direction is meant, set {option_name('on_rewind')} to keep: no group goes back then"
     remedy = ways(back, meant) if on_rewind == OnRewind.FAIL else ways(back)
-    found = []
+    opposites = []
     for path, plan, receipt in others:
         is_opposite = (plan.destination_id, plan.source_id) == (
             cluster_ids.get("source"),
@@ -265,12 +265,12 @@ def opposite(
         )
         written = {entry.group for entry in receipt.entries if entry.written is not None} & set(selected)
         if is_opposite and plan.source_id != plan.destination_id and written:
-            found.append(
+            opposites.append(
                 f"{path} says that {first_names(sorted(written), _NAMED)} came from this destination to this source"
             )
-    if not found:
+    if not opposites:
         return []
-    why = first_of(found, _NAMED)
+    why = first_of(opposites, _NAMED)
     return [Refused(MAY_BE_SWAPPED, why=why, remedy=remedy, kind=FailureKind.OTHER_CLUSTER)]
 
 
@@ -290,8 +290,8 @@ def _wanted(
         return drafts.from_snapshot(taken.snapshot, mapping, intent.on_conflict), []
     except GroupBusy as exc:
         warning = dataclasses.replace(intent, on_active_group=OnActiveGroup.WARN)
-        found, problems = _wanted(source, selection, mapping, warning, removed)
-        return found, [exc, *problems]
+        wanted, problems = _wanted(source, selection, mapping, warning, removed)
+        return wanted, [exc, *problems]
     except (InvalidInput, NotAuthorized, NotFound, Refused) as exc:
         return [], [exc]
 
@@ -308,11 +308,11 @@ def _at_the_other_side(
         at_source, at_destination = groups.read_groups(source, names), groups.read_groups(destination, names)
     except MigrationError:
         return []  # it may not be seen
-    found = [name for name in names if at_destination[name].offsets and not at_source[name].offsets]
-    if not found:
+    elsewhere = [name for name in names if at_destination[name].offsets and not at_source[name].offsets]
+    if not elsewhere:
         return []
-    have = "has committed offsets" if len(found) == 1 else "have committed offsets"
-    what = f"{first_names(found, _NAMED)} {have} here, and none at the source: {MAY_BE_SWAPPED}"
+    have = "has committed offsets" if len(elsewhere) == 1 else "have committed offsets"
+    what = f"{first_names(elsewhere, _NAMED)} {have} here, and none at the source: {MAY_BE_SWAPPED}"
     remedy = correct_clusters(says_exchanged=False)
     return [Refused(what, cluster=str(destination), remedy=remedy, kind=FailureKind.OTHER_CLUSTER)]
 
@@ -367,4 +367,4 @@ def _missing_at_destination(
 
 def _missing(connection: Connection, **needs: t.Collection[str]) -> list[MigrationError]:
     missing = permissions.missing_acls(connection, **needs)
-    return [NotAuthorized(f"missing ACL {each}", cluster=str(connection)) for each in missing]
+    return [NotAuthorized(f"missing ACL {acl}", cluster=str(connection)) for acl in missing]

@@ -41,8 +41,8 @@ def has_ended(process: int, ticks: int | None) -> bool:
         return True
     except PermissionError:  # another user's
         pass
-    found = _stat(process)
-    return found is not None and (found[0] in _ENDED or (ticks is not None and found[1] != ticks))
+    stat = _stat(process)
+    return stat is not None and (stat[0] in _ENDED or (ticks is not None and stat[1] != ticks))
 
 
 def process_namespace() -> str | None:

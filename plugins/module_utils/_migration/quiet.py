@@ -67,7 +67,7 @@ def watch(
             time.sleep(idle_wait)
             first, readings = readings, read_or_recall(connection, sorted(readings), gone)
             active, moved, compared = with_members(readings), _moved(first, readings, selection), True
-        moving = {name: its for name, its in moved.items() if name not in active}
+        moving = {name: changes for name, changes in moved.items() if name not in active}
         left = deadline - time.monotonic()
         opened = with_open(readings)
         if not (active or moving or opened) or left <= 0:
@@ -81,18 +81,18 @@ def read_or_recall(
     connection: Connection, names: t.Sequence[str], gone: t.Mapping[str, GroupReading]
 ) -> dict[str, GroupReading]:
     """The groups as they are, and where they are gone as they were."""
-    found = groups.read_groups(connection, names)
-    return {name: gone.get(name, each) if not each.exists else each for name, each in found.items()}
+    readings = groups.read_groups(connection, names)
+    return {name: gone.get(name, reading) if not reading.exists else reading for name, reading in readings.items()}
 
 
 def with_members(readings: t.Mapping[str, GroupReading]) -> dict[str, str]:
     """The state of each group that has members."""
-    return {name: each.state for name, each in sorted(readings.items()) if each.has_members}
+    return {name: reading.state for name, reading in sorted(readings.items()) if reading.has_members}
 
 
 def with_open(readings: t.Mapping[str, GroupReading]) -> dict[str, str]:
     """What is open of each group for which a transaction that commits offsets is open."""
-    return {name: open_text(each.open) for name, each in sorted(readings.items()) if each.open}
+    return {name: open_text(reading.open) for name, reading in sorted(readings.items()) if reading.open}
 
 
 def members_text(active: t.Mapping[str, str], members: Members) -> str:
@@ -111,8 +111,8 @@ def with_clients(
 
 
 def _clients(members: t.Sequence[GroupMember] | None) -> str:
-    its = first_of([f"client {each.client_id} on {each.host}" for each in members or ()], _NAMED)
-    return f": {its}" if its else ""
+    clients = first_of([f"client {member.client_id} on {member.host}" for member in members or ()], _NAMED)
+    return f": {clients}" if clients else ""
 
 
 def moving_text(moving: t.Mapping[str, list[Move]]) -> str:
@@ -130,7 +130,9 @@ def _names(
         f"{visible_name(name)} (its committed offsets still change)" for name in list(moving)[: _NAMED - len(named)]
     ]
     texts += [
-        f"{visible_name(name)} ({its})" for name, its in opened.items() if name not in active and name not in moving
+        f"{visible_name(name)} ({transactions})"
+        for name, transactions in opened.items()
+        if name not in active and name not in moving
     ]
     more = len({*active, *moving, *opened}) - len(texts[:_NAMED])
     texts = texts[:_NAMED]
@@ -145,10 +147,14 @@ def _moved(
     def offsets(readings: t.Mapping[str, GroupReading]) -> dict[str, dict[TopicPartition, int | None]]:
         topics = {name: set(selected.names) for name, selected in selection.topics_of(partitions_of(readings)).items()}
         return {
-            name: {where: commit.offset for where, commit in each.offsets.items() if where.topic in topics[name]}
-            for name, each in readings.items()
+            name: {
+                partition: commit.offset
+                for partition, commit in reading.offsets.items()
+                if partition.topic in topics[name]
+            }
+            for name, reading in readings.items()
         }
 
     before, after = offsets(first), offsets(second)
-    found = {name: moves(before[name], after[name]) for name in sorted(first)}
-    return {name: moved for name, moved in found.items() if moved}
+    compared = {name: moves(before[name], after[name]) for name in sorted(first)}
+    return {name: moved for name, moved in compared.items() if moved}

@@ -44,9 +44,9 @@ def note(names: t.Sequence[str], retention: int | None) -> Note:
 def missing_commits(receipt: Receipt, readings: Readings) -> dict[Key, CommittedOffset]:
     """What a renewal that was killed has not made again, of the groups that were read."""
     return {
-        (each.group, each.partition): each.committed
-        for each in receipt.renewing
-        if each.group in readings and each.partition not in readings[each.group].offsets
+        (entry.group, entry.partition): entry.committed
+        for entry in receipt.renewing
+        if entry.group in readings and entry.partition not in readings[entry.group].offsets
     }
 
 
@@ -65,13 +65,15 @@ def begun(receipt: Receipt, readings: Readings, names: t.Collection[str]) -> Rec
         for name in sorted(names)
         for partition, committed in sorted(readings[name].offsets.items())
     )
-    kept = (each for each in receipt.renewing if each.group not in names)
+    kept = (entry for entry in receipt.renewing if entry.group not in names)
     return dataclasses.replace(receipt, renewing=(*kept, *entries))
 
 
 def ended(receipt: Receipt, written: t.Collection[str]) -> Receipt:
     """The receipt after everything of these groups was written."""
-    return dataclasses.replace(receipt, renewing=tuple(each for each in receipt.renewing if each.group not in written))
+    return dataclasses.replace(
+        receipt, renewing=tuple(entry for entry in receipt.renewing if entry.group not in written)
+    )
 
 
 def _expires(reading: GroupReading) -> bool:

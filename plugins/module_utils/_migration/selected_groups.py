@@ -129,7 +129,7 @@ def select_topics_of(
     unused: of group patterns that match nothing, which is why a topic of their groups may be missing.
     """
     partitions = partitions_of(readings)
-    topics = {partition.topic for its in partitions.values() for partition in its}
+    topics = {partition.topic for of_group in partitions.values() for partition in of_group}
     selected = selection.topics_of(partitions)
     missing = sorted(set(selection.topics) - topics)
     if missing:
@@ -141,8 +141,8 @@ def select_topics_of(
             remedy=f"correct {option_name('topics')}{name_hint('topics', missing, topics)}, "
             "select a group that consumes it, or grant the ACL",
         )
-    if topics and not any(each.names for each in selected.values()):
-        left_out = Selected((), tuple(sorted({topic for each in selected.values() for topic in each.left_out})))
+    if topics and not any(chosen.names for chosen in selected.values()):
+        left_out = Selected((), tuple(sorted({topic for chosen in selected.values() for topic in chosen.left_out})))
         raise _unmatched("topic", selection.topic_patterns, left_out, connection, unused, " of the selected groups")
     return selected
 
@@ -151,7 +151,7 @@ def unused_topic_patterns(
     selection: Selection, readings: t.Mapping[str, GroupReading], connection: Connection
 ) -> list[Note]:
     """Notes of the patterns that match no topic of these groups, nor another one: waves may share their patterns."""
-    topics = {partition.topic for its in partitions_of(readings).values() for partition in its}
+    topics = {partition.topic for partitions in partitions_of(readings).values() for partition in partitions}
     if not selection.unused("topics", topics, ""):
         return []
     return selection.unused("topics", {*topics, *list_topics(connection)}, seen_on(connection))
@@ -164,7 +164,7 @@ def seen_on(cluster: Connection | str) -> str:
 
 def check_keep_offsets(named: t.Iterable[GroupReading], connection: Connection) -> None:
     """Raise InvalidInput for named groups that have no offsets to move: share groups keep their state elsewhere."""
-    _refuse({each.group: fault for each in named if (fault := _keeps_none(each)) is not None}, connection)
+    _refuse({reading.group: fault for reading in named if (fault := _keeps_none(reading)) is not None}, connection)
 
 
 def streams_topics(connection: Connection) -> list[str]:
@@ -187,7 +187,9 @@ def group_hint(names: t.Collection[str], connection: Connection) -> str:
 
 def _check_named(named: t.Iterable[GroupReading], connection: Connection, of_receipt: bool) -> None:
     """Raise NotFound or InvalidInput that names all of these groups of which nothing can be moved."""
-    _refuse({each.group: fault for each in named if (fault := _fault(each)) is not None}, connection, of_receipt)
+    _refuse(
+        {reading.group: fault for reading in named if (fault := _fault(reading)) is not None}, connection, of_receipt
+    )
 
 
 def _fault(reading: GroupReading) -> _Fault | None:

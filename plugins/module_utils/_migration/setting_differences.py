@@ -63,34 +63,34 @@ def setting_differences(
     """
     pairs = sorted({(draft.source_partition.topic, draft.partition.topic) for draft in drafts})
     pairs = [(topic, copy) for topic, copy in pairs if topic in source_counts and copy in destination_counts]
-    found: list[SettingDifference] = []
+    differences: list[SettingDifference] = []
     with contextlib.suppress(MigrationError):
         source_settings = configs.topic_configs(source, [topic for topic, _copy in pairs])
         destination_settings = configs.topic_configs(destination, [copy for _topic, copy in pairs])
         times: dict[tuple[str, str], dict[SettingKind, int]] = {}
         for topic, copy in pairs:
             own, other = source_settings[topic].effective, destination_settings[copy].effective
-            found += plain_differences(topic, copy, own, other)
+            differences += plain_differences(topic, copy, own, other)
             times[topic, copy] = concerned_times(own, other, int(now() * 1000))
-        found += _by_records(source, drafts, source_counts, times, source_settings, destination_settings)
-    return sorted(found, key=lambda each: each[:3])
+        differences += _by_records(source, drafts, source_counts, times, source_settings, destination_settings)
+    return sorted(differences, key=lambda difference: difference[:3])
 
 
 def plain_differences(topic: str, copy: str, own: SettingValues, other: SettingValues) -> list[SettingDifference]:
     """What settings alone say. own and other: whatever the source and the destination show of the topic and its copy."""
-    found = []
+    differences = []
 
     def add(kind: SettingKind, setting: str, why: str) -> None:
-        found.append(_difference(kind, topic, copy, setting, own, other, why))
+        differences.append(_difference(kind, topic, copy, setting, own, other, why))
 
     if _is_compacted(own) != _is_compacted(other):
-        where = "destination" if _is_compacted(other) else "source"
-        why = f"only the {where} compacts the topic, so that records which the other cluster has are missing there. "
+        side = "destination" if _is_compacted(other) else "source"
+        why = f"only the {side} compacts the topic, so that records which the other cluster has are missing there. "
         add(SettingKind.COMPACTION, "cleanup.policy", f"{why}Give both the same cleanup.policy before you migrate")
     if _is_stamped(own) != _is_stamped(other):
-        where = "destination" if _is_stamped(other) else "source"
+        side = "destination" if _is_stamped(other) else "source"
         why = (
-            f"only the {where} stamps records when it stores them, so that equal records may have other timestamps and "
+            f"only the {side} stamps records when it stores them, so that equal records may have other timestamps and "
             "offsets may be safe, not exact. Set CreateTime before records are copied"
         )
         add(SettingKind.TIMESTAMP_TYPE, "message.timestamp.type", why)
@@ -98,7 +98,7 @@ def plain_differences(topic: str, copy: str, own: SettingValues, other: SettingV
     if size and largest and int(largest) < int(size):
         why = "the destination refuses larger batches of records, and what is not copied blocks groups. "
         add(SettingKind.MESSAGE_SIZE, "max.message.bytes", f"{why}Raise it at the destination")
-    return found
+    return differences
 
 
 def concerned_times(own: SettingValues, other: SettingValues, now: int) -> dict[SettingKind, int]:
@@ -109,16 +109,16 @@ def concerned_times(own: SettingValues, other: SettingValues, now: int) -> dict[
     """
     if _is_stamped(other):
         return {}
-    found = {}
+    times = {}
     retention = other.get("retention.ms")
     if retention and int(retention) >= 0 and "delete" in other.get("cleanup.policy", "delete"):
-        found[SettingKind.RETENTION] = now - int(retention)
+        times[SettingKind.RETENTION] = now - int(retention)
     before, after = (_limit(other, side) for side in ("before", "after"))
     if before < _limit(own, "before"):
-        found[SettingKind.TIMESTAMP_BEFORE] = now - before
+        times[SettingKind.TIMESTAMP_BEFORE] = now - before
     if after < _limit(own, "after"):
-        found[SettingKind.TIMESTAMP_AFTER] = now + after
-    return {kind: when for kind, when in found.items() if when >= 0}
+        times[SettingKind.TIMESTAMP_AFTER] = now + after
+    return {kind: when for kind, when in times.items() if when >= 0}
 
 
 def _by_records(
@@ -137,35 +137,37 @@ def _by_records(
     """
     committed: dict[tuple[str, str], dict[TopicPartition, int]] = {}
     for draft in drafts:
-        where = draft.source_partition
-        if draft.committed is not None and where.partition < counts.get(where.topic, 0):
-            least = committed.setdefault((where.topic, draft.partition.topic), {})
-            least[where] = min(draft.committed.offset, least.get(where, draft.committed.offset))
+        partition = draft.source_partition
+        if draft.committed is not None and partition.partition < counts.get(partition.topic, 0):
+            least = committed.setdefault((partition.topic, draft.partition.topic), {})
+            least[partition] = min(draft.committed.offset, least.get(partition, draft.committed.offset))
     wanted = {pair: (kinds, committed[pair]) for pair, kinds in times.items() if kinds and pair in committed}
-    every = {where for _kinds, each in wanted.values() for where in each}
+    every = {partition for _kinds, offsets in wanted.values() for partition in offsets}
     _cluster, bounds = positions.bounds_as_far_as_known(source, every, _PATIENCE) if every else ("", {})
-    asked = [(at, when) for kinds, each in wanted.values() for when in kinds.values() for at in each if at in bounds]
+    asked = [
+        (at, when) for kinds, offsets in wanted.values() for when in kinds.values() for at in offsets if at in bounds
+    ]
     untimed: set[TopicPartition] = set()
     firsts = positions.lookup_all_times(source, asked, untimed)
-    found = []
+    differences = []
     for (topic, copy), (kinds, offsets) in wanted.items():
         own, other = source_settings[topic].effective, destination_settings[copy].effective
         for kind, when in kinds.items():
             concerned = 0
-            for where, offset in offsets.items():
-                if where in untimed or where not in bounds:
+            for partition, offset in offsets.items():
+                if partition in untimed or partition not in bounds:
                     continue
-                first, end = firsts[where, when], bounds[where].high_watermark
+                first, end = firsts[partition, when], bounds[partition].high_watermark
                 if kind is SettingKind.TIMESTAMP_AFTER:
                     concerned += first is not None
                 else:
-                    begin = bounds[where].log_start
+                    begin = bounds[partition].log_start
                     begin = max(begin, offset) if kind is SettingKind.RETENTION else begin
                     concerned += begin < (end if first is None else first)
             if concerned:
                 why = _WHY[kind].format(count=counted(concerned, "partition"))
-                found.append(_difference(kind, topic, copy, _name_of(kind, other), own, other, why))
-    return found
+                differences.append(_difference(kind, topic, copy, _name_of(kind, other), own, other, why))
+    return differences
 
 
 _WHY = {

@@ -47,14 +47,16 @@ class ClusterTopics:
         """Offsets in the logs of a topic, from their starts to their ends."""
         every = (TopicPartition(topic, number) for number in range(self.partitions[topic]))
         return sum(
-            self.bounds[each].high_watermark - self.bounds[each].log_start for each in every if each in self.bounds
+            self.bounds[partition].high_watermark - self.bounds[partition].log_start
+            for partition in every
+            if partition in self.bounds
         )
 
 
 def read_topics(connection: Connection, is_meant: t.Callable[[str], bool], reads_records: bool) -> ClusterTopics:
     """The topics that are meant, as far as the login may describe them. reads_records: whether ACL READ is missed, too."""
     described = topics.describe_topics(connection, [name for name in topics.list_topics(connection) if is_meant(name)])
-    partitions = {name: each.partitions for name, each in described.items() if each.error is None}
+    partitions = {name: description.partitions for name, description in described.items() if description.error is None}
     every = every_partition(partitions)
     _cluster, bounds = bounds_as_far_as_known(connection, every, _PATIENCE) if every else ("", {})
     missing = permissions.missing_acls(connection, reads_topics=partitions)
@@ -87,24 +89,28 @@ def next_times(
 
     wanted: offsets with the lag of their group, by partition. Of MOST_TIMES partitions at most.
     """
-    readable = [each for each in wanted if each in seen.bounds and each.topic not in seen.unreadable]
-    readable.sort(key=lambda each: -max(wanted[each].values()))
+    readable = [
+        partition for partition in wanted if partition in seen.bounds and partition.topic not in seen.unreadable
+    ]
+    readable.sort(key=lambda partition: -max(wanted[partition].values()))
     spans = {
-        each: [(start, min(start + _NEXT_OFFSETS, seen.bounds[each].end)) for start in sorted(wanted[each])]
-        for each in readable[:MOST_TIMES]
+        partition: [
+            (start, min(start + _NEXT_OFFSETS, seen.bounds[partition].end)) for start in sorted(wanted[partition])
+        ]
+        for partition in readable[:MOST_TIMES]
     }
     if readable[MOST_TIMES:]:
         seen.risks.append(
             _unseen(f"The next record was read on the {MOST_TIMES} partitions with the largest lag only.")
         )
     try:
-        found = range_reader.read_ranges(connection, spans, deadline=_READ_WITHIN) if spans else {}
+        answers = range_reader.read_ranges(connection, spans, deadline=_READ_WITHIN) if spans else {}
     except MigrationError as exc:
         seen.risks.append(_unseen(f"Next records could not be read: {exc}"))
         return {}
     return {
-        (where, read.start): read.records[0].timestamp
-        for where, reads in found.items()
+        (partition, read.start): read.records[0].timestamp
+        for partition, reads in answers.items()
         for read in reads
         if read.records and read.records[0].timestamp != NO_TIMESTAMP
     }
@@ -117,10 +123,14 @@ def sampled_schema_ids(connection: Connection, seen: ClusterTopics) -> dict[str,
         if topic in seen.unreadable or known(topic, TOPICS) is not None:
             continue
         every = [TopicPartition(topic, number) for number in range(count)]
-        full = [each for each in every if each in seen.bounds and seen.bounds[each].log_start < seen.bounds[each].end]
-        for each in full[:_SAMPLED_PARTITIONS]:
-            start, end, _high = seen.bounds[each]
-            ranges.append(Range(each, max(start, end - _SAMPLED_OFFSETS), end))
+        full = [
+            partition
+            for partition in every
+            if partition in seen.bounds and seen.bounds[partition].log_start < seen.bounds[partition].end
+        ]
+        for partition in full[:_SAMPLED_PARTITIONS]:
+            start, end, _high = seen.bounds[partition]
+            ranges.append(Range(partition, max(start, end - _SAMPLED_OFFSETS), end))
     records = []
     try:
         for begin in range(0, len(ranges), _AT_A_TIME):
@@ -131,16 +141,16 @@ def sampled_schema_ids(connection: Connection, seen: ClusterTopics) -> dict[str,
     for record in records:
         contents.setdefault(record.partition.topic, []).append(record)
     ids = {
-        topic: schema_ids(its.key for its in rows) | schema_ids(its.value for its in rows)
+        topic: schema_ids(record.key for record in rows) | schema_ids(record.value for record in rows)
         for topic, rows in contents.items()
     }
-    return {topic: sorted(its) for topic, its in ids.items() if its}
+    return {topic: sorted(numbers) for topic, numbers in ids.items() if numbers}
 
 
 def _without(operation: str, missing: t.Iterable[str]) -> frozenset[str]:
     """The topics for which this ACL is missing. missing: as missing_acls() says it."""
     begin = f"TOPIC {operation} on "
-    return frozenset(each.removeprefix(begin) for each in missing if each.startswith(begin))
+    return frozenset(acl.removeprefix(begin) for acl in missing if acl.startswith(begin))
 
 
 def _some(names: t.Collection[str]) -> str:

@@ -50,9 +50,9 @@ def grown_topics(connection: Connection, before: Ends, now: Ends) -> list[StillW
 
     Raises as producers.last_writers() does.
     """
-    more = {where: end - before[where] for where, end in now.items() if end > before.get(where, end)}
+    more = {partition: end - before[partition] for partition, end in now.items() if end > before.get(partition, end)}
     writers = producers.last_writers(connection, more) if more else {}
-    return [_topic(topic, more, writers) for topic in sorted({where.topic for where in more})]
+    return [_topic(topic, more, writers) for topic in sorted({partition.topic for partition in more})]
 
 
 def _topic(
@@ -60,10 +60,14 @@ def _topic(
 ) -> StillWritten:
     """What has come to a topic. Of a producer that writes to several partitions, the last write counts."""
     last: dict[int, Writer] = {}
-    for writer in (each for where, its in writers.items() if where.topic == topic for each in its):
+    for writer in (
+        writer for partition, of_partition in writers.items() if partition.topic == topic for writer in of_partition
+    ):
         if writer.producer_id not in last or writer.last > last[writer.producer_id].last:
             last[writer.producer_id] = writer
     newest = max((writer.last for writer in last.values()), default=0)
     recent = (writer for writer in last.values() if writer.last >= newest - _RECENT)
     in_order = sorted(recent, key=lambda writer: (-writer.last, writer.producer_id))
-    return StillWritten(topic, sum(its for where, its in more.items() if where.topic == topic), tuple(in_order))
+    return StillWritten(
+        topic, sum(count for partition, count in more.items() if partition.topic == topic), tuple(in_order)
+    )

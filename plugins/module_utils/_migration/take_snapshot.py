@@ -87,16 +87,20 @@ class TakenSnapshot(t.NamedTuple):
             notes.append(Note(NoteKind.GROUP_IN_USE, text))
         if self.snapshot.open:
             opened: dict[str, dict[TopicPartition, str]] = {}
-            for each in self.snapshot.open:
-                opened.setdefault(each.group, {})[each.partition] = each.told
-            clauses = "; ".join(f"{visible_name(name)}: {open_text(its)}" for name, its in opened.items())
+            for transaction in self.snapshot.open:
+                opened.setdefault(transaction.group, {})[transaction.partition] = transaction.told
+            clauses = "; ".join(
+                f"{visible_name(name)}: {open_text(transactions)}" for name, transactions in opened.items()
+            )
             text = f"Blocked until the transactions end, because nobody knows which offsets they commit: {clauses}."
             notes.append(Note(NoteKind.GROUP_IN_USE, text))
         return [*notes, *self._group_notes(), *self.not_told]
 
     def _group_notes(self) -> t.Iterator[Note]:
         """Of groups that have nothing to move, and of those whose applications keep more than committed offsets."""
-        holding = {entry.group for entry in self.snapshot.entries} | {each.group for each in self.snapshot.open}
+        holding = {entry.group for entry in self.snapshot.entries} | {
+            transaction.group for transaction in self.snapshot.open
+        }
         without = {*self.not_consumer_groups, *(group.name for group in self.snapshot.groups)} - holding
         if without:
             names = first_names(sorted(without), _NAMED, "more groups")
@@ -109,7 +113,9 @@ class TakenSnapshot(t.NamedTuple):
                 "group name (application.id), begins with empty state, and computes other results from there on."
             )
             yield Note(NoteKind.STREAMS_GROUP, text)
-        keepers = sorted(name for name in holding if (its := known(name, GROUPS)) is not None and its.keeps_positions)
+        keepers = sorted(
+            name for name in holding if (known_name := known(name, GROUPS)) is not None and known_name.keeps_positions
+        )
         if keepers:
             text = (
                 f"These groups are called like those of sinks: {names_text(keepers)}. A sink that keeps the last offset in its "
@@ -175,14 +181,14 @@ def take(
     return TakenSnapshot(
         dataclasses.replace(snapshot, left_out=tuple(lines), left_out_names=tuple(sorted(names - snapshot.names()))),
         selected.left_out,
-        tuple(sorted({topic for each in topics.values() for topic in each.left_out})),
+        tuple(sorted({topic for chosen in topics.values() for topic in chosen.left_out})),
         tuple(without_offsets),
         seen.active,
         seen.moving,
         skipped,
         seen.members,
         quiet.with_open(seen.readings),
-        tuple(sorted(name for name, each in readings.items() if each.is_streams(streams_topics))),
+        tuple(sorted(name for name, reading in readings.items() if reading.is_streams(streams_topics))),
         _not_told(seen.readings),
         unused,
     )
@@ -190,7 +196,7 @@ def take(
 
 def _not_told(readings: t.Mapping[str, GroupReading]) -> list[Note]:
     """What brokers do not tell of open transactions, each note once."""
-    return list(dict.fromkeys(each.not_told for each in readings.values() if each.not_told is not None))
+    return list(dict.fromkeys(reading.not_told for reading in readings.values() if reading.not_told is not None))
 
 
 def with_every_partition(
@@ -204,16 +210,18 @@ def with_every_partition(
 
 def _with_first_commits(connection: Connection, readings: t.Mapping[str, GroupReading]) -> dict[str, GroupReading]:
     """The readings, with the open transactions that commit the first offset of a group for a partition of its topics."""
-    counts = partition_counts(connection, {where.topic for each in readings.values() for where in each.offsets})
+    counts = partition_counts(
+        connection, {partition.topic for reading in readings.values() for partition in reading.offsets}
+    )
     beside: dict[str, list[TopicPartition]] = {}
     for name, reading in readings.items():
         if reading.exists:
-            its = {where.topic for where in reading.offsets} & counts.keys()
-            every = (TopicPartition(topic, number) for topic in sorted(its) for number in range(counts[topic]))
-            beside[name] = [where for where in every if where not in reading.offsets]
+            topics = {partition.topic for partition in reading.offsets} & counts.keys()
+            every = (TopicPartition(topic, number) for topic in sorted(topics) for number in range(counts[topic]))
+            beside[name] = [partition for partition in every if partition not in reading.offsets]
     wanted = sorted(name for name, partitions in beside.items() if partitions)
-    found = groups.read_groups(connection, wanted, beside=beside) if wanted else {}
-    opened = {name: {**reading.open, **found[name].open} for name, reading in readings.items() if name in found}
+    reread = groups.read_groups(connection, wanted, beside=beside) if wanted else {}
+    opened = {name: {**reading.open, **reread[name].open} for name, reading in readings.items() if name in reread}
     return {
         name: dataclasses.replace(reading, open=opened[name]) if opened.get(name) else reading
         for name, reading in readings.items()
@@ -244,10 +252,10 @@ def _snapshot(
 
     Addresses are noted only where topics have no ids to tell.
     """
-    found = clusters.identify(connection, {name for each in topics.values() for name in each.names})
-    ids = found.traits.topic_ids
+    identity = clusters.identify(connection, {name for chosen in topics.values() for name in chosen.names})
+    ids = identity.traits.topic_ids
     return Snapshot(
-        found.cluster_id,
+        identity.cluster_id,
         tuple(SnapshotGroup(name, reading.type) for name, reading in sorted(readings.items())),
         tuple(
             SnapshotEntry(name, partition, committed)
@@ -255,7 +263,7 @@ def _snapshot(
             for partition, committed in sorted(reading.offsets.items())
             if partition.topic in topics[name].names
         ),
-        Traits(found.traits.brokers if None in ids.values() else (), ids),
+        Traits(identity.traits.brokers if None in ids.values() else (), ids),
         tuple(
             OpenTransaction(name, partition, told)
             for name, reading in sorted(readings.items())
@@ -281,8 +289,8 @@ def check_snapshot_cluster(
     otherwise: what else can be done about that than to connect to the cluster of the snapshot.
     """
     remedy = f"{correct_clusters()}; or {otherwise}"
-    found = check_cluster("snapshot", snapshot.identity, source, remedy)
-    for topic, how in sorted(snapshot.traits.recreated(found.traits).items()):
+    identity = check_cluster("snapshot", snapshot.identity, source, remedy)
+    for topic, how in sorted(snapshot.traits.recreated(identity.traits).items()):
         raise Refused(
             f"the topic is not the one that the snapshot is about: {how}",
             cluster=str(source),
@@ -291,7 +299,7 @@ def check_snapshot_cluster(
             remedy=remedy,
             kind=FailureKind.TOPIC_RECREATED,
         )
-    return found
+    return identity
 
 
 def _in_use(seen: quiet.Seen, stop_timeout: float, connection: Connection) -> GroupBusy:

@@ -80,8 +80,8 @@ def unwritable(wanted: NewTopics, trial: Trial) -> dict[str, Unwritable]:
     """Those of these topics that would take no records. The brokers' defaults count, as far as the user may know them."""
     found = {}
     for name, new in sorted(wanted.items()):
-        its = trial.configs.get(name)
-        in_sync = new.configs.get(IN_SYNC) if its is None else its.effective.get(IN_SYNC)
+        trial_configs = trial.configs.get(name)
+        in_sync = new.configs.get(IN_SYNC) if trial_configs is None else trial_configs.effective.get(IN_SYNC)
         replicas = trial.replicas.get(name, new.replication_factor)
         if in_sync is not None and takes_no_records(in_sync, replicas):
             found[name] = Unwritable(in_sync, replicas)

@@ -136,7 +136,7 @@ class _Standing(t.NamedTuple):
 def _standing(entries: t.Sequence[PlanEntry], known: Receipt, destination: Connection) -> _Standing:
     found = writing.read_named_groups(
         destination,
-        {entry.group for entry in entries} | {each.group for each in known.renewing},
+        {entry.group for entry in entries} | {entry.group for entry in known.renewing},
         {(key := entry.key): _thought(entry, known.by_key.get(key)) for entry in entries},
     )
     lacking = renewal.missing_commits(known, found)
@@ -149,7 +149,7 @@ def _planned_writes(
     entries: list[PlanEntry],
     ground: Ground,
     destination: Connection,
-    found: t.Mapping[str, GroupReading],
+    readings: t.Mapping[str, GroupReading],
     options: CommitOptions,
 ) -> Writes:
     """What the plan writes. Members are refused first: whoever is refused for anything else would have to stop them next."""
@@ -157,15 +157,15 @@ def _planned_writes(
         return entry_decision.commit_writes(entries, ground)
     except Refused:
         to_write = {entry.group for entry in entry_decision.entries_to_write(entries, ground)}
-        writing.check_members(destination, to_write, found, options.on_active_group)
+        writing.check_members(destination, to_write, readings, options.on_active_group)
         raise
 
 
 def _renewed(
-    entries: t.Iterable[PlanEntry], found: t.Mapping[str, GroupReading], writes: Writes, options: CommitOptions
+    entries: t.Iterable[PlanEntry], readings: t.Mapping[str, GroupReading], writes: Writes, options: CommitOptions
 ) -> tuple[set[str], list[str]]:
     """The groups that are made again so that their offsets do not expire, and those that are only warned of."""
-    expiring = renewal.expiring(found, {entry.group for entry in entries})
+    expiring = renewal.expiring(readings, {entry.group for entry in entries})
     # A group that is made again has never had members: what it has consumed since would not be known as that any more.
     renewed = set(expiring) - writes.consumed if options.on_expiring == OnExpiring.RENEW else set()
     return renewed, [name for name in expiring if name not in renewed]
@@ -187,8 +187,8 @@ def _back_notes(clauses: t.Sequence[str]) -> list[Note]:
     """clauses: of what on_rewind lets go back."""
     if not clauses:
         return []
-    where = first_of(clauses, _NAMED)
-    text = f"What these groups have consumed{at_destination()} after the plan's offsets is repeated: {where}."
+    shown = first_of(clauses, _NAMED)
+    text = f"What these groups have consumed{at_destination()} after the plan's offsets is repeated: {shown}."
     return [Note(NoteKind.MOVED_BACK, text)]
 
 
@@ -222,7 +222,7 @@ def _with_ends(ground: Ground, entries: list[PlanEntry], destination: Connection
     """The same with the ends of the logs of which a refusal says how much would be repeated."""
     partitions = sorted({entry.partition for entry in entry_decision.vanished(entries, ground.current, ground.receipt)})
     bounds = positions.partition_bounds(destination, partitions) if partitions else {}
-    return dataclasses.replace(ground, ends={partition: its.high_watermark for partition, its in bounds.items()})
+    return dataclasses.replace(ground, ends={partition: log.high_watermark for partition, log in bounds.items()})
 
 
 def _check_bounds(
@@ -231,14 +231,14 @@ def _check_bounds(
     """A broker takes any offset; a consumer outside the log falls back to its reset policy, and loses or repeats."""
     partitions = {partition for _group, partition in targets}
     known = {
-        TopicPartition(topic, number): its
+        TopicPartition(topic, number): log
         for topic, ranges in logs.items()
-        for number, its in enumerate(ranges)
-        if its is not None
+        for number, log in enumerate(ranges)
+        if log is not None
     }
     left = sorted(partitions - known.keys())
     bounds = positions.partition_bounds(destination, left) if left else {}
-    known |= {partition: its.log for partition, its in bounds.items()}
+    known |= {partition: edges.log for partition, edges in bounds.items()}
     raise_any(
         _outside(key, target.offset, its, str(destination))
         for key, target in sorted(targets.items())

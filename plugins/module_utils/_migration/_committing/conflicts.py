@@ -119,12 +119,12 @@ def without_blocked(
 def confirmed(receipt: Receipt, current: Commits) -> Receipt:
     """The receipt of a run that was killed before it read back, completed where its writes are seen to have arrived."""
     return receipt.merged(
-        entry._replace(after=found)
+        entry._replace(after=commit)
         for entry in receipt.entries
         if entry.written is not None
         and not entry.is_confirmed
-        and (found := current.get(entry.key)) is not None
-        and same_commit(found, entry.written)
+        and (commit := current.get(entry.key)) is not None
+        and same_commit(commit, entry.written)
     )
 
 
@@ -146,7 +146,7 @@ def receipt_entries(
 
 def kept_by_policy(
     key: Key,
-    found: Target,
+    commit: Target,
     target: Target,
     on_rewind: OnRewind,
     on_advance: OnAdvance,
@@ -158,9 +158,9 @@ def kept_by_policy(
 
     unit: what keep leaves alone. why: what the move means, for the refusal. Raises Refused where a policy says fail.
     """
-    if found is None:
+    if commit is None:
         return None
-    rewind = target is None or target.offset < found.offset
+    rewind = target is None or target.offset < commit.offset
     option, policy = ("on_rewind", on_rewind) if rewind else ("on_advance", on_advance)
     direction = "back" if rewind else "forward"
     to = "removed" if target is None else f"moved {direction} to {commit_text(target)}"
@@ -170,12 +170,12 @@ def kept_by_policy(
             return None
         case OnRewind.KEEP | OnAdvance.KEEP:
             return (
-                f"{group_partition(*key)}: kept at {commit_text(found)} instead of {to} ({option_name(option)}: keep)"
+                f"{group_partition(*key)}: kept at {commit_text(commit)} instead of {to} ({option_name(option)}: keep)"
             )
         case OnRewind.FAIL | OnAdvance.FAIL:
             raise entry_refusal(
                 key,
-                f"committed offset {commit_text(found)} would {does}",
+                f"committed offset {commit_text(commit)} would {does}",
                 cluster,
                 remedy=f"set {option_name(option)} to {'rewind' if rewind else 'advance'} to allow it, "
                 f"or to keep to leave such {unit} alone",

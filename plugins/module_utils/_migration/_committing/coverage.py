@@ -93,9 +93,9 @@ def _check_names(plan: Plan) -> None:
         for at in entry.source:
             if at.group in renamed:
                 names.setdefault((at.group, at.partition.topic), {}).setdefault(at.partition, set()).add(entry.group)
-    for (group, _topic), its in sorted(names.items()):
-        most = max(its.values(), key=len)
-        for partition, groups in its.items():
+    for (group, _topic), by_partition in sorted(names.items()):
+        most = max(by_partition.values(), key=len)
+        for partition, groups in by_partition.items():
             if not groups <= most:
                 raise Refused(
                     "somebody has edited the names of groups in the plan",
@@ -121,7 +121,7 @@ def check_selected(plan: Plan, selection: Selection) -> list[str]:
     strange = sorted(partitions.keys() - {*selection.select_groups(partitions).names})
     topics = selection.topics_of(partitions)
     others = sorted(
-        {at.topic for group, its in partitions.items() for at in its if at.topic not in topics[group].names}
+        {at.topic for group, of_group in partitions.items() for at in of_group if at.topic not in topics[group].names}
     )
     raise_any(
         Refused(
@@ -150,14 +150,14 @@ def _difference(planned: _Positions, taken: _Positions) -> str:
     moved = {
         group: moves(before.get(group, {}), after.get(group, {})) for group in sorted(before.keys() | after.keys())
     }
-    lines = [f"group {group}: {moves_text(its)}" for group, its in moved.items() if its]
+    lines = [f"group {group}: {moves_text(changes)}" for group, changes in moved.items() if changes]
     if not lines:
         return "every offset is the same, but metadata, leader epochs or the groups' types differ"
     return first_of(lines, _NAMED, "more groups")
 
 
 def _by_group(positions: _Positions) -> dict[str, dict[TopicPartition, int | None]]:
-    found: dict[str, dict[TopicPartition, int | None]] = {}
+    offsets: dict[str, dict[TopicPartition, int | None]] = {}
     for (group, partition), offset in positions.items():
-        found.setdefault(group, {})[partition] = offset
-    return found
+        offsets.setdefault(group, {})[partition] = offset
+    return offsets

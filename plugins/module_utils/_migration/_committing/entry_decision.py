@@ -84,11 +84,11 @@ def moved_back(written: t.Iterable[PlanEntry], ground: Ground) -> list[str]:
     clauses = []
     receipts = ground.receipt.by_key
     for entry in written:
-        target, found = entry.target, ground.current.get(entry.key)
+        target, commit = entry.target, ground.current.get(entry.key)
         if target is None or entry.verdict is Verdict.REQUESTED:
             continue
-        if found is not None and found.offset > target.offset:
-            clauses.append(f"{entry_name(entry)} (up to {counted(found.offset - target.offset, 'record')})")
+        if commit is not None and commit.offset > target.offset:
+            clauses.append(f"{entry_name(entry)} (up to {counted(commit.offset - target.offset, 'record')})")
         elif _vanished(receipts.get(entry.key), ground.current):
             most = _rest(entry, target, ground)
             clauses.append(f"{entry_name(entry)}{most and f' ({most})'}")
@@ -116,23 +116,23 @@ def decide_entry(entry: PlanEntry, earlier: ReceiptEntry | None, ground: Ground)
     earlier: the receipt's entry. Raises Refused where the destination's commit is not what the plan expects, and where a
     policy says fail.
     """
-    target, found = entry.target, ground.current.get(entry.key)
-    if target is None or same_commit(found, target):
+    target, commit = entry.target, ground.current.get(entry.key)
+    if target is None or same_commit(commit, target):
         return None
-    if earlier is not None and found is not None and earlier.written == target and earlier.explains(found):
-        if found.offset == target.offset or entry.group in ground.joined:
-            line = f"{entry_name(entry)}: migrated earlier, has consumed since: left at {commit_text(found)}"
+    if earlier is not None and commit is not None and earlier.written == target and earlier.explains(commit):
+        if commit.offset == target.offset or entry.group in ground.joined:
+            line = f"{entry_name(entry)}: migrated earlier, has consumed since: left at {commit_text(commit)}"
             return LeftAlone(line, has_consumed=True)
-        return _unexplained(entry, target, found, earlier, ground)
+        return _unexplained(entry, target, commit, earlier, ground)
     if earlier is not None and _vanished(earlier, ground.current):
         return _again(entry, target, earlier, ground)
-    if earlier is not None and _moved_back(earlier, found, target):
+    if earlier is not None and _moved_back(earlier, commit, target):
         if ground.on_advance == OnAdvance.KEEP:
-            return LeftAlone(f"{entry_name(entry)}: migrated earlier, moved back since: left at {commit_text(found)}")
+            return LeftAlone(f"{entry_name(entry)}: migrated earlier, moved back since: left at {commit_text(commit)}")
         raise entry_refusal(
             entry.key,
             f"the group was migrated to {commit_text(target)} {_when(earlier)}, and somebody has moved it back to "
-            f"{commit_text(found)} since",
+            f"{commit_text(commit)} since",
             ground.cluster,
             remedy=ways(
                 ("on_advance", f"set {option_name('on_advance')} to keep to leave such group-partitions alone"),
@@ -140,20 +140,20 @@ def decide_entry(entry: PlanEntry, earlier: ReceiptEntry | None, ground: Ground)
             ),
             kind=FailureKind.DESTINATION_CHANGED,
         )
-    if found != entry.expected and not (earlier is not None and same_commit(found, earlier.written)):
+    if commit != entry.expected and not (earlier is not None and same_commit(commit, earlier.written)):
         raise entry_refusal(
             entry.key,
             f"the committed offset{at_destination()} has changed since the plan was made: expected "
-            f"{commit_text(entry.expected)}, found {commit_text(found)}",
+            f"{commit_text(entry.expected)}, found {commit_text(commit)}",
             ground.cluster,
             remedy="find out who commits there, then plan again",
             kind=FailureKind.DESTINATION_CHANGED,
         )
     why = _SWAPPED if ground.goes_back else None
-    kept = kept_by_policy(entry.key, found, target, ground.on_rewind, ground.on_advance, ground.cluster, why=why)
+    kept = kept_by_policy(entry.key, commit, target, ground.on_rewind, ground.on_advance, ground.cluster, why=why)
     if kept is None:
         return target
-    ahead = 0 if found is None else found.offset - target.offset
+    ahead = 0 if commit is None else commit.offset - target.offset
     return LeftAlone(f"{kept}: {_skips(ahead)}" if ahead > 0 else kept)
 
 
@@ -163,17 +163,17 @@ def _skips(ahead: int) -> str:
 
 
 def _unexplained(
-    entry: PlanEntry, target: CommittedOffset, found: CommittedOffset, earlier: ReceiptEntry, ground: Ground
+    entry: PlanEntry, target: CommittedOffset, commit: CommittedOffset, earlier: ReceiptEntry, ground: Ground
 ) -> CommittedOffset | LeftAlone:
     """What becomes of a group that goes on after where it was migrated to, although nobody has ever joined it."""
-    line = f"{entry_name(entry)}: migrated earlier, and has never had members since: left at {commit_text(found)}"
+    line = f"{entry_name(entry)}: migrated earlier, and has never had members since: left at {commit_text(commit)}"
     return _rewound(
         entry,
         target,
         ground,
         f"{line} ({option_name('on_rewind')}: keep)",
-        f"the group was migrated to {commit_text(target)} {_when(earlier)}, and has committed {commit_text(found)} now, "
-        f"although no consumer has ever joined it: where a tool has committed this, {_skips(found.offset - target.offset)}",
+        f"the group was migrated to {commit_text(target)} {_when(earlier)}, and has committed {commit_text(commit)} now, "
+        f"although no consumer has ever joined it: where a tool has committed this, {_skips(commit.offset - target.offset)}",
         "a tool that syncs groups, such as MirrorMaker 2, or a consumer that uses assign(), has committed",
         f"stop what commits there; then set {option_name('on_rewind')} to rewind to commit what the plan says again, or, if "
         "a consumer has consumed, to keep to leave such group-partitions alone",
@@ -222,18 +222,18 @@ def _rewound(
             t.assert_never(ground.on_rewind)
 
 
-def _moved_back(earlier: ReceiptEntry, found: Target, target: CommittedOffset) -> bool:
+def _moved_back(earlier: ReceiptEntry, commit: Target, target: CommittedOffset) -> bool:
     """Does a group stand before what was set here once, and not where it stood before that?"""
-    if found is None or not earlier.is_confirmed or earlier.written != target:
+    if commit is None or not earlier.is_confirmed or earlier.written != target:
         return False
-    return found.offset < target.offset and not same_commit(found, earlier.before)
+    return commit.offset < target.offset and not same_commit(commit, earlier.before)
 
 
 def _all_go_back(entries: t.Iterable[PlanEntry], current: Commits) -> bool:
     """Has each group that the plan moves gone further at the destination, on each partition? Resets mean to go back."""
     found_by_records = (entry for entry in entries if entry.verdict is not Verdict.REQUESTED)
     targets = [(entry.target, current.get(entry.key)) for entry in found_by_records if entry.target is not None]
-    return bool(targets) and all(found is not None and found.offset > target.offset for target, found in targets)
+    return bool(targets) and all(commit is not None and commit.offset > target.offset for target, commit in targets)
 
 
 def _vanished(earlier: ReceiptEntry | None, current: Commits) -> bool:

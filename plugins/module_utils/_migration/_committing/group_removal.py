@@ -75,26 +75,28 @@ def remove_old_groups(
     name = str(cluster)
     check_cluster("plan", plan.destination_identity, cluster, plan_again())
     noted = Removed(plan.destination_id) if removed is None else removed
-    found = check_cluster("file of removed groups", noted.identity, cluster, keeps_rollback())
-    known = dataclasses.replace(noted, cluster_id=found.cluster_id)
+    identity = check_cluster("file of removed groups", noted.identity, cluster, keeps_rollback())
+    known = dataclasses.replace(noted, cluster_id=identity.cluster_id)
     removable.check_names(plan, name)
     sources = removable.source_groups(plan)
-    readings = {group: each for group, each in writing.read_named_groups(cluster, sources).items() if each.exists}
+    readings = {
+        group: reading for group, reading in writing.read_named_groups(cluster, sources).items() if reading.exists
+    }
     kept = {
         group: line
         for group, line in removable.kept_groups(plan, options.on_blocked, name).items()
         if group in readings
     }
-    readings = {group: each for group, each in readings.items() if group not in kept}
+    readings = {group: reading for group, reading in readings.items() if group not in kept}
     busy = writing.busy_groups(cluster, sorted(readings), readings, options.on_active_group, 0)
-    wanted = {group: each for group, each in readings.items() if group not in busy}
+    wanted = {group: reading for group, reading in readings.items() if group not in busy}
     removable.check_covered(plan, commits_of(wanted), name)
     writing.check_write_acls(cluster, commits_of(wanted), "the removal", wanted)
     gone = known.gone()
     left_out = [
         *kept.values(),
         *writing.left_out_lines(busy),
-        *(f"{each}: is gone already" for each in sources if each not in readings | kept | gone),
+        *(f"{group}: is gone already" for group in sources if group not in readings | kept | gone),
     ]
     before: dict[Key, Target] = dict(sorted(commits_of(wanted).items()))
     topics = clusters.identify(cluster, {partition.topic for _group, partition in commits_of(wanted)}).traits
@@ -112,8 +114,8 @@ def remove_old_groups(
     try:
         writing.remove_groups(cluster, wanted, "stop its consumers, and run the same again")
     except MigrationError:  # the file tells of no group that is still there
-        remaining = {group for group, each in writing.read_named_groups(cluster, wanted).items() if each.exists}
-        save(with_removed(each for group, each in wanted.items() if group not in remaining))
+        remaining = {group for group, reading in writing.read_named_groups(cluster, wanted).items() if reading.exists}
+        save(with_removed(reading for group, reading in wanted.items() if group not in remaining))
         raise
     return outcome
 
@@ -197,17 +199,19 @@ def restore_old_groups(
     :param receipt: which new groups they became. Where these were renamed as well, the later rename is rolled back first.
     """
     name = str(cluster)
-    found = check_cluster("file of removed groups", removed.identity, cluster, correct_file())
+    identity = check_cluster("file of removed groups", removed.identity, cluster, correct_file())
     gone = removed.gone()
     names = set(gone) if selection is None else set(gone) & set(selection.select_groups(gone).names)
     all_readings = writing.read_named_groups(cluster, gone)
-    removable.check_order(names, {group for group, each in all_readings.items() if not each.exists}, receipt, name)
+    removable.check_order(
+        names, {group for group, reading in all_readings.items() if not reading.exists}, receipt, name
+    )
     if receipt is not None:
         _check_new_groups_go(receipt, selection, cluster, options)
-    readings = {group: each for group, each in all_readings.items() if group in names}
+    readings = {group: reading for group, reading in all_readings.items() if group in names}
     current = commits_of(readings)
     was: dict[Key, Target] = {
-        (group, partition): each for group in sorted(names) for partition, each in sorted(gone[group].items())
+        (group, partition): commit for group in sorted(names) for partition, commit in sorted(gone[group].items())
     }
     wanted = {key: target for key, target in was.items() if not same_commit(current.get(key), target)}
     policies = options.on_rewind, options.on_advance
@@ -224,7 +228,7 @@ def restore_old_groups(
     kept = [line for line in lines.values() if line is not None]
     staying = {key[0] for key, line in lines.items() if line is not None}
     wanted = {key: target for key, target in wanted.items() if key[0] not in staying}
-    rollback.check_recreated(wanted, removed.traits.recreated(found.traits), name)
+    rollback.check_recreated(wanted, removed.traits.recreated(identity.traits), name)
     bounds = positions.partition_bounds(cluster, sorted({partition for _group, partition in wanted})) if wanted else {}
     notes = rollback.check_bounds(wanted, bounds, name)
     writing.check_write_acls(cluster, wanted, "making the groups again")

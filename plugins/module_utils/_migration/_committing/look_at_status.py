@@ -56,30 +56,33 @@ def look_at_status(
     known, notes = _newest(directories)
     if silent is not None:
         return _without_source(known, destination, [*notes, silent])
-    wanted = {partition for its in known for _group, partition in its.source}
+    wanted = {partition for group_files in known for _group, partition in group_files.source}
     begun, before = time.monotonic(), _logs(source, wanted)
     at_source, at_destination = at_once(
-        lambda: _read(source, {group for its in known for group in its.source_groups}),
-        lambda: _read(destination, {its.group for its in known}),
+        lambda: _read(source, {group for group_files in known for group in group_files.source_groups}),
+        lambda: _read(destination, {group_files.group for group_files in known}),
     )
-    destination_logs = _logs(destination, {partition for its in known for partition in its.partitions})
+    destination_logs = _logs(destination, {partition for group_files in known for partition in group_files.partitions})
     ways, unknown = _ways_back(known, source, {partition.topic for partition in before})
     time.sleep(max(0.0, begun + pause - time.monotonic()))
     now = _logs(source, wanted)
-    found = [
-        migration_status.assess(its, (at_source, at_destination), (now, destination_logs), way)
-        for its, way in zip(known, ways, strict=True)
+    statuses = [
+        migration_status.assess(group_files, (at_source, at_destination), (now, destination_logs), way)
+        for group_files, way in zip(known, ways, strict=True)
     ]
     return MigrationStatus(
-        migration_status.in_order(found), grown_topics(source, _ends(before), _ends(now)), [*notes, *unknown]
+        migration_status.in_order(statuses), grown_topics(source, _ends(before), _ends(now)), [*notes, *unknown]
     )
 
 
 def _without_source(known: t.Sequence[GroupFiles], destination: Connection, notes: list[Note]) -> MigrationStatus:
-    readings = None, _read(destination, {its.group for its in known})
-    logs: tuple[_Logs, _Logs] = {}, _logs(destination, {partition for its in known for partition in its.partitions})
-    found = [migration_status.assess(its, readings, logs, WayBack()) for its in known]
-    return MigrationStatus(migration_status.in_order(found), [], notes, knows_source=False)
+    readings = None, _read(destination, {group_files.group for group_files in known})
+    logs: tuple[_Logs, _Logs] = (
+        {},
+        _logs(destination, {partition for group_files in known for partition in group_files.partitions}),
+    )
+    statuses = [migration_status.assess(group_files, readings, logs, WayBack()) for group_files in known]
+    return MigrationStatus(migration_status.in_order(statuses), [], notes, knows_source=False)
 
 
 def _read(connection: Connection, names: t.Collection[str]) -> migration_status.Readings:
@@ -92,11 +95,11 @@ def _logs(connection: Connection, partitions: t.Collection[TopicPartition]) -> _
     if not partitions:
         return {}
     _cluster, bounds = positions.bounds_as_far_as_known(connection, partitions, DEADLINE_SECONDS)
-    return {where: its.log for where, its in bounds.items()}
+    return {partition: edges.log for partition, edges in bounds.items()}
 
 
 def _ends(logs: _Logs) -> Ends:
-    return {where: end for where, (_start, end) in logs.items()}
+    return {partition: end for partition, (_start, end) in logs.items()}
 
 
 def _check_clusters(
@@ -107,20 +110,22 @@ def _check_clusters(
     -> a note where the source does not answer.
     """
     noted: tuple[list[tuple[str, ClusterIdentity]], list[tuple[str, ClusterIdentity]]] = ([], [])
-    for its in directories:
-        if its.plan is not None:
-            noted[0].append((f"plan in {its.directory}", its.plan.source_identity))
-            noted[1].append((f"plan in {its.directory}", its.plan.destination_identity))
-        if its.receipt is not None:
-            noted[1].append((f"receipt in {its.directory}", its.receipt.identity))
-        if its.returned is not None:
-            noted[0].append((f"receipt of the return in {its.directory}", its.returned.identity))
-    found = at_once(
+    for directory_files in directories:
+        if directory_files.plan is not None:
+            noted[0].append((f"plan in {directory_files.directory}", directory_files.plan.source_identity))
+            noted[1].append((f"plan in {directory_files.directory}", directory_files.plan.destination_identity))
+        if directory_files.receipt is not None:
+            noted[1].append((f"receipt in {directory_files.directory}", directory_files.receipt.identity))
+        if directory_files.returned is not None:
+            noted[0].append(
+                (f"receipt of the return in {directory_files.directory}", directory_files.returned.identity)
+            )
+    identities = at_once(
         functools.partial(_identity, source, _topics(noted[0])),
         functools.partial(clusters.identify, destination, _topics(noted[1])),
     )
     silent = None
-    for connection, files, cluster in zip((source, destination), noted, found, strict=True):
+    for connection, files, cluster in zip((source, destination), noted, identities, strict=True):
         if isinstance(cluster, Note):
             silent = cluster
             continue
@@ -147,16 +152,16 @@ def _newest(directories: t.Sequence[DirectoryFiles]) -> tuple[list[GroupFiles], 
     """Every group once, as the directory knows it that has committed it last; a note where several know one."""
     known: dict[str, list[GroupFiles]] = {}
     for files in directories:
-        for its in migration_status.groups_of(files):
-            known.setdefault(its.group, []).append(its)
+        for group_files in migration_status.groups_of(files):
+            known.setdefault(group_files.group, []).append(group_files)
     for versions in known.values():
-        versions.sort(key=lambda each: (bool(each.written), each.committed_at or 0), reverse=True)
-    several = {group: its for group, its in known.items() if len(its) > 1}
+        versions.sort(key=lambda version: (bool(version.written), version.committed_at or 0), reverse=True)
+    several = {group: versions for group, versions in known.items() if len(versions) > 1}
     notes = []
     if several:
         shown = [
-            f"{visible_name(group)} ({', '.join(each.directory for each in its)})"
-            for group, its in sorted(several.items())
+            f"{visible_name(group)} ({', '.join(version.directory for version in versions)})"
+            for group, versions in sorted(several.items())
         ]
         text = (
             "These groups have files in several directories. The status is from the first one, which has committed the group "
@@ -171,14 +176,20 @@ def _ways_back(
 ) -> tuple[list[WayBack], list[Note]]:
     by_offset = not_offered(source, Ability.KEPT_OFFSETS)  # and no request tells when an offset was committed
     minutes = None if by_offset else broker_number(source, "offsets.retention.minutes")
-    notes = [need.note(str(source)) for need in by_offset if any(its.written for its in known)]
+    notes = [need.note(str(source)) for need in by_offset if any(group_files.written for group_files in known)]
     try:
         settings = topics.topic_settings(source, existing)
-        retention = {name: its.retention_ms / 1000 for name, its in settings.items() if its.retention_ms is not None}
+        retention = {
+            name: topic_settings.retention_ms / 1000
+            for name, topic_settings in settings.items()
+            if topic_settings.retention_ms is not None
+        }
     except NotAuthorized as exc:
         retention = {}
         notes.append(Note(NoteKind.RETENTION_UNKNOWN, f"Nobody knows until when groups can be returned: {exc}"))
-    missing = {at.topic for its in known if its.written for _group, at in its.source} - set(existing)
+    missing = {at.topic for group_files in known if group_files.written for _group, at in group_files.source} - set(
+        existing
+    )
     if missing:
         text = (
             "Nobody knows whether groups can go back that consume these topics, because the source does not tell the ends of "
@@ -187,10 +198,10 @@ def _ways_back(
         )
         notes.append(Note(NoteKind.RETENTION_UNKNOWN, text))
     ways = []
-    for its in known:
-        names = {at.topic for _group, at in its.source}
+    for group_files in known:
+        names = {at.topic for _group, at in group_files.source}
         shortest = min((retention[name] for name in names if name in retention), default=None)
-        since = None if names & missing else its.committed_at
+        since = None if names & missing else group_files.committed_at
         ways.append(
             WayBack(
                 None if since is None or minutes is None else since + 60 * minutes,

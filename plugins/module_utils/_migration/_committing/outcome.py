@@ -96,7 +96,7 @@ def outcome_of(
 ) -> CommitOutcome:
     """What becomes of these group-partitions. concerned: also those that stay. current: what is committed before."""
     before = {key: current.get(key) for key in sorted(concerned)}
-    after = {key: writes.set.get(key, found) for key, found in before.items()}
+    after = {key: writes.set.get(key, commit) for key, commit in before.items()}
     return CommitOutcome(before, after, writes.set, left_out, receipt, going_on=writes.going_on)
 
 

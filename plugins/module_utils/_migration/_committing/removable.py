@@ -104,14 +104,14 @@ def check_given(plan: Plan, receipt: Receipt | None, groups: t.Collection[str], 
     for entry in plan.entries:
         if entry.target is None or not _is_of(entry, groups):
             continue
-        found, ours = current.get(entry.key), written.get(entry.key)
-        if same_commit(found, entry.target):
+        commit, ours = current.get(entry.key), written.get(entry.key)
+        if same_commit(commit, entry.target):
             continue
-        if ours is not None and ours.written == entry.target and ours.explains(found):
+        if ours is not None and ours.written == entry.target and ours.explains(commit):
             continue
         raise conflicts.entry_refusal(
             entry.key,
-            f"the group has the committed offset {commit_text(found)}, and not {commit_text(entry.target)} of the plan",
+            f"the group has the committed offset {commit_text(commit)}, and not {commit_text(entry.target)} of the plan",
             cluster,
             why=f"{entry.source[0].group} is removed only after this offset was committed",
             remedy="commit the plan first",

@@ -123,16 +123,16 @@ def _group_rows(entries: t.Iterable[ReceiptEntry]) -> MapRows:
     """Rules of group_map: by topic where a group was made of several that consume different topics."""
     names: dict[str, dict[str, set[str]]] = {}
     for entry in entries:
-        its = names.setdefault(entry.group, {}).setdefault(entry.partition.topic, set())
-        its.update(origin.group for origin in entry.origins)
+        origin_groups = names.setdefault(entry.group, {}).setdefault(entry.partition.topic, set())
+        origin_groups.update(origin.group for origin in entry.origins)
     rows: MapRows = []
     for group, by_topic in sorted(names.items()):
         origins = sorted(set().union(*by_topic.values()))
-        if all(len(its) == len(origins) for its in by_topic.values()):
+        if all(len(origin_groups) == len(origins) for origin_groups in by_topic.values()):
             rows += [] if origins == [group] else [{"name": group, "to": origins}]
         else:
             rows += [
-                {"name": group, "to": sorted(its), "topics": [re.escape(topic)]}
-                for topic, its in sorted(by_topic.items())
+                {"name": group, "to": sorted(origin_groups), "topics": [re.escape(topic)]}
+                for topic, origin_groups in sorted(by_topic.items())
             ]
     return rows

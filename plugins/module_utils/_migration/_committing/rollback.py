@@ -61,16 +61,16 @@ def choose(receipt: Receipt, selection: Selection | None, cluster: str) -> Chose
         lambda: held_topics.check_named(selection.topics),
         lambda: held.check_matched(selection.group_patterns, groups),
     )
-    where = f"in the {receipt.name}"
-    unused = selection.unused("groups", known_groups, where)
+    place = f"in the {receipt.name}"
+    unused = selection.unused("groups", known_groups, place)
     known_topics: dict[str, set[str]] = {name: set() for name in groups.names}
     for origin in origins:
         if origin.group in known_topics:
             known_topics[origin.group].add(origin.partition.topic)
     topics = {name: selection.select_topics(known, name) for name, known in known_topics.items()}
     every_topic = Selected(
-        tuple(sorted({topic for each in topics.values() for topic in each.names})),
-        tuple(sorted({topic for each in topics.values() for topic in each.left_out})),
+        tuple(sorted({topic for selected in topics.values() for topic in selected.names})),
+        tuple(sorted({topic for selected in topics.values() for topic in selected.left_out})),
     )
     all_known = {topic for known in known_topics.values() for topic in known}
     of_selected = _Held("topic", all_known, cluster, receipt.name, " of the selected groups", unused_cause(unused))
@@ -87,7 +87,7 @@ def choose(receipt: Receipt, selection: Selection | None, cluster: str) -> Chose
             entries.append(entry)
         elif len(others) < len(entry.origins):
             raise _partly_selected(entry, others[0], cluster)
-    unused += selection.unused("topics", every_topic_of_all, where)
+    unused += selection.unused("topics", every_topic_of_all, place)
     return Chosen(tuple(entries), (*excluded(groups.left_out, every_topic.left_out), *unused))
 
 
@@ -108,8 +108,8 @@ def without_left_out(
     if not without and not others:
         return selection, []
     names = first_names([*without, *others], _NAMES_SHOWN)
-    its = "it" if len(without) + len(others) == 1 else "them"
-    text = f"Earlier runs left out {names} and wrote nothing for {its}. So this one leaves {its} out, too."
+    pronoun = "it" if len(without) + len(others) == 1 else "them"
+    text = f"Earlier runs left out {names} and wrote nothing for {pronoun}. So this one leaves {pronoun} out, too."
     left = dataclasses.replace(
         selection,
         groups=tuple(name for name in selection.groups if name not in without),
@@ -195,12 +195,12 @@ def unmoved_lines(entries: t.Iterable[ReceiptEntry], current: Commits, moved: t.
     for entry in entries:
         of_group.setdefault(entry.group, []).append(entry)
     alike: dict[str, list[str]] = {}
-    for group, its in sorted(of_group.items()):
+    for group, group_entries in sorted(of_group.items()):
         if group in moved:
             continue
-        if all(entry.written is None for entry in its):
+        if all(entry.written is None for entry in group_entries):
             why = "no run has written offsets, or they are rolled back already"
-        elif any(current.get(entry.key) for entry in its):
+        elif any(current.get(entry.key) for entry in group_entries):
             why = "what was committed before is committed now"
         else:
             why = "nothing was committed before, and nothing is now; a group of another name keeps its own offsets"
@@ -292,13 +292,13 @@ def repeats(
     """
     consumed: collections.Counter[str] = collections.Counter()
     for entry in entries:
-        found = current.get(entry.key)
-        if entry.written is None or found is None or same_commit(found, entry.written):
+        commit = current.get(entry.key)
+        if entry.written is None or commit is None or same_commit(commit, entry.written):
             continue
         start = entry.written.offset
         if one_cluster and entry.before is not None and entry.origins == (Origin(*entry.key),):
             start = max(start, entry.before.offset)  # a reset: the group itself goes on where it was before
-        consumed[entry.group] += max(0, found.offset - start)
+        consumed[entry.group] += max(0, commit.offset - start)
     again = sorted(group for group, count in consumed.items() if count and group not in returned)
     back = sorted(group for group, count in consumed.items() if count and group in returned)
 
@@ -332,15 +332,15 @@ def _is_left_out(entry: ReceiptEntry, readings: t.Mapping[str, GroupReading]) ->
 
 
 def _kept(
-    entry: ReceiptEntry, found: Target, on_rewind: OnRewind, on_advance: OnAdvance, cluster: str, repeats: str | None
+    entry: ReceiptEntry, commit: Target, on_rewind: OnRewind, on_advance: OnAdvance, cluster: str, repeats: str | None
 ) -> str | None:
     """Why the entry, and so its group, stays where it is, or None where it may go back. repeats: see repeats()."""
-    if entry.written is None or same_commit(found, entry.written):
+    if entry.written is None or same_commit(commit, entry.written):
         return None
-    if (found is None or found.offset < entry.written.offset) and on_rewind != OnRewind.REWIND:
+    if (commit is None or commit.offset < entry.written.offset) and on_rewind != OnRewind.REWIND:
         what = (
             f"the group was set to {commit_text(entry.written)} and has committed "
-            f"{'nothing' if found is None else commit_text(found)} now"
+            f"{'nothing' if commit is None else commit_text(commit)} now"
         )
         if on_rewind == OnRewind.KEEP:
             return f"{group_partition(*entry.key)}: {what} ({option_name('on_rewind')}: keep)"
@@ -353,7 +353,7 @@ def _kept(
             "or to keep to leave such groups alone",
             kind=FailureKind.DESTINATION_CHANGED,
         )
-    return conflicts.kept_by_policy(entry.key, found, entry.before, on_rewind, on_advance, cluster, "groups", repeats)
+    return conflicts.kept_by_policy(entry.key, commit, entry.before, on_rewind, on_advance, cluster, "groups", repeats)
 
 
 class _Held(t.NamedTuple):

@@ -52,7 +52,7 @@ class Use(t.NamedTuple):
 
     def _effect(self) -> str:
         """What a consumer at the destination would miss or repeat; offsets may be more than records."""
-        steps = [each.after - (each.before or 0) for each in self.moved if each.after is not None]
+        steps = [move.after - (move.before or 0) for move in self.moved if move.after is not None]
         repeated, missed = sum(step for step in steps if step > 0), -sum(step for step in steps if step < 0)
         effects = []
         if repeated:
@@ -61,7 +61,7 @@ class Use(t.NamedTuple):
             )
         if missed:
             effects.append(f"up to {counted(missed, 'record')} that it has moved back over would be missed{self.where}")
-        if any(each.after is None for each in self.moved):
+        if any(move.after is None for move in self.moved):
             effects.append("commits that the plan was made from are gone")
         return ", and ".join(effects) or f"what it consumes from now on would be repeated{self.where}"
 
@@ -152,8 +152,8 @@ class SourceWatch:
                     stood.setdefault(at.group, {})[at.partition] = at.offset
         readings = groups.read_groups(self._source, sorted(stood)) if stood else {}
         written = {(at.group, at.partition) for entry in self._plan.entries if entry.key in keys for at in entry.source}
-        found = {name: _use(_of_written(readings[name], written), offsets) for name, offsets in sorted(stood.items())}
-        uses = {name: use._replace(where=self._at_destination) for name, use in found.items() if use is not None}
+        use_of = {name: _use(_of_written(readings[name], written), offsets) for name, offsets in sorted(stood.items())}
+        uses = {name: use._replace(where=self._at_destination) for name, use in use_of.items() if use is not None}
         members = {name: use.members for name, use in uses.items() if use.members}
         members = quiet.with_clients(self._source, members, readings)
         return {name: use._replace(members=members.get(name)) for name, use in uses.items()}
@@ -181,13 +181,13 @@ def _notes(when: str, uses: t.Mapping[str, Use]) -> list[Note]:
 
 def _of_written(reading: GroupReading, written: t.Collection[tuple[str, TopicPartition]]) -> GroupReading:
     """The reading without open transactions on partitions of which nothing is written: the plan blocks those."""
-    its = {where: told for where, told in reading.open.items() if (reading.group, where) in written}
-    return dataclasses.replace(reading, open=its)
+    opened = {partition: told for partition, told in reading.open.items() if (reading.group, partition) in written}
+    return dataclasses.replace(reading, open=opened)
 
 
 def _use(reading: GroupReading, stood: dict[TopicPartition, int | None]) -> Use | None:
     """How a group is in use whose offsets the plan was made from; its commits on other partitions are no matter."""
-    stands = {where: commit.offset for where, commit in reading.offsets.items() if where in stood}
+    offsets = {partition: commit.offset for partition, commit in reading.offsets.items() if partition in stood}
     members = members_problem(reading)
-    moved = moves(stood, stands)
+    moved = moves(stood, offsets)
     return Use(reading.group, members, moved) if members or moved else None

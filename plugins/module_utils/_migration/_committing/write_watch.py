@@ -64,9 +64,9 @@ class WriteWatch:
     def _grown(self, keys: t.Collection[Key]) -> list[StillWritten]:
         before, now = self._ends, self._read(keys)
         self._ends = now
-        found = grown_topics(self._source, before, now) if self._source is not None else []
-        self.seen |= {each.topic: each for each in found}
-        return found
+        grown = grown_topics(self._source, before, now) if self._source is not None else []
+        self.seen |= {written.topic: written for written in grown}
+        return grown
 
     def _read(self, keys: t.Collection[Key] | None) -> Ends:
         """The ends of the logs that these entries rest on, None for those of the whole plan."""
@@ -82,4 +82,4 @@ class WriteWatch:
 
 
 def _notes(what: str, grown: t.Sequence[StillWritten]) -> list[Note]:
-    return [Note(NoteKind.STILL_WRITTEN, f"{what}: {each}") for each in grown]
+    return [Note(NoteKind.STILL_WRITTEN, f"{what}: {written}") for written in grown]

@@ -41,13 +41,13 @@ def read_named_groups(
     """
     if not names:
         return {}
-    found = _read_beside(destination, names, [key for key, target in expected.items() if target is None])
+    readings = _read_beside(destination, names, [key for key, target in expected.items() if target is None])
     gone = [
         (group, partition)
         for (group, partition), target in expected.items()
-        if target is not None and partition not in found[group].offsets and partition not in found[group].open
+        if target is not None and partition not in readings[group].offsets and partition not in readings[group].open
     ]
-    return {**found, **_read_beside(destination, {group for group, _partition in gone}, gone)} if gone else found
+    return {**readings, **_read_beside(destination, {group for group, _partition in gone}, gone)} if gone else readings
 
 
 def _read_beside(
@@ -93,12 +93,12 @@ def busy_groups(
 def check_members(
     destination: Connection,
     names: t.Collection[str],
-    found: t.Mapping[str, GroupReading],
+    readings: t.Mapping[str, GroupReading],
     on_active_group: OnActiveGroup,
 ) -> None:
     """Raise GroupBusy where one of these groups has members, unless on_active_group leaves such groups out."""
     if on_active_group == OnActiveGroup.FAIL:
-        problems = quiet.with_clients(destination, _problems(names, found, found), found)
+        problems = quiet.with_clients(destination, _problems(names, readings, readings), readings)
         _refuse_in_use(problems, destination, on_active_group)
 
 
@@ -143,11 +143,11 @@ def write_commits(destination: Connection, targets: t.Mapping[Key, Target]) -> N
             to_set.setdefault(group, {})[partition] = target
     errors = commits.commit_offsets(destination, to_set) if to_set else {}
     errors |= commits.delete_offsets(destination, to_remove) if to_remove else {}
-    first = next(((group, its) for group, its in sorted(errors.items()) if its), None)
+    first = next(((group, group_errors) for group, group_errors in sorted(errors.items()) if group_errors), None)
     if first is not None:
-        group, its = first
-        partition, why = next(iter(sorted(its.items())))
-        count = sum(len(each) for each in errors.values())
+        group, group_errors = first
+        partition, why = next(iter(sorted(group_errors.items())))
+        count = sum(len(group_errors) for group_errors in errors.values())
         raise BrokerError(
             f"{part_of(count, len(targets), 'commit')} {'was' if count == 1 else 'were'} refused",
             cluster=str(destination),

@@ -72,8 +72,8 @@ def _one_to_one(
         decisions.update(settle(readable, source, destination, options.policy, say=given.say))
 
     originals, copies = ({case.source for case in readable.values()}, {case.destination for case in readable.values()})
-    found = while_records_expire(read_on, source, originals, destination, copies, given.say, settle_again)
-    return {key: drafts.decided(draft, found[key], options.match_on) for key, draft in searched.items()}
+    final = while_records_expire(read_on, source, originals, destination, copies, given.say, settle_again)
+    return {key: drafts.decided(draft, final[key], options.match_on) for key, draft in searched.items()}
 
 
 def _lag(lagging: t.Mapping[DraftKey, Case], decisions: t.Mapping[DraftKey, Decision]) -> str:

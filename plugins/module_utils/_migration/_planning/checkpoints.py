@@ -50,18 +50,18 @@ def plan_from_checkpoints(
     Raises NotFound for a group that has no checkpoint, InvalidInput for patterns that match none.
     """
     selection.check()
-    found = read_checkpoints(destination, policy.checkpoints.name)
-    chosen, left_out, lines = _selected(found, destination, policy, selection, mapping)
+    checkpoints = read_checkpoints(destination, policy.checkpoints.name)
+    chosen, left_out, lines = _selected(checkpoints, destination, policy, selection, mapping)
     snapshot = Snapshot(
         None,
         (),
         tuple(
-            SnapshotEntry(key.group, where, CommittedOffset(each.source, each.metadata))
-            for key, (where, each) in sorted(chosen.items())
+            SnapshotEntry(key.group, partition, CommittedOffset(checkpoint.source, checkpoint.metadata))
+            for key, (partition, checkpoint) in sorted(chosen.items())
         ),
     )
     wanted = drafts.from_snapshot(snapshot, mapping)
-    targets = {(key.group, where): checkpoint.target for key, (where, checkpoint) in chosen.items()}
+    targets = {(key.group, partition): checkpoint.target for key, (partition, checkpoint) in chosen.items()}
     at_destination = clusters.look_at(destination, {draft.partition.topic for draft in wanted})
     counts = {topic: len(logs) for topic, logs in at_destination.traits.logs.items()}
     of_source = {draft.source_partition.topic: counts.get(draft.partition.topic, 0) for draft in wanted}
@@ -81,7 +81,7 @@ def plan_from_checkpoints(
     )
     return Translation(
         with_expected(plan, destination, previous, receipt),
-        index={"checkpoints": len(found), "syncs": 0},
+        index={"checkpoints": len(checkpoints), "syncs": 0},
         notes=tuple(_notes(entries, left_out, previous)),
         not_taken=lines,
     )
@@ -108,15 +108,15 @@ _Chosen = dict[CheckpointKey, tuple[TopicPartition, Checkpoint]]
 
 
 def _selected(
-    found: t.Mapping[CheckpointKey, Checkpoint],
+    checkpoints: t.Mapping[CheckpointKey, Checkpoint],
     destination: Connection,
     policy: ReplicationPolicy,
     selection: Selection,
     mapping: Mapping,
 ) -> tuple[_Chosen, list[Note], tuple[str, ...]]:
     """The checkpoints of the selected groups and topics, with the source's partition; notes and lines of what was left out."""
-    groups = selection.select_groups({key.group for key in found})
-    copied_topics = {key.partition.topic for key in found}
+    groups = selection.select_groups({key.group for key in checkpoints})
+    copied_topics = {key.partition.topic for key in checkpoints}
     # A topic_map beside the policy alone says what the copied topics are called.
     names = (
         mapping.source_topics(copied_topics, selection.topics)
@@ -124,7 +124,7 @@ def _selected(
         else {topic: policy.source_topic(topic) for topic in copied_topics}
     )
     of_flow: _Chosen = {}
-    for key, checkpoint in found.items():
+    for key, checkpoint in checkpoints.items():
         source_topic = names.get(key.partition.topic)
         if source_topic is not None and key.group in groups.names:
             of_flow[key] = key.partition._replace(topic=source_topic), checkpoint
@@ -157,18 +157,18 @@ def _selected(
     for key, (source, _checkpoint) in of_flow.items():
         consumed.setdefault(key.group, []).append(source)
     topics_chosen = selection.topics_of(consumed)
-    where = f"that has a checkpoint on {cluster}"
-    unused = selection.unused("groups", {key.group for key in found}, where)
+    condition = f"that has a checkpoint on {cluster}"
+    unused = selection.unused("groups", {key.group for key in checkpoints}, condition)
     absent = sorted(set(selection.topics) - {source.topic for source, _checkpoint in of_flow.values()})
     if absent:
         raise _no_checkpoint(absent, cluster, topic, unused_cause(unused))
-    chosen = {key: its for key, its in of_flow.items() if its[0].topic in topics_chosen[key.group].names}
-    topics_left_out = sorted({topic for each in topics_chosen.values() for topic in each.left_out})
+    chosen = {key: pair for key, pair in of_flow.items() if pair[0].topic in topics_chosen[key.group].names}
+    topics_left_out = sorted({topic for selected in topics_chosen.values() for topic in selected.left_out})
     lines = not_taken.topic_lines(consumed, topics_chosen, selection)
     notes = [
         *excluded(groups.left_out, topics_left_out),
         *unused,
-        *selection.unused("topics", {*filter(None, names.values())}, where),
+        *selection.unused("topics", {*filter(None, names.values())}, condition),
     ]
     return chosen, notes, tuple(lines)
 

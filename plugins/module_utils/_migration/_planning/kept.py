@@ -41,9 +41,9 @@ def part_kept(
         if same_offsets and entry.offset != draft.offset:
             continue
         same[key] = entry
-        its = anchor, "timestamp" in entry.evidence.matched_by
+        candidate = anchor, "timestamp" in entry.evidence.matched_by
         run = run_of[key] = draft.source_partition, draft.partition, anchor.source_offset - anchor.destination_offset
-        last[run] = max(last.get(run, its), its, key=lambda each: each[0].source_offset)
+        last[run] = max(last.get(run, candidate), candidate, key=lambda each: each[0].source_offset)
 
     def rule(run: _Run, question: Question) -> bool | Need:
         copied, timestamp = last[run]
@@ -67,5 +67,5 @@ def _anchor(entry: PlanEntry, draft: Draft, match_on: MatchOn) -> Anchor | None:
         return None
     if match_on.parts and MatchOn.of(entry.evidence.matched_by) != match_on:
         return None
-    before, after = (its and Anchor(*its[:3]) for its in (entry.evidence.before, entry.evidence.after))
+    before, after = (copied and Anchor(*copied[:3]) for copied in (entry.evidence.before, entry.evidence.after))
     return where_it_goes_on(draft.offset, entry.offset or 0, before, after)

@@ -31,29 +31,29 @@ Count: t.TypeAlias = "t.Callable[[t.Sequence[tuple[int, ...]]], list[GroupCount]
 
 
 @contextlib.contextmanager
-def counting(its: Merged, given: StrategyInput) -> t.Iterator[tuple[Way, Count]]:
+def counting(merged: Merged, given: StrategyInput) -> t.Iterator[tuple[Way, Count]]:
     """Who counts, and a function that counts both sides, as far as they are known, for groups.
 
     It takes the first unconsumed offsets of each group in the source partitions. No record is read twice. Only where one of the
     clusters has more offsets than the budget, Spark counts.
     """
     source, destination, policy = given.source, given.destination, given.options.policy
-    pair = _pair(its, source, destination)
+    pair = _pair(merged, source, destination)
     if max(map(size_of, (pair.sources, pair.destinations))) <= policy.budget:
-        yield Way.COUNT, functools.partial(_count_in_process, its, given)
+        yield Way.COUNT, functools.partial(_count_in_process, merged, given)
         return
-    given.say(f"comparing up to {counted(pair.size, 'record')} of topic {its.topic} with Spark")
+    given.say(f"comparing up to {counted(pair.size, 'record')} of topic {merged.topic} with Spark")
     session = given.spark()
     with (
-        Growing(session, destination.connection, its.targets, destination.match_on.fingerprinted) as copies,
-        Growing(session, source.connection, its.sources, source.match_on.fingerprinted, with_open=True) as originals,
+        Growing(session, destination.connection, merged.targets, destination.match_on.fingerprinted) as copies,
+        Growing(session, source.connection, merged.sources, source.match_on.fingerprinted, with_open=True) as originals,
     ):
         layout = layout_of([pair], timestamps=policy.with_timestamp)  # what expires meanwhile keeps its place
 
         def count(committed: t.Sequence[tuple[int, ...]]) -> list[GroupCount]:
-            buckets = buckets_for(_pair(its, source, destination).size, parallel_tasks(session))
-            destination_frame = copies.up_to({at: destination.logs[at].facts for at in its.targets})
-            source_frame = originals.up_to({at: source.logs[at].facts for at in its.sources})
+            buckets = buckets_for(_pair(merged, source, destination).size, parallel_tasks(session))
+            destination_frame = copies.up_to({at: destination.logs[at].facts for at in merged.targets})
+            source_frame = originals.up_to({at: source.logs[at].facts for at in merged.sources})
             chunks = packed_chunks(source_frame, layout, False, buckets).union(
                 packed_chunks(destination_frame, layout, True, buckets)
             )
@@ -61,27 +61,27 @@ def counting(its: Merged, given: StrategyInput) -> t.Iterator[tuple[Way, Count]]
                 return count_wide(
                     contents,
                     layout,
-                    [GroupPosition(0, each) for each in committed],
-                    [destination.logs[at].facts.end for at in its.targets],
+                    [GroupPosition(0, offsets) for offsets in committed],
+                    [destination.logs[at].facts.end for at in merged.targets],
                     without_headers=source.match_on.headers_may_differ,
-                    stable=[source.logs[at].facts.end for at in its.sources],
-                    lossy=[0] if _is_lossy(its, source) else [],
+                    stable=[source.logs[at].facts.end for at in merged.sources],
+                    lossy=[0] if _is_lossy(merged, source) else [],
                 )
 
         yield Way.SPARK_COUNT, count
 
 
-def _count_in_process(its: Merged, given: StrategyInput, committed: t.Sequence[tuple[int, ...]]) -> list[GroupCount]:
+def _count_in_process(merged: Merged, given: StrategyInput, committed: t.Sequence[tuple[int, ...]]) -> list[GroupCount]:
     source = given.source
     logs = Logs(
-        _whole(source, its.sources),
-        _whole(given.destination, its.targets),
+        _whole(source, merged.sources),
+        _whole(given.destination, merged.targets),
         operator.attrgetter("fingerprint"),
         timestamps=given.options.policy.with_timestamp,
         otherwise=operator.attrgetter("bare"),
-        stable=tuple(source.logs[at].facts.end for at in its.sources),
+        stable=tuple(source.logs[at].facts.end for at in merged.sources),
         only_doubled=False,
-        lossy=_is_lossy(its, source),
+        lossy=_is_lossy(merged, source),
     )
     return logs.count(committed)
 
@@ -95,39 +95,39 @@ def _whole(side: ClusterLogs, partitions: t.Sequence[TopicPartition]) -> LogSet:
     return LogSet(records, starts, tuple(log.end for log in logs))
 
 
-def _is_lossy(its: Merged, source: ClusterLogs) -> bool:
+def _is_lossy(merged: Merged, source: ClusterLogs) -> bool:
     """May the source have lost records?"""
-    return any(source.logs[at].facts.is_lossy for at in its.sources)
+    return any(source.logs[at].facts.is_lossy for at in merged.sources)
 
 
-def _pair(its: Merged, source: ClusterLogs, destination: ClusterLogs) -> LogPair:
+def _pair(merged: Merged, source: ClusterLogs, destination: ClusterLogs) -> LogPair:
     def extent(side: ClusterLogs, at: TopicPartition) -> Extent:
         facts = side.logs[at].facts
         return Extent(at, facts.log_start, facts.end, facts.high_watermark if side is source else None)
 
     return LogPair(
-        tuple(extent(source, at) for at in its.sources), tuple(extent(destination, at) for at in its.targets)
+        tuple(extent(source, at) for at in merged.sources), tuple(extent(destination, at) for at in merged.targets)
     )
 
 
-def missing_records(positions: t.Sequence[Position], found: GroupCount) -> Missing | None:
+def missing_records(positions: t.Sequence[Position], count: GroupCount) -> Missing | None:
     """What is still to come of partitions with a commit; for the others, see assumed_to_come()."""
-    lags = [lag for lag in found.not_arrived if positions[lag.source].committed is not None]
+    lags = [lag for lag in count.not_arrived if positions[lag.source].committed is not None]
     if not lags:
         return None
     return Missing(sum(lag.records for lag in lags), positions[lags[0].source].partition, lags[0].source_offset)
 
 
-def assumed_to_come(positions: t.Sequence[Position], found: GroupCount) -> int:
+def assumed_to_come(positions: t.Sequence[Position], count: GroupCount) -> int:
     """How many records are still to come that count as consumed, although the group has not committed their partition.
 
     Nobody waits for them: they are consumed by on_uncommitted alone, and the group reads them when they come.
     """
-    return sum(lag.records for lag in found.not_arrived if positions[lag.source].committed is None)
+    return sum(lag.records for lag in count.not_arrived if positions[lag.source].committed is None)
 
 
 def read_around(
-    its: Merged, destination: ClusterLogs, counts: t.Iterable[tuple[Sources, GroupCount]], policy: Policy
+    merged: Merged, destination: ClusterLogs, counts: t.Iterable[tuple[Sources, GroupCount]], policy: Policy
 ) -> None:
     """Read at the destination what no count tells: how old the records are that the source lacks, and the evidence.
 
@@ -135,9 +135,9 @@ def read_around(
     """
     spans: dict[TopicPartition, set[Span]] = collections.defaultdict(set)
     times: dict[TopicPartition, set[int]] = collections.defaultdict(set)
-    for sources, found in counts:
+    for sources, count in counts:
         young = young_from(sources, policy.now)
-        for partition, answer in zip(its.targets, found.answers, strict=True):
+        for partition, answer in zip(merged.targets, count.answers, strict=True):
             span = gap(sources, answer)
             for copy in (answer.last_consumed, answer.first_wanted):  # as evidence
                 if copy is not None:
@@ -155,7 +155,7 @@ def _between(read: t.Sequence[Record], timestamp: bool) -> Between:
     if not read:
         return Between(True, True)
     *others, first = read
-    return Between(bool(others), timestamp and any(each.timestamp > first.timestamp for each in others))
+    return Between(bool(others), timestamp and any(record.timestamp > first.timestamp for record in others))
 
 
 def found_in(sources: Sources, counts: GroupCount, number: int, log: Log, policy: Policy) -> PartitionCount:

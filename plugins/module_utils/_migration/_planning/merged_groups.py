@@ -32,21 +32,21 @@ def merge_drafts(drafts: t.Iterable[Draft], on_conflict: OnConflict) -> list[Dra
         names.setdefault((draft.group, draft.partition.topic), {})[draft.source_group] = None
         drafts_by_key.setdefault(draft.key, []).append(draft)
     result = []
-    for (name, partition), its in drafts_by_key.items():
+    for (name, partition), together in drafts_by_key.items():
         sources = names[name, partition.topic]
         if len(sources) == 1:
-            result += its
+            result += together
             continue
-        committed = [draft for draft in its if draft.committed is not None]
+        committed = [draft for draft in together if draft.committed is not None]
         if not committed:
-            chosen = its[0]
+            chosen = together[0]
         elif on_conflict == OnConflict.HIGHEST:
             chosen = max(committed, key=lambda draft: draft.offset)
         else:
             chosen = min(committed, key=lambda draft: draft.offset)
-        stands = {draft.source_group: draft.position for draft in its}
+        positions = {draft.source_group: draft.position for draft in together}
         others = tuple(
-            stands.get(source) or SourcePosition(source, chosen.source_partition, None)
+            positions.get(source) or SourcePosition(source, chosen.source_partition, None)
             for source in sources
             if source != chosen.source_group
         )
@@ -69,11 +69,11 @@ def merged_entry(
     apart = max(offsets) - min(offsets)
     if not apart and not lacking:
         return entry
-    stands = (
+    texts = (
         f"{visible_name(at.group)} {'nothing' if at.offset is None else at.offset}"
         for at in (draft.position, *draft.others)
     )
-    words = [f"committed were {', '.join(stands)} (on_conflict: {on_conflict})", entry.detail]
+    words = [f"committed were {', '.join(texts)} (on_conflict: {on_conflict})", entry.detail]
     if lacking:
         words.insert(0, _LACKING[on_uncommitted].format(names_text(lacking)))
     changes: dict[str, t.Any] = {"verdict": Verdict.REQUESTED, "reason": None, "repeats": None}

@@ -47,12 +47,12 @@ def merged_topics(
     by_group: dict[tuple[str, str], list[Draft]] = {}
     for draft in drafts:
         by_group.setdefault((draft.partition.topic, draft.group), []).append(draft)
-    found: dict[tuple[str, tuple[str, ...]], dict[str, list[Draft]]] = {}
-    for (topic, group), its in by_group.items():
-        topics = tuple(sorted({draft.source_partition.topic for draft in its}))
-        found.setdefault((topic, topics), {})[group] = its
+    by_topics: dict[tuple[str, tuple[str, ...]], dict[str, list[Draft]]] = {}
+    for (topic, group), of_group in by_group.items():
+        topics = tuple(sorted({draft.source_partition.topic for draft in of_group}))
+        by_topics.setdefault((topic, topics), {})[group] = of_group
     merged = []
-    for (topic, topics), groups in sorted(found.items()):
+    for (topic, topics), groups in sorted(by_topics.items()):
         sources = [TopicPartition(name, at) for name in topics for at in range(source_counts.get(name, 0))]
         # A topic that is not there gets entries as if it had the source's partitions.
         width = destination_counts.get(topic) or max([1, *(source_counts.get(name, 0) for name in topics)])
@@ -60,15 +60,15 @@ def merged_topics(
     return merged
 
 
-def lacking(its: Merged, source_counts: t.Mapping[str, int], destination_counts: t.Mapping[str, int]) -> str | None:
+def lacking(merged: Merged, source_counts: t.Mapping[str, int], destination_counts: t.Mapping[str, int]) -> str | None:
     """What of these topics does not exist."""
-    for name in its.topics:
+    for name in merged.topics:
         if name not in source_counts:
             return f"topic {name} does not exist at the source: exclude it"
-    if its.topic not in destination_counts:
-        return missing_at_destination(its.topic)
-    known = set(its.sources)
-    for drafts in its.groups.values():
+    if merged.topic not in destination_counts:
+        return missing_at_destination(merged.topic)
+    known = set(merged.sources)
+    for drafts in merged.groups.values():
         for draft in drafts:
             if draft.source_partition not in known:
                 count = source_counts[draft.source_partition.topic]

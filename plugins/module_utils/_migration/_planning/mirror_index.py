@@ -55,24 +55,24 @@ class MirrorIndex:
         exact by chance.
         """
         near = [*_near(self.syncs.get(source, []), committed), *_near(self.checkpoints.get(destination, []), committed)]
-        return tuple(dict.fromkeys(each.source - each.target for each in near))
+        return tuple(dict.fromkeys(pair.source - pair.target for pair in near))
 
 
 def read_index(source: Connection, target: Connection, policy: ReplicationPolicy) -> MirrorIndex:
     """Read both internal topics to their ends. Raises as read_checkpoints(); there may be none of them."""
     syncs: dict[TopicPartition, list[OffsetSync]] = {}
     notes: tuple[Note, ...] = ()
-    where, topic = source if policy.offset_syncs.cluster == "source" else target, policy.offset_syncs.name
-    if topics.partition_counts(where, [topic]):
-        syncs = _read_offset_syncs(where, topic)
+    connection, topic = source if policy.offset_syncs.cluster == "source" else target, policy.offset_syncs.name
+    if topics.partition_counts(connection, [topic]):
+        syncs = _read_offset_syncs(connection, topic)
     else:
-        notes = (_without_syncs(where, topic),)
-    found: dict[TopicPartition, list[Checkpoint]] = collections.defaultdict(list)
+        notes = (_without_syncs(connection, topic),)
+    checkpoints: dict[TopicPartition, list[Checkpoint]] = collections.defaultdict(list)
     name = policy.checkpoints.name
     if topics.partition_counts(target, [name]):  # MirrorMaker 2 may run without MirrorCheckpointConnector
         for key, checkpoint in read_checkpoints(target, name).items():
-            found[key.partition].append(checkpoint)
-    return MirrorIndex(syncs, {partition: sorted(each) for partition, each in found.items()}, notes)
+            checkpoints[key.partition].append(checkpoint)
+    return MirrorIndex(syncs, {partition: sorted(each) for partition, each in checkpoints.items()}, notes)
 
 
 def _without_syncs(connection: Connection, topic: str) -> Note:
@@ -93,22 +93,22 @@ def read_checkpoints(connection: Connection, topic: str) -> dict[CheckpointKey, 
     Raises NotFound naming topics that could be meant, Refused for a topic that forgets, and for a record that cannot be
     read, by its offset.
     """
-    found: dict[CheckpointKey, Checkpoint] = {}
+    checkpoints: dict[CheckpointKey, Checkpoint] = {}
     for key, checkpoint in _read(connection, topic, _CHECKPOINTS, mirror_records.read_checkpoint):
         if checkpoint is None:
-            found.pop(key, None)
+            checkpoints.pop(key, None)
         else:
-            found[key] = checkpoint
-    return found
+            checkpoints[key] = checkpoint
+    return checkpoints
 
 
 def _read_offset_syncs(connection: Connection, topic: str) -> dict[TopicPartition, list[OffsetSync]]:
     """All that compaction has left of them: not only the last of a partition is of use."""
-    found: dict[TopicPartition, set[OffsetSync]] = collections.defaultdict(set)
-    for where, sync in _read(connection, topic, "mm2-offset-syncs", mirror_records.read_offset_sync):
+    syncs: dict[TopicPartition, set[OffsetSync]] = collections.defaultdict(set)
+    for partition, sync in _read(connection, topic, "mm2-offset-syncs", mirror_records.read_offset_sync):
         if sync is not None and min(sync) >= 0:  # before anything is copied, -1 is written
-            found[where].add(sync)
-    return {where: sorted(each) for where, each in found.items()}
+            syncs[partition].add(sync)
+    return {partition: sorted(each) for partition, each in syncs.items()}
 
 
 _Read = t.TypeVar("_Read")
@@ -129,10 +129,10 @@ def _read(
         )
     why = "what MirrorMaker 2 has noted is lost with time"
     check_policy(connection, topic, why, "and let MirrorMaker 2 run until it has written anew")
-    found = []
+    contents = []
     for record in all_records(connection, topic, committed=True):
         try:
-            found.append(reader(record.key, record.value))
+            contents.append(reader(record.key, record.value))
         except DamagedRecord as exc:
             raise Refused(
                 f"the record at offset {record.offset}: {exc.what}",
@@ -142,7 +142,7 @@ def _read(
                 **record.partition._asdict(),
                 kind=FailureKind.RECORD_UNREADABLE,
             ) from exc
-    return found
+    return contents
 
 
 def _like(connection: Connection, kind: str) -> list[str]:

@@ -33,37 +33,40 @@ def neighbours(
     """
     near: list[_Neighbour] = []
     for topic in topics:
-        for at, (origin, where) in enumerate(topic.pairs()):
-            offsets = [entry.offset for entry in entries.get(where, ())[:_SAMPLE] if entry.offset is not None]
-            log = destination.logs[where]
-            records = [each for offset in offsets for each in log.between(offset - _NEAR, offset + _NEAR)]
-            near += [_Neighbour(topic, at, each) for each in unmatched(source, topic, origin, records)]
+        for at, (origin, partition) in enumerate(topic.pairs()):
+            offsets = [entry.offset for entry in entries.get(partition, ())[:_SAMPLE] if entry.offset is not None]
+            log = destination.logs[partition]
+            records = [record for offset in offsets for record in log.between(offset - _NEAR, offset + _NEAR)]
+            near += [_Neighbour(topic, at, record) for record in unmatched(source, topic, origin, records)]
     unknown = _not_in_their_own(source, _sample(near), budget)
     sought = [
-        Sought(each.topic, pair[0], each.record)
-        for each in unknown
-        for at, pair in enumerate(each.topic.pairs())
-        if at != each.at
+        Sought(neighbour.topic, pair[0], neighbour.record)
+        for neighbour in unknown
+        for at, pair in enumerate(neighbour.topic.pairs())
+        if at != neighbour.at
     ]
     read_where_times_lead(source, sought, budget)
-    found = ((each, equal_at(source, each)) for each in sought)
+    found = ((wanted, equal_at(source, wanted)) for wanted in sought)
     return [
-        (each.topic, each.where.partition, source.logs[each.where].between(offset, offset + 1)[0])
-        for each, offset in found
+        (wanted.topic, wanted.where.partition, source.logs[wanted.where].between(offset, offset + 1)[0])
+        for wanted, offset in found
         if offset is not None
     ]
 
 
 def _not_in_their_own(source: ClusterLogs, near: t.Iterable[_Neighbour], budget: int) -> list[_Neighbour]:
     """Those of which the same partition of the source has no equal record, where times lead to. Reads what is missing."""
-    pairs = [(each, Sought(each.topic, each.topic.pair(each.at)[0], each.record)) for each in near]
+    pairs = [
+        (neighbour, Sought(neighbour.topic, neighbour.topic.pair(neighbour.at)[0], neighbour.record))
+        for neighbour in near
+    ]
     read_where_times_lead(source, [sought for _each, sought in pairs], budget)
-    return [each for each, sought in pairs if equal_at(source, sought) is None]
+    return [neighbour for neighbour, sought in pairs if equal_at(source, sought) is None]
 
 
 def _sample(unknown: t.Iterable[_Neighbour]) -> list[_Neighbour]:
     """The first few of each topic."""
     by_topic: dict[Topic, list[_Neighbour]] = collections.defaultdict(list)
-    for each in unknown:
-        by_topic[each.topic].append(each)
-    return [each for its in by_topic.values() for each in its[:: -(-len(its) // _SAMPLE)]]
+    for neighbour in unknown:
+        by_topic[neighbour.topic].append(neighbour)
+    return [neighbour for of_topic in by_topic.values() for neighbour in of_topic[:: -(-len(of_topic) // _SAMPLE)]]

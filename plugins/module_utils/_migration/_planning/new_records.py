@@ -75,19 +75,19 @@ def with_new_records(
     """
     asked = {key: entry for key, entry in entries.items() if _place(entry) is not None}
     deadline = time.monotonic() + wait
-    found = _staying(asked, source, destination, budget)
+    stayings = _staying(asked, source, destination, budget)
     # Whoever lags in what is consumed has been waited for already.
-    while (late := [key for key, its in found.items() if its.unconsumed and not its.consumed]) and (
+    while (late := [key for key, staying in stayings.items() if staying.unconsumed and not staying.consumed]) and (
         (left := deadline - time.monotonic()) > 0
     ):
         say(f"waiting for a replication tool to copy {counted(len(late), 'partition')} ({left:.0f} s left)")
         time.sleep(PAUSE)
         destination.learn({asked[key].partition for key in late})
-        found |= _staying({key: asked[key] for key in late}, source, destination, budget)
+        stayings |= _staying({key: asked[key] for key in late}, source, destination, budget)
     return {
-        key: _changed(entry, found[key], policy)
+        key: _changed(entry, stayings[key], policy)
         for key, entry in asked.items()
-        if found[key].unconsumed != 0 or found[key].consumed or found[key].doubt
+        if stayings[key].unconsumed != 0 or stayings[key].consumed or stayings[key].doubt
     }
 
 
@@ -126,9 +126,9 @@ def _staying(
 
     A tool that was started anew may have written old records after newer ones on the way there.
     """
-    found = _swept(entries, source, destination, budget)
-    early = {key: entries[key] for key, its in found.items() if its.is_early}
-    return found | _swept(early, source, destination, budget, far=True) if early else found
+    stayings = _swept(entries, source, destination, budget)
+    early = {key: entries[key] for key, staying in stayings.items() if staying.is_early}
+    return stayings | _swept(early, source, destination, budget, far=True) if early else stayings
 
 
 def _swept(
@@ -141,14 +141,14 @@ def _swept(
 ) -> dict[_Key, Staying]:
     """far: look at what is before both offsets, too, as far as the budget allows."""
     fitting = {key: entry for key, entry in entries.items() if _fits(entry, source, destination, budget)}
-    found = {key: Staying(None, None, _lag(entry)) for key, entry in entries.items()}
+    stayings = {key: Staying(None, None, _lag(entry)) for key, entry in entries.items()}
     together: dict[tuple[TopicPartition, TopicPartition], list[_Key]] = collections.defaultdict(list)
     for key, entry in fitting.items():
         together[entry.source[0].partition, entry.partition].append(key)
     ranges = {
         pair: [
-            min(its)
-            for its in zip(*(_begins(fitting[key], source, destination, budget, far) for key in keys), strict=True)
+            min(begins)
+            for begins in zip(*(_begins(fitting[key], source, destination, budget, far) for key in keys), strict=True)
         ]
         for pair, keys in together.items()
     }
@@ -172,8 +172,8 @@ def _swept(
             staying = _counted(fitting[key], at_source.facts, counts, times)
             if times and staying.unconsumed:
                 staying = _placed(staying, fitting[key], counts, at_destination.facts.log_start if far else None)
-            found[key] = staying
-    return found
+            stayings[key] = staying
+    return stayings
 
 
 def _begins(
@@ -274,8 +274,8 @@ def _blocked(entry: PlanEntry, staying: Staying) -> PlanEntry:
         remedy = f"otherwise, {remedy}"
     if staying.unconsumed is None:
         remedy = f"raise search_limit to have them counted; {remedy}"
-    found = _without_offset(entry, f"{staying}; {remedy}")
-    return dataclasses.replace(found, lossless=entry.lossless if entry.offset is None else entry.offset)
+    without_offset = _without_offset(entry, f"{staying}; {remedy}")
+    return dataclasses.replace(without_offset, lossless=entry.lossless if entry.offset is None else entry.offset)
 
 
 def _without_offset(entry: PlanEntry, detail: str) -> PlanEntry:

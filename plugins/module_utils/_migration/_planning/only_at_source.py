@@ -164,10 +164,10 @@ class PartitionPair:
 
 
 def _offsets_by_key(keys: t.Iterable[Key], records: t.Iterable[Record]) -> dict[Key, list[int]]:
-    found: dict[Key, list[int]] = collections.defaultdict(list)
+    offsets: dict[Key, list[int]] = collections.defaultdict(list)
     for key, record in zip(keys, records, strict=True):
-        found[key].append(record.offset)
-    return found
+        offsets[key].append(record.offset)
+    return offsets
 
 
 def _matching(records: t.Sequence[Record], copies: t.Sequence[Record], times: bool) -> Matching:

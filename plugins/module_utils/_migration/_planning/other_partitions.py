@@ -129,44 +129,50 @@ def find_strays(
     """
     entries = by_partition(all_entries.values())
     without = _without_copy(given, decided, entries)
-    sought = [each for its in without.items() for each in _sample(given, *its)]
+    sought = [uncopied for topic_and_records in without.items() for uncopied in _sample(given, *topic_and_records)]
     sought += _neighbours(given, without, entries, by_partition(all_entries[key] for key in decided))
-    found = _in_other_partitions(given, sought)
+    copies = _in_other_partitions(given, sought)
     # The other partition may have an equal record of its own, whose copy this is.
-    origins = [Sought(each.topic, each.topic.pair(at)[0], each.record) for each, at, _offset in found]
+    origins = [Sought(uncopied.topic, uncopied.topic.pair(at)[0], uncopied.record) for uncopied, at, _offset in copies]
     read_where_times_lead(given.source, origins, given.options.policy.budget)
     strays: dict[tuple[str, str], Stray] = {}
-    for (each, at, offset), origin in zip(found, origins, strict=True):
-        if not _has_origin(given, each, origin, offset, entries):
-            stray = Stray(each.pair[0], each.record.offset, TopicPartition(each.topic.destination, at), offset)
-            strays.setdefault((each.topic.source, each.topic.destination), stray)
+    for (uncopied, at, offset), origin in zip(copies, origins, strict=True):
+        if not _has_origin(given, uncopied, origin, offset, entries):
+            stray = Stray(
+                uncopied.pair[0], uncopied.record.offset, TopicPartition(uncopied.topic.destination, at), offset
+            )
+            strays.setdefault((uncopied.topic.source, uncopied.topic.destination), stray)
     return Found(strays, _unseen(given, without, entries))
 
 
 def _neighbours(given: StrategyInput, topics: t.Iterable[Topic], entries: Entries, decided: Entries) -> list[_Without]:
     """The unconsumed records whose copies are next to the offsets of other partitions, and not where they should be."""
     budget = given.options.policy.budget
-    found = [
+    candidates = [
         _Without(topic, pair, record)
         for topic, at, record in neighbours(given.source, given.destination, topics, decided, budget)
         for pair in topic.pairs()[at : at + 1]
         if record.offset >= min((entry.source[0].offset or 0 for entry in entries.get(pair[1], ())), default=0)
     ]
-    read_where_times_lead(given.destination, [Sought(each.topic, each.pair[1], each.record) for each in found], budget)
-    return [each for each in found if _own_copy(given, each) is None]
+    read_where_times_lead(
+        given.destination,
+        [Sought(uncopied.topic, uncopied.pair[1], uncopied.record) for uncopied in candidates],
+        budget,
+    )
+    return [uncopied for uncopied in candidates if _own_copy(given, uncopied) is None]
 
 
 def _in_other_partitions(given: StrategyInput, sought: t.Sequence[_Without]) -> list[tuple[_Without, int, int]]:
     """The records of which a copy is there, with its partition and offset."""
     copies = [
-        (each, at, Sought(each.topic, pair[1], each.record))
-        for each in sought
-        for at, pair in enumerate(each.topic.pairs())
-        if pair != each.pair
+        (uncopied, at, Sought(uncopied.topic, pair[1], uncopied.record))
+        for uncopied in sought
+        for at, pair in enumerate(uncopied.topic.pairs())
+        if pair != uncopied.pair
     ]
-    read_where_times_lead(given.destination, [its for _each, _at, its in copies], given.options.policy.budget)
-    offsets = [(each, at, equal_at(given.destination, its)) for each, at, its in copies]
-    return [(each, at, offset) for each, at, offset in offsets if offset is not None]
+    read_where_times_lead(given.destination, [wanted for _uncopied, _at, wanted in copies], given.options.policy.budget)
+    offsets = [(uncopied, at, equal_at(given.destination, wanted)) for uncopied, at, wanted in copies]
+    return [(uncopied, at, offset) for uncopied, at, offset in offsets if offset is not None]
 
 
 def _unseen(
@@ -175,8 +181,8 @@ def _unseen(
     """The partitions of these topics that were not read whole, and do not seem to hold what their source partitions hold."""
     long = sorted(
         pair
-        for topic, its in without.items()
-        if its and not topic.keeps_times
+        for topic, records in without.items()
+        if records and not topic.keeps_times
         for pair in topic.pairs()
         if not _are_read(given, pair)
     )
@@ -184,20 +190,22 @@ def _unseen(
     return {pair[1] for pair in long if not holds_its_own(given.source, given.destination, pair, entries)}
 
 
-def _has_origin(given: StrategyInput, each: _Without, origin: Sought, offset: int, entries: Entries) -> bool:
+def _has_origin(given: StrategyInput, uncopied: _Without, origin: Sought, offset: int, entries: Entries) -> bool:
     """May what stands at this offset be the copy of a record of its own partition, which is, was aborted, or has expired?
 
     Of an expired one only if the record that is looked for is still to come to its own partition, as far as that shows.
     """
-    topic, where, _record = origin
-    if not topic.keeps_times and not is_read(given.source, where):
+    topic, partition, _record = origin
+    if not topic.keeps_times and not is_read(given.source, partition):
         return True
     if equal_at(given.source, origin) is not None or was_aborted(given.source, origin):
         return True
-    its = [entry.evidence for entry in entries.get(each.pair[1], ()) if entry.offset is not None]
-    is_to_come = bool(its) and all(evidence.before and not evidence.after for evidence in its)
+    all_evidence = [entry.evidence for entry in entries.get(uncopied.pair[1], ()) if entry.offset is not None]
+    is_to_come = bool(all_evidence) and all(evidence.before and not evidence.after for evidence in all_evidence)
     budget = given.options.policy.budget
-    return is_to_come and precedes_all_copies(given.source, given.destination, topic, where.partition, offset, budget)
+    return is_to_come and precedes_all_copies(
+        given.source, given.destination, topic, partition.partition, offset, budget
+    )
 
 
 def _without_copy(
@@ -214,16 +222,18 @@ def _without_copy(
     kept = {(draft.source_partition, draft.partition) for draft in given.searched.values()} - lowest.keys()
     names = sorted({(pair[0].topic, pair[1].topic) for pair in lowest})
     topics = [
-        Topic(*its, given.source_counts[its[0]], keeps_times=True) for its in names if given.source_counts[its[0]] > 1
+        Topic(*name_pair, given.source_counts[name_pair[0]], keeps_times=True)
+        for name_pair in names
+        if given.source_counts[name_pair[0]] > 1
     ]
     keep_times = {topic: _keeps_times(given, topic, entries) for topic in topics}
     by_times = [topic for topic in topics if keep_times[topic] is not False]
-    found, result = _looked_up(given, by_times, lowest, kept, entries)
+    copied, result = _looked_up(given, by_times, lowest, kept, entries)
     # Where no record tells, but some time has led to a copy, times are kept.
-    changing = [topic for topic in topics if not keep_times[topic] and topic not in found]
+    changing = [topic for topic in topics if not keep_times[topic] and topic not in copied]
     by_contents = [topic._replace(keeps_times=False) for topic in changing]
     _found, more = _looked_up(given, by_contents, lowest, kept, entries)
-    return {topic: its for topic, its in result.items() if topic not in changing} | more
+    return {topic: records for topic, records in result.items() if topic not in changing} | more
 
 
 def _keeps_times(given: StrategyInput, topic: Topic, entries: Entries) -> bool | None:
@@ -231,12 +241,12 @@ def _keeps_times(given: StrategyInput, topic: Topic, entries: Entries) -> bool |
     pairs = topic.pairs()
     if not given.options.policy.with_timestamp or given.destination.logs[pairs[0][1]].facts.log_append_time:
         return False
-    its = [entry for _source, where in pairs for entry in entries.get(where, ())]
-    matched = [entry.evidence.matched_by for entry in its if entry.evidence.before or entry.evidence.after]
+    topic_entries = [entry for _source, partition in pairs for entry in entries.get(partition, ())]
+    matched = [entry.evidence.matched_by for entry in topic_entries if entry.evidence.before or entry.evidence.after]
     if matched:
         return all("timestamp" in parts for parts in matched)
     # Nothing can be skipped before the start of a log.
-    return None if any(_can_skip(given, entry) for entry in its) else True
+    return None if any(_can_skip(given, entry) for entry in topic_entries) else True
 
 
 def _looked_up(
@@ -260,16 +270,18 @@ def _looked_up(
     for topic, pair, begin in begins:
         records = list(_firsts(given, pair, begin))
         numbers[topic] += len(records)
-        unread += [_Without(topic, pair, each) for each in unmatched(given.destination, topic, pair[1], records)]
-    long = {each.pair for each in unread if not each.topic.keeps_times and not _are_read(given, each.pair)}
+        unread += [_Without(topic, pair, record) for record in unmatched(given.destination, topic, pair[1], records)]
+    long = {
+        uncopied.pair for uncopied in unread if not uncopied.topic.keeps_times and not _are_read(given, uncopied.pair)
+    }
     read_places(given.source, given.destination, sorted(long), entries)
-    unread = [each for each in unread if _own_copy(given, each) is None]
+    unread = [uncopied for uncopied in unread if _own_copy(given, uncopied) is None]
     sought = [Sought(topic, pair[1], record) for topic, pair, record in unread]
     read_where_times_lead(given.destination, sought, given.options.policy.budget)
     without: dict[Topic, list[_Without]] = {topic: [] for topic in topics}
-    for each in unread:
-        if _own_copy(given, each) is None:
-            without[each.topic].append(each)
+    for uncopied in unread:
+        if _own_copy(given, uncopied) is None:
+            without[uncopied.topic].append(uncopied)
     return {topic for topic, number in numbers.items() if number > len(without[topic])}, without
 
 
@@ -284,13 +296,13 @@ def _firsts(given: StrategyInput, pair: Pair, begin: int) -> t.Iterable[Record]:
     return records if _are_read(given, pair) else itertools.islice(records, _FIRST)
 
 
-def _own_copy(given: StrategyInput, each: _Without) -> int | None:
-    return equal_at(given.destination, Sought(each.topic, each.pair[1], each.record))
+def _own_copy(given: StrategyInput, uncopied: _Without) -> int | None:
+    return equal_at(given.destination, Sought(uncopied.topic, uncopied.pair[1], uncopied.record))
 
 
 def _sample(given: StrategyInput, topic: Topic, records: list[_Without]) -> list[_Without]:
     """A few of them, from all of their time; many of each partition where no look-up is needed for them."""
     if topic.keeps_times and not all(_are_read(given, pair) for pair in topic.pairs()):
-        return sorted(records, key=lambda each: each.record.timestamp)[:: -(-len(records) // _SAMPLE) or 1]
-    each_pair = [list(its) for _pair, its in itertools.groupby(records, operator.attrgetter("pair"))]
-    return [each for its in each_pair for each in its[:: -(-len(its) // _MANY)]]
+        return sorted(records, key=lambda uncopied: uncopied.record.timestamp)[:: -(-len(records) // _SAMPLE) or 1]
+    each_pair = [list(of_pair) for _pair, of_pair in itertools.groupby(records, operator.attrgetter("pair"))]
+    return [uncopied for of_pair in each_pair for uncopied in of_pair[:: -(-len(of_pair) // _MANY)]]

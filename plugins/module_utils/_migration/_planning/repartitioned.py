@@ -36,108 +36,109 @@ def repartitioned_entries(given: StrategyInput) -> dict[DraftKey, PlanEntry]:
     offsets than the budget.
     """
     source, destination, budget = given.source, given.destination, given.options.policy.budget
-    merged = merged_topics(given.merged, given.source_counts, given.destination_counts)
+    all_merged = merged_topics(given.merged, given.source_counts, given.destination_counts)
     result: dict[DraftKey, PlanEntry] = {}
     readable: list[Merged] = []
-    for its in merged:
-        detail = lacking(its, given.source_counts, given.destination_counts)
+    for merged in all_merged:
+        detail = lacking(merged, given.source_counts, given.destination_counts)
         if detail is None:
-            readable.append(its)
+            readable.append(merged)
         else:
             blocked = Decision(Verdict.BLOCKED, None, Reason.TOPIC_MISSING, detail=detail)
-            for group in its.groups:
-                result |= _entries(its, group, [(blocked, Evidence())] * len(its.targets))
-    originals = {partition for its in readable for partition in its.sources}
-    learn_both(source, originals, destination, {partition for its in readable for partition in its.targets})
+            for group in merged.groups:
+                result |= _entries(merged, group, [(blocked, Evidence())] * len(merged.targets))
+    originals = {partition for merged in readable for partition in merged.sources}
+    learn_both(source, originals, destination, {partition for merged in readable for partition in merged.targets})
     deadline = time.monotonic() + given.options.wait_for_replication
-    for its in readable:
-        decisions = _without_records(its, given)
-        left = {group: its.groups[group] for group in its.groups if group not in decisions}
+    for merged in readable:
+        decisions = _without_records(merged, given)
+        left = {group: merged.groups[group] for group in merged.groups if group not in decisions}
         if left:
-            read = functools.partial(_by_records, dataclasses.replace(its, groups=left), given, deadline)
+            read = functools.partial(_by_records, dataclasses.replace(merged, groups=left), given, deadline)
             try:
-                decisions |= while_records_expire(read, source, its.sources, destination, its.targets, given.say)
+                decisions |= while_records_expire(read, source, merged.sources, destination, merged.targets, given.say)
             except InvalidInput as exc:
                 if exc.kind is not FailureKind.REQUIREMENT_MISSING:
                     raise
-                decisions |= dict.fromkeys(left, _not_counted(its, budget, exc))
-        for group, each in decisions.items():
-            result |= _entries(its, group, each)
+                decisions |= dict.fromkeys(left, _not_counted(merged, budget, exc))
+        for group, by_target in decisions.items():
+            result |= _entries(merged, group, by_target)
     return result
 
 
-def _without_records(its: Merged, given: StrategyInput) -> dict[str, _Decisions]:
+def _without_records(merged: Merged, given: StrategyInput) -> dict[str, _Decisions]:
     """The decisions for groups whose positions alone decide: those that are refused, or have never consumed anything."""
     decisions: dict[str, _Decisions] = {}
     on_uncommitted = given.options.on_uncommitted
-    for group, drafts in its.groups.items():
-        positions = its.positions(drafts, given.source, on_uncommitted)
+    for group, drafts in merged.groups.items():
+        positions = merged.positions(drafts, given.source, on_uncommitted)
         refusal = blocked_by_one(positions)
         if refusal is not None:
-            decisions[group] = [(refusal, Evidence())] * len(its.targets)
+            decisions[group] = [(refusal, Evidence())] * len(merged.targets)
         elif Sources(positions).nothing_consumed:
-            each = [untouched(given.destination.logs[partition].facts) for partition in its.targets]
-            each = [_with_uncommitted(decision, Sources(positions), on_uncommitted) for decision in each]
-            decisions[group] = [(decision, evidence_of(decision, None, None, ())) for decision in each]
+            by_target = [untouched(given.destination.logs[partition].facts) for partition in merged.targets]
+            by_target = [_with_uncommitted(decision, Sources(positions), on_uncommitted) for decision in by_target]
+            decisions[group] = [(decision, evidence_of(decision, None, None, ())) for decision in by_target]
     return decisions
 
 
-def _by_records(its: Merged, given: StrategyInput, deadline: float) -> dict[str, _Decisions]:
+def _by_records(merged: Merged, given: StrategyInput, deadline: float) -> dict[str, _Decisions]:
     """Count both sides and decide for all groups; while consumed records are still to come, and there is time, read on."""
     source, destination, options = given.source, given.destination, given.options
-    with counting(its, given) as (way, count):
+    with counting(merged, given) as (way, count):
         while True:
-            positions = [its.positions(drafts, source, options.on_uncommitted) for drafts in its.groups.values()]
-            counts = count([tuple(at.consumed_below for at in each) for each in positions])
-            source.learn_starts(its.sources)
-            positions = [its.positions(drafts, source, options.on_uncommitted) for drafts in its.groups.values()]
+            positions = [merged.positions(drafts, source, options.on_uncommitted) for drafts in merged.groups.values()]
+            counts = count([tuple(at.consumed_below for at in of_group) for of_group in positions])
+            source.learn_starts(merged.sources)
+            positions = [merged.positions(drafts, source, options.on_uncommitted) for drafts in merged.groups.values()]
             sources = [
-                Sources(each, missing_records(each, found)) for each, found in zip(positions, counts, strict=True)
+                Sources(of_group, missing_records(of_group, group_count))
+                for of_group, group_count in zip(positions, counts, strict=True)
             ]
-            starts = {at: destination.logs[at].facts.log_start for at in its.targets}
-            read_around(its, destination, zip(sources, counts, strict=True), options.policy)
+            starts = {at: destination.logs[at].facts.log_start for at in merged.targets}
+            read_around(merged, destination, zip(sources, counts, strict=True), options.policy)
             if any(destination.logs[at].facts.log_start > start for at, start in starts.items()):
                 continue  # some of what was counted has expired
             decisions = {
-                group: _decided(its, each, found, destination, options, way)
-                for group, each, found in zip(its.groups, sources, counts, strict=True)
+                group: _decided(merged, group_sources, group_count, destination, options, way)
+                for group, group_sources, group_count in zip(merged.groups, sources, counts, strict=True)
             }
-            if not _lags(decisions) or not _more_arrives(its, given, deadline):
+            if not _lags(decisions) or not _more_arrives(merged, given, deadline):
                 return decisions
 
 
-def _not_counted(its: Merged, budget: int, no_spark: InvalidInput) -> _Decisions:
+def _not_counted(merged: Merged, budget: int, no_spark: InvalidInput) -> _Decisions:
     """The decisions where only Spark could count, and is missing: that must not stop all others."""
     size = f"more than {budget:,} offsets (search_limit)"
-    why = f"topic {its.topic} or its source has {size}, which only Spark counts; {no_spark}"
+    why = f"topic {merged.topic} or its source has {size}, which only Spark counts; {no_spark}"
     blocked = Decision(Verdict.BLOCKED, None, Reason.SEARCH_BUDGET_SPENT, detail=why.removesuffix("."))
-    return [(blocked, Evidence())] * len(its.targets)
+    return [(blocked, Evidence())] * len(merged.targets)
 
 
 def _lags(decisions: t.Mapping[str, _Decisions]) -> bool:
     return any(each.reason is Reason.DESTINATION_LAGS for its in decisions.values() for each, _evidence in its)
 
 
-def _more_arrives(its: Merged, given: StrategyInput, deadline: float) -> bool:
+def _more_arrives(merged: Merged, given: StrategyInput, deadline: float) -> bool:
     """Wait until the destination has grown, and learn both sides' edges again. False: the time is over."""
     destination = given.destination
-    before = {at: destination.logs[at].facts.end for at in its.targets}
+    before = {at: destination.logs[at].facts.end for at in merged.targets}
     say = paced(given.say, SAY_WAITING_EVERY)
     while (left := deadline - time.monotonic()) > 0:
-        say(f"waiting for the replication tool: topic {its.topic} lags ({left:.0f} s left)")
+        say(f"waiting for the replication tool: topic {merged.topic} lags ({left:.0f} s left)")
         time.sleep(PAUSE)
-        destination.learn(its.targets)
+        destination.learn(merged.targets)
         if any(destination.logs[at].facts.end != end for at, end in before.items()):
-            given.source.learn(its.sources)
+            given.source.learn(merged.sources)
             return True
     return False
 
 
 def _decided(
-    its: Merged, sources: Sources, counts: GroupCount, destination: ClusterLogs, options: TranslateOptions, way: Way
+    merged: Merged, sources: Sources, counts: GroupCount, destination: ClusterLogs, options: TranslateOptions, way: Way
 ) -> _Decisions:
     result: _Decisions = []
-    for number, partition in enumerate(its.targets):
+    for number, partition in enumerate(merged.targets):
         log = destination.logs[partition]
         try:
             found = found_in(sources, counts, number, log, options.policy)
@@ -147,7 +148,7 @@ def _decided(
             decision = failed(error, [at.committed for at in sources.positions], its_facts, log.facts)
         decision = _with_uncommitted(decision, sources, options.on_uncommitted)
         copies = counts.last_consumed[number], counts.first_wanted[number]
-        before, after = (_copied(its, copy, log, counts.matching) for copy in copies)
+        before, after = (_copied(merged, copy, log, counts.matching) for copy in copies)
         offset = decision.offset
         if offset is None or (before is not None and before.destination >= offset):
             before = None
@@ -172,21 +173,21 @@ def _with_uncommitted(decision: Decision, sources: Sources, on_uncommitted: OnUn
     return dataclasses.replace(decision, detail="; ".join(filter(None, (decision.detail, assumed))))
 
 
-def _copied(its: Merged, copy: Copy | None, log: Log, matching: Matching) -> Copied | None:
+def _copied(merged: Merged, copy: Copy | None, log: Log, matching: Matching) -> Copied | None:
     """None also where it has left the log since it was counted."""
     records = [] if copy is None else log.between(copy.destination_offset, copy.destination_offset + 1)
     if copy is None or not records:
         return None
     fingerprint = matching.fingerprint(records[0])
-    return Copied(copy.source_offset, copy.destination_offset, fingerprint, its.sources[copy.source])
+    return Copied(copy.source_offset, copy.destination_offset, fingerprint, merged.sources[copy.source])
 
 
-def _entries(its: Merged, group: str, decisions: _Decisions) -> dict[DraftKey, PlanEntry]:
-    drafts = {draft.source_partition: draft for draft in its.groups[group]}
+def _entries(merged: Merged, group: str, decisions: _Decisions) -> dict[DraftKey, PlanEntry]:
+    drafts = {draft.source_partition: draft for draft in merged.groups[group]}
     names = {draft.source_partition.topic: draft.source_group for draft in drafts.values()}
     positions = tuple(
         SourcePosition(names[at.topic], at, drafts[at].offset if at in drafts else None)
-        for at in sorted({*its.sources, *drafts})
+        for at in sorted({*merged.sources, *drafts})
     )
     metadata = {draft.committed.metadata for draft in drafts.values() if draft.committed is not None}
     # One text for several commits is theirs only where they agree.
@@ -208,5 +209,5 @@ def _entries(its: Merged, group: str, decisions: _Decisions) -> dict[DraftKey, P
             lost_bound=decision.lost_bound,
             evidence=evidence,
         )
-        for partition, (decision, evidence) in zip(its.targets, decisions, strict=True)
+        for partition, (decision, evidence) in zip(merged.targets, decisions, strict=True)
     }

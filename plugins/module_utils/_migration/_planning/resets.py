@@ -49,8 +49,8 @@ def plan_resets(
     Raises NotFound and InvalidInput for names, patterns and rules that are about nothing.
     """
     selection.check()
-    found = clusters.identify(cluster, receipt.traits.topic_ids if receipt else ())
-    written = receipt.as_far_as_of(found) if receipt else Receipt(found.cluster_id)
+    identity = clusters.identify(cluster, receipt.traits.topic_ids if receipt else ())
+    written = receipt.as_far_as_of(identity) if receipt else Receipt(identity.cluster_id)
     try:
         selected, readings, unused = _read_groups(cluster, selection, written)
     except InvalidInput as exc:
@@ -59,7 +59,7 @@ def plan_resets(
         raise
     chosen = selection.topics_of(partitions_of(readings))
     counts = topics.partition_counts(
-        cluster, {*selection.topics, *(name for each in chosen.values() for name in each.names)}
+        cluster, {*selection.topics, *(name for of_group in chosen.values() for name in of_group.names)}
     )
     wanted = _wanted(selection, readings, chosen, counts)
     ruled = {key: rule for key in wanted if (rule := first_fit(rules, key[1])) is not None}
@@ -86,8 +86,10 @@ def plan_resets(
         None, (), tuple(sorted(_base(entry) for entry in entries if entry.source[0].offset is not None))
     )
     has_entry = {entry.group for entry in entries}
-    left = {name: its for name, its in partitions_of(readings).items() if its or name not in has_entry}
-    cluster_id = found.cluster_id
+    left = {
+        name: partitions for name, partitions in partitions_of(readings).items() if partitions or name not in has_entry
+    }
+    cluster_id = identity.cluster_id
     plan = Plan(cluster_id, cluster_id, snapshot.digest(), tuple(entries), destination_traits=rests_on)
     return Translation(
         with_expected(plan, cluster, previous, receipt),
@@ -95,7 +97,7 @@ def plan_resets(
             *_notes(
                 readings,
                 selected.left_out,
-                sorted({topic for each in chosen.values() for topic in each.left_out}),
+                sorted({topic for of_group in chosen.values() for topic in of_group.left_out}),
                 cluster,
             ),
             *unused,
@@ -117,7 +119,7 @@ def _read_groups(
 ) -> tuple[Selected, dict[str, GroupReading], list[Note]]:
     """The selected groups, as they will be once a renewal that was killed is completed, and patterns that match none."""
     listed = [each.group for each in groups.list_groups(cluster)] if selection.group_patterns else []
-    existing = {*listed, *(each.group for each in receipt.renewing)}
+    existing = {*listed, *(entry.group for entry in receipt.renewing)}
     selected = selection.select_groups(existing)
     if not selected.names:
         raise InvalidInput(
@@ -132,8 +134,8 @@ def _read_groups(
     named = [readings[name] for name in selection.groups]
     check_keep_offsets(named, cluster)
     if not selection.topics:
-        _check_have_topics([each for each in named if not each.offsets], cluster)
-    kept = {name: each for name, each in readings.items() if each.keeps_offsets}
+        _check_have_topics([reading for reading in named if not reading.offsets], cluster)
+    kept = {name: reading for name, reading in readings.items() if reading.keeps_offsets}
     return selected, kept, selection.unused("groups", existing, seen_on(cluster))
 
 
@@ -141,8 +143,8 @@ def _check_have_topics(without: t.Sequence[GroupReading], cluster: Connection) -
     """Raise InvalidInput that names all groups that have committed nothing."""
     if not without:
         return
-    names = [each.group for each in without]
-    missing = [each.group for each in without if not each.exists]
+    names = [reading.group for reading in without]
+    missing = [reading.group for reading in without if not reading.exists]
     several = f"the groups {names_text(names)} have committed nothing, so nothing says which topics they read"
     raise InvalidInput(
         several if names[1:] else "the group has committed nothing, so nothing says which topics it reads",
@@ -177,15 +179,15 @@ def _wanted(
 
     Where it is not, a partition without one is left alone, as the tool does with --all-topics.
     """
-    found: dict[Key, bool] = {}
+    wanted: dict[Key, bool] = {}
     for name, reading in sorted(readings.items()):
-        consumed = {where.topic for where in reading.offsets} & set(chosen[name].names)
+        consumed = {partition.topic for partition in reading.offsets} & set(chosen[name].names)
         named = {topic for topic in selection.topics if name in selection.named_groups or topic in consumed}
-        partitions = {where for where in reading.offsets if where.topic in consumed}
+        partitions = {partition for partition in reading.offsets if partition.topic in consumed}
         for topic in consumed | named:
             partitions |= {TopicPartition(topic, number) for number in range(counts.get(topic, 0))}
-        found |= {(name, where): where.topic in named for where in sorted(partitions)}
-    return found
+        wanted |= {(name, partition): partition.topic in named for partition in sorted(partitions)}
+    return wanted
 
 
 def _check_rules(
@@ -213,7 +215,7 @@ def _check_rules(
                 why="only topics count on which the selected groups have committed, or that are named",
                 remedy=f"correct its topics, or name the topic in {option_name('topics')}",
             )
-        numbers = {key[1].partition for key, its in ruled.items() if its is rule}
+        numbers = {key[1].partition for key, fitting in ruled.items() if fitting is rule}
         if not numbers:
             raise InvalidInput(
                 f"{option_name('resets')}, entry {number} ({rule}) is about no partition of the selected groups and topics",
@@ -242,19 +244,19 @@ def _logs(cluster: Connection, reset: t.Mapping[Key, ResetRule]) -> dict[Key, Re
         for time in (0, rule.value, rule.value + 1)
     }
     refused: set[TopicPartition] = set()
-    found = positions.lookup_all_times(cluster, asked, refused)
+    offsets = positions.lookup_all_times(cluster, asked, refused)
     logs = {}
     for key, rule in reset.items():
-        partition, its = key[1], bounds[key[1]]
-        log = ResetLog(its.log_start, its.end, its.high_watermark)
+        partition, edges = key[1], bounds[key[1]]
+        log = ResetLog(edges.log_start, edges.end, edges.high_watermark)
         if partition in refused:
             log = log._replace(untimed="brokers look up no time in a topic whose message.format.version is before 0.10")
         elif rule.by_time:
-            at, first = found[partition, rule.value], found[partition, 0]
+            at, first = offsets[partition, rule.value], offsets[partition, 0]
             log = log._replace(
                 at=at,
-                begins_later=at is not None and at == first == found[partition, rule.value + 1],
-                untimed="none of its records has a time" if first is None and its.log_start < its.end else None,
+                begins_later=at is not None and at == first == offsets[partition, rule.value + 1],
+                untimed="none of its records has a time" if first is None and edges.log_start < edges.end else None,
             )
         logs[key] = log
     return logs
@@ -316,7 +318,7 @@ def _notes(
     readings: t.Mapping[str, GroupReading], groups: t.Sequence[str], topics: t.Sequence[str], cluster: Connection
 ) -> list[Note]:
     notes = excluded(groups, topics)
-    made = sorted(name for name, each in readings.items() if not each.exists and not each.offsets)
+    made = sorted(name for name, reading in readings.items() if not reading.exists and not reading.offsets)
     if made:
         text = (
             f"These groups do not exist yet, and the commit makes them: {names_text(made)}{group_hint(made, cluster)}."

@@ -116,7 +116,7 @@ def _answer(
 def _gets_no_further(case: Case, question: Question, source: ClusterLogs, destination: ClusterLogs) -> BrokerError:
     """What was read contradicts what was read before, so that reading on would never end."""
     edges = question.source.facts, question.destination.facts
-    (start, end), (copy_start, copy_end) = ((its.log_start, its.high_watermark) for its in edges)
+    (start, end), (copy_start, copy_end) = ((facts.log_start, facts.high_watermark) for facts in edges)
     return BrokerError(
         f"the search for the offset that belongs to {case.committed} gets no further",
         cluster=str(destination.connection),
@@ -147,7 +147,12 @@ def _partitions(item: tuple[t.Any, Case]) -> tuple[TopicPartition, TopicPartitio
 
 def _told(needs: t.Sequence[Need]) -> str:
     """What will be read, in a line. Entries may share what they need, so that it is less in the end."""
-    spans = [span for need in needs for its in (need.source, need.source_uncommitted, need.destination) for span in its]
+    spans = [
+        span
+        for need in needs
+        for side_spans in (need.source, need.source_uncommitted, need.destination)
+        for span in side_spans
+    ]
     size = sum(end - start for start, end in spans)
     what = f"reading up to {counted(size, 'record')}" if size else "looking up timestamps"
     return f"{what} for {counted(len(needs), 'group-partition')}"

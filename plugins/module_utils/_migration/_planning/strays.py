@@ -63,40 +63,40 @@ class Sought(t.NamedTuple):
 
 def read_where_times_lead(logs: ClusterLogs, wanted: t.Sequence[Sought], budget: int) -> None:
     """Read where the time of a record leads to in a partition; without times all of the partition, if it is not too long."""
-    wanted = [each for each in wanted if not is_read(logs, each.where)]
+    wanted = [sought for sought in wanted if not is_read(logs, sought.where)]
     times = collections.defaultdict(set)
-    for topic, where, record in wanted:
+    for topic, partition, record in wanted:
         if (time := topic.time_of(record)) is not None:
-            times[where].add(time)
+            times[partition].add(time)
     logs.look_up(times)
     spans = []
-    for topic, where, record in wanted:
-        log, time = logs.logs[where], topic.time_of(record)
+    for topic, partition, record in wanted:
+        log, time = logs.logs[partition], topic.time_of(record)
         begin = log.facts.log_start if time is None else log.first_at(time)
         length = log.end - log.facts.log_start if time is None or log.untimed else WINDOW
         if begin is not None and length <= max(WINDOW, budget):
-            spans.append((where, (begin, begin + length)))
+            spans.append((partition, (begin, begin + length)))
     read_missing(logs, spans)
 
 
 def read_missing(logs: ClusterLogs, wanted: t.Iterable[tuple[TopicPartition, Span]], committed: bool = True) -> None:
     """Read what is missing of these spans; with committed=False also what only a read_uncommitted consumer sees of them."""
     spans: dict[TopicPartition, list[Span]] = {}
-    for where, span in wanted:
-        spans[where] = united(spans.get(where, []), span)
+    for partition, span in wanted:
+        spans[partition] = united(spans.get(partition, []), span)
     logs.read(spans, committed)
 
 
-def is_read(logs: ClusterLogs, where: TopicPartition) -> bool:
+def is_read(logs: ClusterLogs, partition: TopicPartition) -> bool:
     """Was the whole log read?"""
-    log = logs.logs[where]
+    log = logs.logs[partition]
     return not log.unread(log.facts.log_start, log.end)
 
 
 def equal_at(logs: ClusterLogs, sought: Sought) -> int | None:
     """Where in this partition a record of this content, and of this time if copies keep it, was read."""
-    topic, where, record = sought
-    log, time = logs.logs[where], topic.time_of(record)
+    topic, partition, record = sought
+    log, time = logs.logs[partition], topic.time_of(record)
     first = _first_of_each_content(log).get(record.bare)
     if first is None or time is None or first.timestamp == time:
         return None if first is None else first.offset
@@ -106,22 +106,22 @@ def equal_at(logs: ClusterLogs, sought: Sought) -> int | None:
     return offsets.get((time, record.bare))
 
 
-def unmatched(logs: ClusterLogs, topic: Topic, where: TopicPartition, records: t.Iterable[Record]) -> list[Record]:
+def unmatched(logs: ClusterLogs, topic: Topic, partition: TopicPartition, records: t.Iterable[Record]) -> list[Record]:
     """Those of the records that equal_at() does not find in this partition."""
-    firsts = _first_of_each_content(logs.logs[where])
-    found = [
-        each
-        for each in records
-        if ((first := firsts.get(each.bare)) is None or first.timestamp != each.timestamp)
-        and equal_at(logs, Sought(topic, where, each)) is None
+    firsts = _first_of_each_content(logs.logs[partition])
+    missing = [
+        record
+        for record in records
+        if ((first := firsts.get(record.bare)) is None or first.timestamp != record.timestamp)
+        and equal_at(logs, Sought(topic, partition, record)) is None
     ]
-    logs.logs[where].made.clear()  # the indexes of thousands of logs would be as large as their records
-    return found
+    logs.logs[partition].made.clear()  # the indexes of thousands of logs would be as large as their records
+    return missing
 
 
 def _first_of_each_content(log: Log) -> dict[bytes, Record]:
     if _first_of_each_content not in log.made:
-        log.made[_first_of_each_content] = {each.bare: each for each in reversed(log.records)}
+        log.made[_first_of_each_content] = {record.bare: record for record in reversed(log.records)}
     firsts: dict[bytes, Record] = log.made[_first_of_each_content]
     return firsts
 
@@ -131,19 +131,19 @@ def was_aborted(logs: ClusterLogs, sought: Sought) -> bool:
 
     Some replication tools copy aborted records.
     """
-    topic, where, record = sought
-    log = logs.logs[where]
+    topic, partition, record = sought
+    log = logs.logs[partition]
     begin, end = log.facts.log_start, log.facts.end
-    if not is_read(logs, where):
+    if not is_read(logs, partition):
         time = topic.time_of(record)
-        found = log.first_at(time) if time is not None and (log.untimed or time in log.lookups) else None
-        begin, end = (begin, begin) if found is None else (found, min(found + WINDOW, end))
+        first = log.first_at(time) if time is not None and (log.untimed or time in log.lookups) else None
+        begin, end = (begin, begin) if first is None else (first, min(first + WINDOW, end))
     if len(log.between(begin, end)) == end - begin:
         return False
-    read_missing(logs, [(where, (begin, end))], committed=False)
+    read_missing(logs, [(partition, (begin, end))], committed=False)
     return any(
-        each.bare == record.bare and (each.timestamp == record.timestamp or not topic.keeps_times)
-        for each in log.aborted
+        aborted.bare == record.bare and (aborted.timestamp == record.timestamp or not topic.keeps_times)
+        for aborted in log.aborted
     )
 
 
@@ -162,7 +162,7 @@ def precedes_all_copies(
     read_missing(source, [(source_partition, (begin, begin + _FIRST))])
     alive = [Sought(topic, partition, record) for record in log.between(begin, begin + _FIRST)]
     read_where_times_lead(destination, alive, budget)
-    copies = [copy for each in alive if (copy := equal_at(destination, each)) is not None]
+    copies = [copy for sought in alive if (copy := equal_at(destination, sought)) is not None]
     return bool(copies) and offset < min(copies)
 
 

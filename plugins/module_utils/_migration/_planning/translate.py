@@ -98,12 +98,12 @@ def translate(
     earlier = still_true(previous, begun) if previous is not None else None
     same_topics = begun.same_topics if one_cluster else {}
     with session_on_demand(options.spark, say) as spark:
-        found = STRATEGIES[options.strategy](
+        outcome = STRATEGIES[options.strategy](
             StrategyInput(
                 undecided, merged, *logs, source_counts, prediction.counts, same_topics, earlier, options, spark, say
             )
         )
-    entries |= found.entries
+    entries |= outcome.entries
     _complete(entries, searched, logs.destination, prediction, options)
     entries |= _returning(entries, searched, logs, options, say)
     made = tuple(drafts.without_open(entries.values(), snapshot, mapping))
@@ -112,8 +112,8 @@ def translate(
     notes += tuple(_lost(plan))
     records_read = logs.source.records_read + logs.destination.records_read
     shown_logs = logs.of_destination(searched) if one_cluster else None
-    notes += (*found.notes, *_absent_notes(plan), *new_records.new_record_notes(plan.entries))
-    return Translation(plan, found.kept, records_read, found.index, shown_logs, notes)
+    notes += (*outcome.notes, *_absent_notes(plan), *new_records.new_record_notes(plan.entries))
+    return Translation(plan, outcome.kept, records_read, outcome.index, shown_logs, notes)
 
 
 def _returning(
@@ -151,7 +151,9 @@ class _Logs(t.NamedTuple):
     def of_destination(self, searched: t.Iterable[Draft]) -> dict[TopicPartition, LogRange]:
         """Where the destination's logs start and end."""
         facts = {draft.partition: self.destination.logs[draft.partition].facts for draft in searched}
-        return {partition: LogRange(its.log_start, its.high_watermark) for partition, its in facts.items()}
+        return {
+            partition: LogRange(log_facts.log_start, log_facts.high_watermark) for partition, log_facts in facts.items()
+        }
 
 
 def _checked_clusters(
@@ -182,7 +184,7 @@ def _predicted(
     promotion: TopicPlan | None,
 ) -> Prediction:
     """The partitions that the destination has, once topics are promoted. counts: those that it has now."""
-    plain_topics, merged_topics = ({draft.partition.topic for draft in its} for its in (plain, merged))
+    plain_topics, merged_topics = ({draft.partition.topic for draft in part} for part in (plain, merged))
     # A repartitioned topic has other partitions than the source's, and no promotion makes it.
     return predict(promotion, cluster_ids, plain_topics - merged_topics, counts)
 

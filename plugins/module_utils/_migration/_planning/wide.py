@@ -119,24 +119,28 @@ class _Wide:
         keys, pairs = self._by_pair(cases, {key: decisions[key].offset for key in cases})
         asked = [
             tail_job.TailQuestion(number, cases[key].committed, decisions[key].offset or 0)
-            for number, its in enumerate(keys)
-            for key in its
+            for number, pair_keys in enumerate(keys)
+            for key in pair_keys
         ]
         if not asked:
             return {}
         layout = layout_of(pairs, timestamps=self.given.options.policy.with_timestamp)
         with self._read(pairs, layout) as contents:
-            found = tail_job.count_tails(
+            tails = tail_job.count_tails(
                 contents, layout, asked, without_headers=self.source.match_on.headers_may_differ
             )
-        by_key = dict(zip((key for its in keys for key in its), found, strict=True))
+        by_key = dict(zip((key for pair_keys in keys for key in pair_keys), tails, strict=True))
         times: dict[TopicPartition, set[int]] = collections.defaultdict(set)
         for key, tail in by_key.items():
             if tail.oldest is not None:
                 times[cases[key].destination].add(tail.oldest)
         self.destination.look_up(times)
         certificates = {key: self._certificate(cases[key], decisions[key], tail) for key, tail in by_key.items()}
-        return {key: _certified(decisions[key], its) for key, its in certificates.items() if its is not None}
+        return {
+            key: _certified(decisions[key], certificate)
+            for key, certificate in certificates.items()
+            if certificate is not None
+        }
 
     def _certificate(self, case: Case, decision: Decision, tail: Tail) -> FromTheEnd | None:
         """What the tail proves, as certify.py proves it by what it reads; None where it does not."""
@@ -149,8 +153,8 @@ class _Wide:
 
     def _is_not_before(self, case: Case, decision: Decision, oldest: int) -> bool:
         """Does a time look-up say that no missing record stands before the offset? The tool has kept times."""
-        found = self.destination.logs[case.destination].first_at(oldest)
-        return self.given.options.policy.with_timestamp and (found is None or found >= (decision.offset or 0))
+        offset = self.destination.logs[case.destination].first_at(oldest)
+        return self.given.options.policy.with_timestamp and (offset is None or offset >= (decision.offset or 0))
 
     def _follows_the_last_consumed(self, case: Case, decision: Decision) -> bool:
         """Is the record before the offset the last consumed one?"""
@@ -165,8 +169,8 @@ class _Wide:
         keys, pairs = self._by_pair(cases, dict.fromkeys(cases))
         standings = [
             GroupPosition(number, (committed,))
-            for number, its in enumerate(keys)
-            for committed in sorted({cases[key].committed for key in its})
+            for number, pair_keys in enumerate(keys)
+            for committed in sorted({cases[key].committed for key in pair_keys})
         ]
         if not standings:
             return {}
@@ -180,16 +184,16 @@ class _Wide:
                 standings,
                 ends,
                 without_headers=self.source.match_on.headers_may_differ,
-                stable=[its.end for its in facts],
+                stable=[log_facts.end for log_facts in facts],
                 only_doubled=True,
-                lossy=[number for number, its in enumerate(facts) if its.is_lossy],
+                lossy=[number for number, log_facts in enumerate(facts) if log_facts.is_lossy],
             )
         self.source.learn_starts({case.source for case in cases.values()})
-        found = dict(zip(standings, results, strict=True))
-        number_of = {key: number for number, its in enumerate(keys) for key in its}
+        counts = dict(zip(standings, results, strict=True))
+        number_of = {key: number for number, pair_keys in enumerate(keys) for key in pair_keys}
 
         def rule(key: _Key, question: Question) -> Decision | Need:
-            return decide_counted(question, found[GroupPosition(number_of[key], (question.committed,))], doubts[key])
+            return decide_counted(question, counts[GroupPosition(number_of[key], (question.committed,))], doubts[key])
 
         return answer_all(cases, self.source, self.destination, self.given.options.policy, rule, internal_error)
 
@@ -201,10 +205,10 @@ class _Wide:
         for key, case in cases.items():
             keys[case.source, case.destination].append(key)
         pairs = []
-        for its in keys.values():
-            each = [_pair(cases[key], self.source, self.destination, offsets[key]) for key in its]
+        for pair_keys in keys.values():
+            key_pairs = [_pair(cases[key], self.source, self.destination, offsets[key]) for key in pair_keys]
             # The ends are the same for all of them, and the lowest beginning is the first.
-            pairs.append(LogPair(min(pair.sources for pair in each), min(pair.destinations for pair in each)))
+            pairs.append(LogPair(min(pair.sources for pair in key_pairs), min(pair.destinations for pair in key_pairs)))
         return list(keys.values()), pairs
 
     def _read(self, pairs: t.Sequence[LogPair], layout: Layout) -> contextlib.AbstractContextManager[DataFrame]:
