@@ -125,7 +125,7 @@ class ClusterLogs:
     def _fetch(
         self, spans: t.Mapping[TopicPartition, t.Collection[Span]], committed: bool, as_visible: bool = False
     ) -> None:
-        wanted = {partition: sorted(set(each)) for partition, each in spans.items() if each}
+        wanted = {partition: sorted(set(own_spans)) for partition, own_spans in spans.items() if own_spans}
         if not wanted:
             return
         answers = range_reader.read_ranges(

@@ -111,8 +111,8 @@ def _now(
     """A cluster as it is now, with the noted topics, and more by name."""
     if connection is None:
         return noted
-    found = clusters.look_at(connection, {*noted.traits.topic_ids, *names}, others)
-    return check_same("plan", noted, found, connection, plan_again())
+    identity = clusters.look_at(connection, {*noted.traits.topic_ids, *names}, others)
+    return check_same("plan", noted, identity, connection, plan_again())
 
 
 def _missing(entry: PlanEntry, now: Traits) -> str | None:

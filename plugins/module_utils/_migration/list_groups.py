@@ -42,7 +42,7 @@ def group_overviews(connection: Connection, selection: Selection) -> GroupOvervi
     Without any selection: every group that the user may describe and that no exclude pattern leaves out. Raises NotFound for a
     group that was asked for by name and does not exist, and NotAuthorized for one that he may not describe.
     """
-    listed = {each.group: each for each in control.list_groups(connection)}
+    listed = {listing.group: listing for listing in control.list_groups(connection)}
     missing = sorted(set(selection.groups) - set(listed))
     if missing:
         raise NotFound(

@@ -69,13 +69,15 @@ def select_and_look(
     """
     begun = time.monotonic()
     listed = (
-        {each.group for each in groups.list_groups(connection, surely=False)} if selection.group_patterns else set()
+        {listing.group for listing in groups.list_groups(connection, surely=False)}
+        if selection.group_patterns
+        else set()
     )
     selected = selection.select_groups({*listed, *gone})
     looked = look(selected.names)
     if surely and selection.group_patterns:
         # The list is read again after the groups were watched, which has taken most of the time that must pass.
-        listed |= {each.group for each in groups.list_groups_again(connection, begun)}
+        listed |= {listing.group for listing in groups.list_groups_again(connection, begun)}
         now = selection.select_groups({*listed, *gone})
         if now.names != selected.names:
             selected, looked = now, look(now.names)
@@ -181,7 +183,7 @@ def group_hint(names: t.Collection[str], connection: Connection) -> str:
     """What may be wrong with names of groups that do not exist: see name_hint(). Only asks for what the user may see."""
     listed: list[str] = []
     with contextlib.suppress(MigrationError):  # the failure itself is about something else
-        listed = [each.group for each in groups.list_groups(connection, surely=False)]
+        listed = [listing.group for listing in groups.list_groups(connection, surely=False)]
     return name_hint("groups", names, listed)
 
 

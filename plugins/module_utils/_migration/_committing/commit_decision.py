@@ -240,9 +240,9 @@ def _check_bounds(
     bounds = positions.partition_bounds(destination, left) if left else {}
     known |= {partition: edges.log for partition, edges in bounds.items()}
     raise_any(
-        _outside(key, target.offset, its, str(destination))
+        _outside(key, target.offset, log, str(destination))
         for key, target in sorted(targets.items())
-        if target is not None and not (its := known[key[1]]).start <= target.offset <= its.end
+        if target is not None and not (log := known[key[1]]).start <= target.offset <= log.end
     )
 
 

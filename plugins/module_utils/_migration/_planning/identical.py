@@ -84,12 +84,12 @@ def _outside(offset: int, facts: LogFacts, on_expired: OnExpired) -> Decision | 
     return None
 
 
-def _with_lost(decision: Decision, offset: int, start: int, how: str) -> Decision:
+def _with_lost(decision: Decision, offset: int, start: int, clause: str) -> Decision:
     """The decision for an offset, with how many records are lost because no log starts before `start`."""
     lost = max(0, start - offset)
     if decision.offset is None or not lost:
         return decision
-    return with_lost(decision, lost, Bound.AT_MOST, how)
+    return with_lost(decision, lost, Bound.AT_MOST, clause)
 
 
 def _expired(offset: int, facts: LogFacts, on_expired: OnExpired) -> Decision:
@@ -123,10 +123,10 @@ def _by_edges_or_records(question: Question, timestamp: bool) -> Decision | Need
     outside = _outside(committed, facts, question.policy.on_expired)
     if outside is not None and outside.verdict is Verdict.BLOCKED:
         return outside
-    both_start, how = min(facts.log_start, question.source.facts.log_start), "lost on both clusters"
+    both_start, clause = min(facts.log_start, question.source.facts.log_start), "lost on both clusters"
     if committed == 0:
         decision = Decision.exact(NothingConsumed(0), facts.log_start, detail="nothing was ever consumed")
-        return _with_lost(decision, committed, both_start, how)
+        return _with_lost(decision, committed, both_start, clause)
     answer = keeps_offsets(question, timestamp)
     if answer is None:
         detail = (
@@ -135,6 +135,6 @@ def _by_edges_or_records(question: Question, timestamp: bool) -> Decision | Need
         )
         return blocked(Reason.OFFSETS_DIFFER, detail)
     if outside is not None and isinstance(answer, Decision):
-        outside = _with_lost(outside, committed, both_start, how)
+        outside = _with_lost(outside, committed, both_start, clause)
         return dataclasses.replace(outside, matched_by=answer.matched_by)
     return answer

@@ -46,10 +46,10 @@ def neighbours(
         if at != neighbour.at
     ]
     read_where_times_lead(source, sought, budget)
-    found = ((wanted, equal_at(source, wanted)) for wanted in sought)
+    places = ((wanted, equal_at(source, wanted)) for wanted in sought)
     return [
         (wanted.topic, wanted.where.partition, source.logs[wanted.where].between(offset, offset + 1)[0])
-        for wanted, offset in found
+        for wanted, offset in places
         if offset is not None
     ]
 

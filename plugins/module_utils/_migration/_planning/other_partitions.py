@@ -110,7 +110,7 @@ def _unsure(entry: PlanEntry) -> PlanEntry:
         "because the replication tool writes timestamps of its own, and the log is longer than search_limit: raise "
         f"search_limit, or name {topic} in repartitioned if the tool has a partitioner of its own"
     )
-    detail = "; ".join(each for each in (entry.detail, detail) if each)
+    detail = "; ".join(text for text in (entry.detail, detail) if text)
     if entry.verdict is Verdict.SAFE:
         return dataclasses.replace(entry, detail=detail)
     evidence = entry.evidence._replace(certificate=None)

@@ -116,7 +116,11 @@ def _not_counted(merged: Merged, budget: int, no_spark: InvalidInput) -> _Decisi
 
 
 def _lags(decisions: t.Mapping[str, _Decisions]) -> bool:
-    return any(each.reason is Reason.DESTINATION_LAGS for its in decisions.values() for each, _evidence in its)
+    return any(
+        decision.reason is Reason.DESTINATION_LAGS
+        for by_target in decisions.values()
+        for decision, _evidence in by_target
+    )
 
 
 def _more_arrives(merged: Merged, given: StrategyInput, deadline: float) -> bool:
@@ -141,8 +145,8 @@ def _decided(
     for number, partition in enumerate(merged.targets):
         log = destination.logs[partition]
         try:
-            found = found_in(sources, counts, number, log, options.policy)
-            decision = decide_merged(sources, found, log.facts, options.policy)
+            partition_count = found_in(sources, counts, number, log, options.policy)
+            decision = decide_merged(sources, partition_count, log.facts, options.policy)
         except Exception as error:  # noqa: BLE001 - a fault of this code, at one partition, must not stop all others
             its_facts = [at.facts for at in sources.positions]
             decision = failed(error, [at.committed for at in sources.positions], its_facts, log.facts)

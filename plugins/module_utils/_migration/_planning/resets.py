@@ -118,7 +118,7 @@ def _read_groups(
     cluster: Connection, selection: Selection, receipt: Receipt
 ) -> tuple[Selected, dict[str, GroupReading], list[Note]]:
     """The selected groups, as they will be once a renewal that was killed is completed, and patterns that match none."""
-    listed = [each.group for each in groups.list_groups(cluster)] if selection.group_patterns else []
+    listed = [listing.group for listing in groups.list_groups(cluster)] if selection.group_patterns else []
     existing = {*listed, *(entry.group for entry in receipt.renewing)}
     selected = selection.select_groups(existing)
     if not selected.names:

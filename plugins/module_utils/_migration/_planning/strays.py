@@ -101,7 +101,7 @@ def equal_at(logs: ClusterLogs, sought: Sought) -> int | None:
     if first is None or time is None or first.timestamp == time:
         return None if first is None else first.offset
     if equal_at not in log.made:  # contents recur: by their times, too
-        log.made[equal_at] = {(each.timestamp, each.bare): each.offset for each in reversed(log.records)}
+        log.made[equal_at] = {(stored.timestamp, stored.bare): stored.offset for stored in reversed(log.records)}
     offsets: dict[tuple[int, bytes], int] = log.made[equal_at]
     return offsets.get((time, record.bare))
 
