@@ -244,6 +244,6 @@ def needed(text: str) -> KnownSince | None:
     if said is None:
         return None
     known = [each.value for each in Ability if each.value.request == said[1]]
-    lowest, found = int(said[2] or 0), int(said[3] or -1)
+    lowest, highest = int(said[2] or 0), int(said[3] or -1)
     needs = (need for need in sorted(known, key=lambda need: need.version) if need.version >= lowest)
-    return next((need._replace(found=found) for need in needs), None)
+    return next((need._replace(found=highest) for need in needs), None)

@@ -124,8 +124,8 @@ def _change(
                 )
 
     def shown(client: AdminClient) -> bool:
-        found = [_listed(client, connection, node) for node in broker_ids(client)]
-        return all((acl in each) == creates for each in found for acl in acls)
+        listed = [_listed(client, connection, node) for node in broker_ids(client)]
+        return all((acl in each) == creates for each in listed for acl in acls)
 
     if acls:
         attempt(connection, change)

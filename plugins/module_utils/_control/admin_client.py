@@ -287,7 +287,7 @@ def exchange(client: AdminClient, requests: t.Sequence[Request]) -> list[t.Any]:
 def _message(request: Request) -> t.Any:
     """The request as an object of the library."""
     name = f"{request.name}Request"
-    kind = next(getattr(its, name) for its in (admin, consumer, metadata) if hasattr(its, name))
+    kind = next(getattr(module, name) for module in (admin, consumer, metadata) if hasattr(module, name))
     return _builder(kind)(**request.fields, min_version=request.lowest, max_version=request.highest)
 
 

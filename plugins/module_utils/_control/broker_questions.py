@@ -27,9 +27,9 @@ class BrokerQuestion(t.Generic[T]):
 
 def ask_together(client: AdminClient, *questions: BrokerQuestion[t.Any]) -> None:
     """Ask all of them in the time of one round trip. A broker answers them in this order, as if they were asked one by one."""
-    answers = iter(exchange(client, [request for each in questions for request in each.requests]))
-    for each in questions:
-        each.answers = list(itertools.islice(answers, len(each.requests)))
+    answers = iter(exchange(client, [request for question in questions for request in question.requests]))
+    for question in questions:
+        question.answers = list(itertools.islice(answers, len(question.requests)))
 
 
 def answer_to(client: AdminClient, question: BrokerQuestion[T]) -> T:

@@ -51,8 +51,8 @@ def look_at(connection: Connection, names: t.Collection[str], others: t.Collecti
         for code in codes.values():
             raise_if_retriable(code)
         raise_for_topics(connection, codes, "READ")
-        found = _identity(answer)
-        return found._replace(traits=found.traits._replace(logs=_logs(client, answer, wanted)))
+        identity = _identity(answer)
+        return identity._replace(traits=identity.traits._replace(logs=_logs(client, answer, wanted)))
 
     return attempt(connection, read)
 
@@ -88,9 +88,11 @@ def _identity(answer: t.Any) -> ClusterIdentity:
 
 def _logs(client: AdminClient, answer: t.Any, topics: t.Iterable[t.Any]) -> dict[str, tuple[LogRange | None, ...]]:
     numbers = {topic.name: sorted(each.partition_index for each in topic.partitions) for topic in topics}
-    wanted = {TopicPartition(name, number) for name, its in numbers.items() for number in its}
+    wanted = {TopicPartition(name, number) for name, numbers_of_topic in numbers.items() for number in numbers_of_topic}
     bounds = served_bounds(client, answer, wanted)
-    ranges = {at: its.log for at, its in bounds.items()}
+    ranges = {at: log_bounds.log for at, log_bounds in bounds.items()}
     return {
-        name: tuple(ranges.get(TopicPartition(name, number)) for number in its) for name, its in numbers.items() if its
+        name: tuple(ranges.get(TopicPartition(name, number)) for number in numbers_of_topic)
+        for name, numbers_of_topic in numbers.items()
+        if numbers_of_topic
     }

@@ -55,10 +55,10 @@ def commit_offsets(
     check_possible(connection, wanted)
 
     def send(client: AdminClient, groups: t.Sequence[str]) -> dict[str, Codes]:
-        where, codes = _coordinated(client, connection, {group: wanted[group] for group in groups})
-        batches = [(group, batch) for group in where for batch in _batches(wanted[group])]
-        answers = exchange(client, [_commit_request(where[group], group, batch) for group, batch in batches])
-        codes.update((group, {}) for group in where)
+        coordinators, codes = _coordinated(client, connection, {group: wanted[group] for group in groups})
+        batches = [(group, batch) for group in coordinators for batch in _batches(wanted[group])]
+        answers = exchange(client, [_commit_request(coordinators[group], group, batch) for group, batch in batches])
+        codes.update((group, {}) for group in coordinators)
         for (group, batch), answer in zip(batches, answers, strict=True):
             codes[group].update(_codes(batch, answer))
         return codes
@@ -76,12 +76,16 @@ def delete_offsets(connection: Connection, wanted: t.Mapping[str, t.Collection[T
     """
 
     def send(client: AdminClient, groups: t.Sequence[str]) -> dict[str, Codes]:
-        where, codes = _coordinated(client, connection, {group: wanted[group] for group in groups})
+        coordinators, codes = _coordinated(client, connection, {group: wanted[group] for group in groups})
         if not can(client, Ability.REMOVE_OFFSETS):
-            deleted = _deleted(client, where)
+            deleted = _deleted(client, coordinators)
             return codes | {group: dict.fromkeys(wanted[group], code) for group, code in deleted.items()}
-        answers = exchange(client, [_delete_request(node, group, wanted[group]) for group, node in where.items()])
-        return codes | {group: _codes(wanted[group], answer) for group, answer in zip(where, answers, strict=True)}
+        answers = exchange(
+            client, [_delete_request(node, group, wanted[group]) for group, node in coordinators.items()]
+        )
+        return codes | {
+            group: _codes(wanted[group], answer) for group, answer in zip(coordinators, answers, strict=True)
+        }
 
     return _until_settled({group: list(each) for group, each in wanted.items()}, "DELETE", connection, send)
 
@@ -90,17 +94,17 @@ def delete_groups(connection: Connection, groups: t.Collection[str]) -> dict[str
     """Remove whole groups; the answer has only those that could not be. A group that is not there is what was wanted."""
 
     def send(client: AdminClient, names: t.Sequence[str]) -> dict[str, Codes]:
-        where, codes = _coordinated(client, connection, {name: [_GROUP] for name in names})
-        return codes | {name: {_GROUP: code} for name, code in _deleted(client, where).items()}
+        coordinators, codes = _coordinated(client, connection, {name: [_GROUP] for name in names})
+        return codes | {name: {_GROUP: code} for name, code in _deleted(client, coordinators).items()}
 
     failed = _until_settled({group: [_GROUP] for group in sorted(set(groups))}, "DELETE", connection, send)
     return {group: each[_GROUP] for group, each in failed.items() if each}
 
 
-def _deleted(client: AdminClient, where: t.Mapping[str, int]) -> dict[str, int]:
+def _deleted(client: AdminClient, coordinators: t.Mapping[str, int]) -> dict[str, int]:
     """What the brokers answer to the removal of each group."""
     answers = exchange(
-        client, [Request("DeleteGroups", {"groups_names": [name]}, node) for name, node in where.items()]
+        client, [Request("DeleteGroups", {"groups_names": [name]}, node) for name, node in coordinators.items()]
     )
     return {row.group_id: _unless_gone(row.error_code) for answer in answers for row in answer.results}
 
@@ -158,8 +162,8 @@ def _coordinated(
     found = find_coordinators(client, list(wanted))
     waiting = {group: code for group, (_node, code) in found.items() if code and _passes(code)}
     raise_for_groups(connection, {group: code for group, (_node, code) in found.items() if group not in waiting})
-    where = {group: node for group, (node, _code) in found.items() if group not in waiting}
-    return where, {group: dict.fromkeys(wanted[group], code) for group, code in waiting.items()}
+    coordinators = {group: node for group, (node, _code) in found.items() if group not in waiting}
+    return coordinators, {group: dict.fromkeys(wanted[group], code) for group, code in waiting.items()}
 
 
 def _until_settled(
@@ -214,11 +218,11 @@ def _passes(code: int) -> bool:
 
 def _explained(group: str, codes: Codes, operation: str) -> Errors:
     failed = {}
-    for where, code in codes.items():
+    for partition, code in codes.items():
         if code:
             name = error_name(code)
-            text = _EXPLAINED.get(name, "").format(topic=where.topic, group=group, operation=operation)
-            failed[where] = f"{name}: {text}" if text else name
+            text = _EXPLAINED.get(name, "").format(topic=partition.topic, group=group, operation=operation)
+            failed[partition] = f"{name}: {text}" if text else name
     return failed
 
 
@@ -226,12 +230,14 @@ def _codes(asked: t.Iterable[TopicPartition], answer: t.Any) -> Codes:
     """Every partition that was asked for with its error code; one that the answer leaves out counts as failed."""
     whole = _unless_gone(getattr(answer, "error_code", 0))
     gone = getattr(answer, "error_code", 0) != whole
-    found = {
-        TopicPartition(topic.name, each.partition_index): each.error_code
+    codes = {
+        TopicPartition(topic.name, row.partition_index): row.error_code
         for topic in answer.topics
-        for each in topic.partitions
+        for row in topic.partitions
     }
-    return {where: 0 if gone else whole or found.get(where, ErrorCode.UNKNOWN_SERVER_ERROR) for where in asked}
+    return {
+        partition: 0 if gone else whole or codes.get(partition, ErrorCode.UNKNOWN_SERVER_ERROR) for partition in asked
+    }
 
 
 def _unless_gone(code: int) -> int:
@@ -246,14 +252,14 @@ def _commit_request(node: int, group: str, commits: Commits) -> Request:
         "member_id": "",
         "group_instance_id": None,
         "retention_time_ms": -1,
-        "topics": topic_rows((where, _commit_row(where, commit)) for where, commit in commits.items()),
+        "topics": topic_rows((partition, _commit_row(partition, commit)) for partition, commit in commits.items()),
     }
     return Request("OffsetCommit", fields, node, highest=8)
 
 
-def _commit_row(where: TopicPartition, commit: CommittedOffset) -> dict[str, t.Any]:
+def _commit_row(partition: TopicPartition, commit: CommittedOffset) -> dict[str, t.Any]:
     return {
-        "partition_index": where.partition,
+        "partition_index": partition.partition,
         "committed_offset": commit.offset,
         "committed_leader_epoch": -1 if commit.leader_epoch is None else commit.leader_epoch,
         "committed_metadata": commit.metadata,
@@ -261,19 +267,19 @@ def _commit_row(where: TopicPartition, commit: CommittedOffset) -> dict[str, t.A
 
 
 def _delete_request(node: int, group: str, partitions: t.Iterable[TopicPartition]) -> Request:
-    topics = topic_rows((where, {"partition_index": where.partition}) for where in partitions)
+    topics = topic_rows((partition, {"partition_index": partition.partition}) for partition in partitions)
     return Request("OffsetDelete", {"group_id": group, "topics": topics}, node)
 
 
 def _batches(commits: Commits) -> t.Iterator[Commits]:
     batch: Commits = {}
     size = 0
-    for where, commit in commits.items():
-        more = 100 + len(where.topic) + len(commit.metadata.encode())
+    for partition, commit in commits.items():
+        more = 100 + len(partition.topic) + len(commit.metadata.encode())
         if batch and size + more > BATCH_BYTES:
             yield batch
             batch, size = {}, 0
-        batch[where] = commit
+        batch[partition] = commit
         size += more
     if batch:
         yield batch

@@ -123,8 +123,8 @@ def alter_topic_configs(connection: Connection, changes: t.Mapping[str, t.Mappin
 
     def shown(client: AdminClient) -> bool:
         settings = sorted({setting for each in wanted.values() for setting in each})
-        found = [describe_configs(client, connection, names, settings, node) for node in broker_ids(client)]
-        return all(_follows(configs_of(each[name]).own, wanted[name]) for each in found for name in names)
+        answers = [describe_configs(client, connection, names, settings, node) for node in broker_ids(client)]
+        return all(_follows(configs_of(answer[name]).own, wanted[name]) for answer in answers for name in names)
 
     if names:
         attempt(connection, alter)

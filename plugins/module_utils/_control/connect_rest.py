@@ -36,29 +36,29 @@ class ConnectRest(HttpService):
 
 def check_worker(rest: ConnectRest) -> str:
     """The version of the worker, or an error that says what there is instead."""
-    found = _ask(rest, "GET", "")
-    if not isinstance(found, dict) or not {"version", "kafka_cluster_id"} <= found.keys():
+    answer = _ask(rest, "GET", "")
+    if not isinstance(answer, dict) or not {"version", "kafka_cluster_id"} <= answer.keys():
         raise _stranger(rest, "its answer has no version and kafka_cluster_id")
-    return str(found["version"])
+    return str(answer["version"])
 
 
 def state(rest: ConnectRest, connector: str) -> str:
     """RUNNING, PAUSED, STOPPED, ... Raises NotFound for a connector that is not there."""
-    found = _members(rest, _ask(rest, "GET", f"/connectors/{_quoted(connector)}/status"))
-    its = _members(rest, found.get("connector")).get("state")
-    if not isinstance(its, str):
+    status = _members(rest, _ask(rest, "GET", f"/connectors/{_quoted(connector)}/status"))
+    state_name = _members(rest, status.get("connector")).get("state")
+    if not isinstance(state_name, str):
         raise _stranger(rest, "its answer has no state of the connector")
-    return its if its != "STOPPED" or not found.get("tasks") else "STOPPING"
+    return state_name if state_name != "STOPPED" or not status.get("tasks") else "STOPPING"
 
 
 def wait_until_stopped(rest: ConnectRest, connector: str) -> None:
     """Stopping takes a moment after it was asked for."""
     end = time.monotonic() + _STOPPED_WITHIN
-    while (its := state(rest, connector)) in ("STOPPING", "UNASSIGNED") and time.monotonic() < end:
+    while (state_name := state(rest, connector)) in ("STOPPING", "UNASSIGNED") and time.monotonic() < end:
         time.sleep(0.5)
-    if its != "STOPPED":
+    if state_name != "STOPPED":
         raise BrokerError(
-            f"connector {connector} is {its}, and its offsets can be changed only while it is STOPPED",
+            f"connector {connector} is {state_name}, and its offsets can be changed only while it is STOPPED",
             cluster=str(rest),
             remedy=f"stop it (PUT /connectors/{connector}/stop), or create it with initial_state STOPPED",
             kind=FailureKind.CONNECTOR_UNFIT,
@@ -67,33 +67,36 @@ def wait_until_stopped(rest: ConnectRest, connector: str) -> None:
 
 def read_config(rest: ConnectRest, connector: str) -> dict[str, str]:
     """The connector's own settings; what a provider of configurations fills in is shown as its place holder."""
-    found = _members(rest, _ask(rest, "GET", f"/connectors/{_quoted(connector)}/config"))
-    return {str(name): str(value) for name, value in found.items()}
+    config = _members(rest, _ask(rest, "GET", f"/connectors/{_quoted(connector)}/config"))
+    return {str(name): str(value) for name, value in config.items()}
 
 
 def read_sinks(rest: ConnectRest) -> list[Sink]:
     """The sink connectors of the workers, by name. Workers before Kafka 2.3 answer with names alone."""
-    found = _ask(rest, "GET", "/connectors?expand=info")
-    if isinstance(found, list):
-        configs = {str(name): read_config(rest, str(name)) for name in found}
+    answer = _ask(rest, "GET", "/connectors?expand=info")
+    if isinstance(answer, list):
+        configs = {str(name): read_config(rest, str(name)) for name in answer}
     else:
-        infos = {name: _members(rest, _members(rest, its).get("info")) for name, its in _members(rest, found).items()}
-        configs = {name: _members(rest, its.get("config")) for name, its in infos.items()}
+        infos = {
+            name: _members(rest, _members(rest, connector).get("info"))
+            for name, connector in _members(rest, answer).items()
+        }
+        configs = {name: _members(rest, info.get("config")) for name, info in infos.items()}
     sinks = (sink_of(name, config) for name, config in sorted(configs.items()))
     return [sink for sink in sinks if sink is not None]
 
 
 def read_offsets(rest: ConnectRest, connector: str) -> list[tuple[dict[str, t.Any], dict[str, t.Any] | None]]:
     """What the connector has stored: partition and offset as it calls them; an offset of None was forgotten."""
-    found = _ask(rest, "GET", f"/connectors/{_quoted(connector)}/offsets")
-    if not isinstance(found, dict) or not isinstance(found.get("offsets"), list):
+    answer = _ask(rest, "GET", f"/connectors/{_quoted(connector)}/offsets")
+    if not isinstance(answer, dict) or not isinstance(answer.get("offsets"), list):
         raise InvalidInput(
             "this Connect worker does not return the offsets of connectors",
             cluster=str(rest),
             remedy="use Kafka Connect 3.6 or newer",
             kind=FailureKind.CONNECTOR_UNFIT,
         )
-    rows = [_members(rest, each) for each in found["offsets"]]
+    rows = [_members(rest, each) for each in answer["offsets"]]
     if not all(
         isinstance(row.get("partition"), dict) and isinstance(row.get("offset", 0), dict | None) for row in rows
     ):
@@ -131,8 +134,8 @@ def _are_stored(
     offsets: t.Sequence[tuple[dict[str, t.Any], dict[str, t.Any] | None]],
     stored: t.Sequence[tuple[dict[str, t.Any], dict[str, t.Any] | None]],
 ) -> bool:
-    found = {json.dumps(partition, sort_keys=True): offset for partition, offset in stored}
-    return all(found.get(json.dumps(partition, sort_keys=True)) == offset for partition, offset in offsets)
+    known = {json.dumps(partition, sort_keys=True): offset for partition, offset in stored}
+    return all(known.get(json.dumps(partition, sort_keys=True)) == offset for partition, offset in offsets)
 
 
 class _MayPass(BrokerError):
@@ -192,11 +195,11 @@ def _may_pass(answer: HttpAnswer) -> bool:
         return False
 
 
-def _members(rest: ConnectRest, found: Json) -> dict[str, t.Any]:
+def _members(rest: ConnectRest, answer: Json) -> dict[str, t.Any]:
     """A JSON object, or an error."""
-    if not isinstance(found, dict):
+    if not isinstance(answer, dict):
         raise _stranger(rest, "its answer is no JSON object")
-    return found
+    return answer
 
 
 def _stranger(rest: ConnectRest, why: str) -> InvalidInput:

@@ -32,7 +32,11 @@ def known_coordinators(
 ) -> dict[str, int]:
     """The same of what find_coordinators() has found."""
     if skip_denied:
-        found = {group: its for group, its in found.items() if its[1] != ErrorCode.GROUP_AUTHORIZATION_FAILED}
+        found = {
+            group: coordinator
+            for group, coordinator in found.items()
+            if coordinator[1] != ErrorCode.GROUP_AUTHORIZATION_FAILED
+        }
     raise_for_groups(connection, {group: code for group, (_node, code) in found.items()})
     return {group: node for group, (node, _code) in found.items()}
 
@@ -74,10 +78,10 @@ def raise_for_groups(connection: Connection, codes: t.Mapping[str, int]) -> None
         )
 
 
-def by_node(where: t.Mapping[str, int]) -> dict[int, list[str]]:
+def by_node(coordinators: t.Mapping[str, int]) -> dict[int, list[str]]:
     """The groups of each broker."""
     nodes: dict[int, list[str]] = {}
-    for group, node in where.items():
+    for group, node in coordinators.items():
         nodes.setdefault(node, []).append(group)
     return nodes
 

@@ -52,12 +52,12 @@ def create_topics(
     others are made all the same.
     """
     made: dict[str, str | None] = {}
-    found: set[str] = set()
+    existing: set[str] = set()
     asked: set[str] = set()
 
     def tell() -> Creation:
-        creation = Creation(dict(made), frozenset(found))
-        if note is not None and (made or found):
+        creation = Creation(dict(made), frozenset(existing))
+        if note is not None and (made or existing):
             note(creation)
         return creation
 
@@ -73,7 +73,7 @@ def create_topics(
                 elif row.error_code != ErrorCode.TOPIC_ALREADY_EXISTS:
                     refused[row.name] = row
                 elif row.name not in again:
-                    found.add(row.name)
+                    existing.add(row.name)
         except HeldBack:
             asked.intersection_update(again)  # no answer was lost: what was held back was not made
             tell()  # what follows may take minutes
@@ -99,12 +99,12 @@ def await_leaders(connection: Connection, counts: t.Mapping[str, int]) -> None:
 
     def leaderless(client: AdminClient) -> tuple[str, int | None] | None:
         for node in broker_ids(client):
-            found = {topic.name: topic for topic in request_metadata(client, list(counts), node=node).topics}
-            for name, topic in found.items():
+            described = {topic.name: topic for topic in request_metadata(client, list(counts), node=node).topics}
+            for name, topic in described.items():
                 if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
                     return name, None
-            raise_for_topics(connection, {name: topic.error_code for name, topic in found.items()}, "DESCRIBE")
-            for name, topic in found.items():
+            raise_for_topics(connection, {name: topic.error_code for name, topic in described.items()}, "DESCRIBE")
+            for name, topic in described.items():
                 led = {each.partition_index for each in topic.partitions if each.leader_id >= 0}
                 for partition in range(max(counts[name], len(topic.partitions))):
                     if partition not in led:
@@ -113,13 +113,13 @@ def await_leaders(connection: Connection, counts: t.Mapping[str, int]) -> None:
 
     def waiting(client: AdminClient) -> BrokerError | None:
         """What is to be said if it stays so."""
-        where = leaderless(client)
-        if where is not None:
+        lacking = leaderless(client)
+        if lacking is not None:
             return BrokerError(
                 f"it has no leader after {LEADER_SECONDS:g} s",
                 cluster=str(connection),
-                topic=where[0],
-                partition=where[1],
+                topic=lacking[0],
+                partition=lacking[1],
                 remedy=f"check that the brokers which hold its replicas are up; {_DISKS}",
             )
         for partition, leader, error in unserved(client, connection, list(counts)):

@@ -28,7 +28,7 @@ def delete_records(connection: Connection, before: t.Mapping[TopicPartition, int
     They are granted POLICY_SECONDS to hear of a policy that has just been set. Raises NotAuthorized naming topics without
     ACL TOPIC DELETE, NotFound, or BrokerError.
     """
-    names = sorted({where.topic for where in before})
+    names = sorted({partition.topic for partition in before})
 
     def delete(client: AdminClient) -> bool:
         leaders = partition_leaders(client, connection, names, before)
@@ -49,9 +49,9 @@ def delete_records(connection: Connection, before: t.Mapping[TopicPartition, int
         )
 
 
-def _request(connection: Connection, leader: int, where: TopicPartition, before: int) -> Request:
-    partition = {"partition_index": where.partition, "offset": before}
-    topics = [{"name": where.topic, "partitions": [partition]}]
+def _request(connection: Connection, leader: int, topic_partition: TopicPartition, before: int) -> Request:
+    partition = {"partition_index": topic_partition.partition, "offset": before}
+    topics = [{"name": topic_partition.topic, "partitions": [partition]}]
     return Request("DeleteRecords", {"topics": topics, "timeout_ms": int(connection.request_timeout * 1000)}, leader)
 
 
@@ -62,13 +62,13 @@ def delete_topics(connection: Connection, ids: t.Mapping[str, str]) -> None:
     Raises NotAuthorized naming the topics without ACL TOPIC DELETE, or BrokerError.
     """
     wanted = sorted(ids)
-    names = {uuid.UUID(its): name for name, its in ids.items()}
+    names = {uuid.UUID(topic_id): name for name, topic_id in ids.items()}
     unknown = (ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
     def delete(client: AdminClient) -> None:
         controller = request_metadata(client, []).controller_id  # with KRaft any broker, which passes the request on
         fields = {
-            "topics": [{"name": None, "topic_id": its} for its in names],
+            "topics": [{"name": None, "topic_id": topic_id} for topic_id in names],
             "timeout_ms": int(connection.request_timeout * 1000),
         }
         (answer,) = exchange(client, [Request("DeleteTopics", fields, controller, lowest=_BY_ID)])
@@ -77,8 +77,8 @@ def delete_topics(connection: Connection, ids: t.Mapping[str, str]) -> None:
         raise_for_topics(connection, codes, "DELETE")
 
     def are_gone(client: AdminClient) -> bool:
-        found = [request_metadata(client, wanted, node=node) for node in broker_ids(client)]
-        return not any(topic.topic_id in names for answer in found for topic in answer.topics)
+        answers = [request_metadata(client, wanted, node=node) for node in broker_ids(client)]
+        return not any(topic.topic_id in names for answer in answers for topic in answer.topics)
 
     if not wanted:
         return

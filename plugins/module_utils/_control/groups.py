@@ -36,10 +36,10 @@ def list_groups(connection: Connection, surely: bool = True) -> list[GroupListin
     are united, and the later one is believed about states.
     """
     begun = time.monotonic()
-    found = attempt(connection, lambda client: answer_to(client, _listing(client)))
+    listings = attempt(connection, lambda client: answer_to(client, _listing(client)))
     if surely:
-        found |= {each.group: each for each in list_groups_again(connection, begun)}
-    return [found[group] for group in sorted(found)]
+        listings |= {each.group: each for each in list_groups_again(connection, begun)}
+    return [listings[group] for group in sorted(listings)]
 
 
 def list_groups_again(connection: Connection, since: float) -> list[GroupListing]:
@@ -78,15 +78,15 @@ def read_groups(
         finding = coordinators_of(client, left)
         ask_together(client, *([listing] if listing else []), finding)
         listed = listing.answer() if listing else None
-        where = known_coordinators(connection, finding.answer(), skip_denied)
-        left = [group for group in left if group in where]
+        coordinators = known_coordinators(connection, finding.answer(), skip_denied)
+        left = [group for group in left if group in coordinators]
         need = missing_part(client, Ability.STABLE_OFFSETS)
         not_told = need and need.note(str(connection))
         # Only a list shows what a KIP-848, share or streams group is; only a description that a group is not there.
         doubtful = [group for group in left if not (listed and group in listed and listed[group].state)]
-        committed = all_commits(client, connection, where, stable)
-        describing = _descriptions(client, {group: where[group] for group in doubtful})
-        beginning = first_commits(client, {group: where[group] for group in left if beside.get(group)}, beside)
+        committed = all_commits(client, connection, coordinators, stable)
+        describing = _descriptions(client, {group: coordinators[group] for group in doubtful})
+        beginning = first_commits(client, {group: coordinators[group] for group in left if beside.get(group)}, beside)
         ask_together(client, committed, describing, beginning)
         (offsets, unstable), described, first = committed.answer(), describing.answer(), beginning.answer()
         settled: dict[str, GroupReading] = {}
@@ -110,7 +110,7 @@ def read_groups(
                     group, True, state, one.type, one.protocol_type, offsets[group], not_told=not_told
                 )
         waiting = {group: unstable[group] | first.get(group, frozenset()) for group in left}
-        readings.update(_with_open(client, connection, where, settled, waiting))
+        readings.update(_with_open(client, connection, coordinators, settled, waiting))
         if passing is not None:
             raise passing
 
@@ -120,8 +120,8 @@ def read_groups(
 
 def read_settled_groups(connection: Connection, groups: t.Sequence[str]) -> dict[str, GroupReading]:
     """As read_groups(), for what makes no sense while a transaction that commits offsets is open: raises GroupBusy then."""
-    found = read_groups(connection, groups, patience=DEADLINE_SECONDS)
-    for name, reading in sorted(found.items()):
+    readings = read_groups(connection, groups, patience=DEADLINE_SECONDS)
+    for name, reading in sorted(readings.items()):
         if reading.open:
             raise GroupBusy(
                 open_text(reading.open),
@@ -129,18 +129,18 @@ def read_settled_groups(connection: Connection, groups: t.Sequence[str]) -> dict
                 group=name,
                 remedy="wait for the application that writes it, or for its transaction.timeout.ms, and run again",
             )
-    return found
+    return readings
 
 
 def _with_open(
     client: AdminClient,
     connection: Connection,
-    where: t.Mapping[str, int],
+    coordinators: t.Mapping[str, int],
     settled: dict[str, GroupReading],
     unstable: t.Mapping[str, t.Collection[TopicPartition]],
 ) -> dict[str, GroupReading]:
     """The readings, with what is known of open transactions, and with what was committed before those."""
-    waiting = {group: where[group] for group in settled if unstable[group]}
+    waiting = {group: coordinators[group] for group in settled if unstable[group]}
     if not waiting:
         return settled
     before, _unstable = answer_to(client, all_commits(client, connection, waiting, stable=False))
@@ -165,12 +165,12 @@ def subscriptions(connection: Connection, groups: t.Collection[str]) -> dict[str
     def read(client: AdminClient) -> dict[str, t.Any]:
         return answer_to(client, _descriptions(client, coordinators(client, connection, sorted(set(groups)))))
 
-    found = attempt(connection, read) if groups else {}
+    rows = attempt(connection, read) if groups else {}
     end = time.monotonic() + _REBALANCE_SECONDS
-    while any(row.group_state in _REBALANCING for row in found.values()) and time.monotonic() < end:
+    while any(row.group_state in _REBALANCING for row in rows.values()) and time.monotonic() < end:
         time.sleep(0.5)
-        found = attempt(connection, read)
-    return {group: _subscribed(found.get(group)) for group in sorted(set(groups))}
+        rows = attempt(connection, read)
+    return {group: _subscribed(rows.get(group)) for group in sorted(set(groups))}
 
 
 def _subscribed(row: t.Any) -> frozenset[str] | None:
@@ -192,31 +192,31 @@ def _listing(client: AdminClient) -> BrokerQuestion[dict[str, GroupListing]]:
     """
 
     def read(answers: t.Sequence[t.Any]) -> dict[str, GroupListing]:
-        found = {}
+        listings = {}
         for answer in answers:
             if answer.error_code:
                 raise as_exception(answer.error_code)
             for row in answer.groups:
                 state, kind = getattr(row, "group_state", None), getattr(row, "group_type", None)
-                found[row.group_id] = GroupListing(
+                listings[row.group_id] = GroupListing(
                     row.group_id, state or "", (kind or "unknown").lower(), row.protocol_type
                 )
-        return found
+        return listings
 
     return BrokerQuestion([Request("ListGroups", {}, node) for node in client.known_brokers], read)
 
 
-def _descriptions(client: AdminClient, where: t.Mapping[str, int]) -> BrokerQuestion[dict[str, t.Any]]:
+def _descriptions(client: AdminClient, coordinators: t.Mapping[str, int]) -> BrokerQuestion[dict[str, t.Any]]:
     """What do coordinators tell of groups? Nothing where they do not offer that."""
 
     def read(answers: t.Sequence[t.Any]) -> dict[str, t.Any]:
-        found = {row.group_id: row for answer in answers for row in answer.groups}
-        for row in found.values():
+        rows = {row.group_id: row for answer in answers for row in answer.groups}
+        for row in rows.values():
             if row.error_code not in (0, ErrorCode.GROUP_ID_NOT_FOUND):
                 raise as_exception(row.error_code, row.group_id)
-        return found
+        return rows
 
-    nodes = by_node(where) if can(client, Ability.MEMBERS) else {}
+    nodes = by_node(coordinators) if can(client, Ability.MEMBERS) else {}
     return BrokerQuestion(
         [Request("DescribeGroups", {"groups": list(groups)}, node) for node, groups in nodes.items()], read
     )

@@ -22,7 +22,7 @@ Committed = tuple[dict[str, Commits], dict[str, frozenset[TopicPartition]]]
 
 
 def all_commits(
-    client: AdminClient, connection: Connection, where: t.Mapping[str, int], stable: bool
+    client: AdminClient, connection: Connection, coordinators: t.Mapping[str, int], stable: bool
 ) -> BrokerQuestion[Committed]:
     """What has each group committed, and for which partitions is a transaction open that does so?"""
 
@@ -31,11 +31,11 @@ def all_commits(
         both = {group: _commits(group, row) for group, row in rows}
         return {group: each[0] for group, each in both.items()}, {group: each[1] for group, each in both.items()}
 
-    return _question(client, where, lambda _group: None, stable, 2, read)
+    return _question(client, coordinators, lambda _group: None, stable, 2, read)
 
 
 def first_commits(
-    client: AdminClient, where: t.Mapping[str, int], beside: t.Mapping[str, t.Collection[TopicPartition]]
+    client: AdminClient, coordinators: t.Mapping[str, int], beside: t.Mapping[str, t.Collection[TopicPartition]]
 ) -> BrokerQuestion[dict[str, frozenset[TopicPartition]]]:
     """For which of these partitions is a transaction open that commits offsets, of each group that has any?
 
@@ -52,12 +52,12 @@ def first_commits(
         found = {group: frozenset(_unstable(row)) for group, row in rows}
         return {group: unstable for group, unstable in found.items() if unstable}
 
-    return _question(client, where, asked, True, 7, read)
+    return _question(client, coordinators, asked, True, 7, read)
 
 
 def _question(
     client: AdminClient,
-    where: t.Mapping[str, int],
+    coordinators: t.Mapping[str, int],
     topics: t.Callable[[str], list[dict[str, t.Any]] | None],
     stable: bool,
     lowest: int,
@@ -70,38 +70,42 @@ def _question(
     if can(client, Ability.MANY_GROUPS):
         many = [
             ({"groups": [{"group_id": group, "topics": topics(group)} for group in chunk]}, node)
-            for node, groups in by_node(where).items()
+            for node, groups in by_node(coordinators).items()
             for chunk in chunks(groups)
         ]
         return BrokerQuestion(
             [Request("OffsetFetch", {**fields, "require_stable": stable}, node, 8, 8) for fields, node in many],
             lambda answers: read([(row.group_id, row) for answer in answers for row in answer.groups]),
         )
-    single = [({"group_id": group, "topics": topics(group)}, node) for group, node in where.items()]
+    single = [({"group_id": group, "topics": topics(group)}, node) for group, node in coordinators.items()]
     return BrokerQuestion(
         [Request("OffsetFetch", {**fields, "require_stable": stable}, node, lowest, 7) for fields, node in single],
-        lambda answers: read(list(zip(where, answers, strict=True))),
+        lambda answers: read(list(zip(coordinators, answers, strict=True))),
     )
 
 
 def _commits(group: str, row: t.Any) -> tuple[Commits, frozenset[TopicPartition]]:
     commits, unstable = {}, []
-    for where, each in _partitions(row):
-        if each.error_code == ErrorCode.UNSTABLE_OFFSET_COMMIT:
-            unstable.append(where)
-        elif each.error_code:
-            raise as_exception(each.error_code, f"{group} {where}")
-        elif each.committed_offset >= 0:
-            epoch = getattr(each, "committed_leader_epoch", -1)
-            commits[where] = CommittedOffset(each.committed_offset, each.metadata or "", epoch if epoch >= 0 else None)
+    for partition, commit in _partitions(row):
+        if commit.error_code == ErrorCode.UNSTABLE_OFFSET_COMMIT:
+            unstable.append(partition)
+        elif commit.error_code:
+            raise as_exception(commit.error_code, f"{group} {partition}")
+        elif commit.committed_offset >= 0:
+            epoch = getattr(commit, "committed_leader_epoch", -1)
+            commits[partition] = CommittedOffset(
+                commit.committed_offset, commit.metadata or "", epoch if epoch >= 0 else None
+            )
     return commits, frozenset(unstable)
 
 
 def _unstable(row: t.Any) -> t.Iterator[TopicPartition]:
-    return (where for where, each in _partitions(row) if each.error_code == ErrorCode.UNSTABLE_OFFSET_COMMIT)
+    return (
+        partition for partition, commit in _partitions(row) if commit.error_code == ErrorCode.UNSTABLE_OFFSET_COMMIT
+    )
 
 
 def _partitions(row: t.Any) -> t.Iterator[tuple[TopicPartition, t.Any]]:
     for topic in row.topics:
-        for each in topic.partitions:
-            yield TopicPartition(topic.name, each.partition_index), each
+        for partition in topic.partitions:
+            yield TopicPartition(topic.name, partition.partition_index), partition

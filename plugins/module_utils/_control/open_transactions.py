@@ -30,8 +30,8 @@ def named_transactions(client: AdminClient, groups: t.Collection[str]) -> dict[s
     texts = {}
     for group in groups:
         partition = offsets_partition(group, len(topic.partitions)) if topic.partitions else -1
-        its = [_text(row) for row in found if partition in _written(row)]
-        texts[group] = " or ".join(its[:_NAMED]) + (f" or {len(its) - _NAMED} more" if its[_NAMED:] else "")
+        named = [_text(row) for row in found if partition in _written(row)]
+        texts[group] = " or ".join(named[:_NAMED]) + (f" or {len(named) - _NAMED} more" if named[_NAMED:] else "")
     return texts
 
 

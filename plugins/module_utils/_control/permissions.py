@@ -125,12 +125,12 @@ def _allowed_on_groups(client: AdminClient, groups: t.Sequence[str]) -> dict[str
     found = find_coordinators(client, groups)
     for _node, code in found.values():
         raise_if_retriable(code)
-    where = {group: node for group, (node, code) in found.items() if not code}
+    coordinators = {group: node for group, (node, code) in found.items() if not code}
     if not can(client, Ability.MEMBERS):
-        return allowed | dict.fromkeys(where, _ALL)
+        return allowed | dict.fromkeys(coordinators, _ALL)
     asked = [
         Request("DescribeGroups", {"groups": names, "include_authorized_operations": True}, node, highest=5)
-        for node, names in by_node(where).items()
+        for node, names in by_node(coordinators).items()
     ]
     tells = can(client, Ability.GROUP_OPERATIONS)
     for answer in exchange(client, asked):

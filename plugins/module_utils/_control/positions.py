@@ -58,20 +58,20 @@ def partition_bounds(connection: Connection, partitions: t.Collection[TopicParti
     """
     kinds = ((EARLIEST, UNCOMMITTED), (LATEST, COMMITTED), (LATEST, UNCOMMITTED))
     wanted = sorted(set(partitions))
-    found = _look_up(connection, [(each, time, level) for time, level in kinds for each in wanted])
-    return {each: Bounds(*(found[(each, time, level)] for time, level in kinds)) for each in wanted}
+    offsets = _look_up(connection, [(each, time, level) for time, level in kinds for each in wanted])
+    return {each: Bounds(*(offsets[(each, time, level)] for time, level in kinds)) for each in wanted}
 
 
 def log_ends(connection: Connection, partitions: t.Collection[TopicPartition]) -> dict[TopicPartition, int]:
     """Where the logs end, with records of open transactions. Of no partition, nobody is asked. Raises as partition_bounds()."""
     bounds = partition_bounds(connection, partitions) if partitions else {}
-    return {where: its.high_watermark for where, its in bounds.items()}
+    return {partition: log_bounds.high_watermark for partition, log_bounds in bounds.items()}
 
 
 def log_ranges(connection: Connection, partitions: t.Collection[TopicPartition]) -> dict[TopicPartition, LogRange]:
     """Where the logs start and end, as log_ends() otherwise."""
     bounds = partition_bounds(connection, partitions) if partitions else {}
-    return {where: its.log for where, its in bounds.items()}
+    return {partition: log_bounds.log for partition, log_bounds in bounds.items()}
 
 
 def bounds_as_far_as_known(
@@ -99,9 +99,9 @@ def served_bounds(
     told = _leaders_of(client, described)
     leaders = {each: leader for each, leader in told.items() if each in wanted and leader >= 0}
     queries = [(each, time, level) for time, level in kinds for each in sorted(leaders)]
-    found = {query: row.offset for query, row in _answered(client, queries, leaders) if not row.error_code}
-    whole = [each for each in sorted(leaders) if all((each, *kind) in found for kind in kinds)]
-    return {each: Bounds(*(found[(each, *kind)] for kind in kinds)) for each in whole}
+    offsets = {query: row.offset for query, row in _answered(client, queries, leaders) if not row.error_code}
+    whole = [each for each in sorted(leaders) if all((each, *kind) in offsets for kind in kinds)]
+    return {each: Bounds(*(offsets[(each, *kind)] for kind in kinds)) for each in whole}
 
 
 def lookup_all_times(
@@ -117,35 +117,35 @@ def lookup_all_times(
     left out of the answer; without such a set, they are an error.
     """
     asked = sorted(set(wanted))
-    for where, time in asked:
+    for partition, time in asked:
         if time < 0:
-            raise ValueError(f"{where}: {time} is no time")
-    found = _look_up(connection, [(each, time, UNCOMMITTED) for each, time in asked], refused)
-    answers = {(each, time): found[(each, time, UNCOMMITTED)] for each, time in asked if each not in (refused or ())}
+            raise ValueError(f"{partition}: {time} is no time")
+    offsets = _look_up(connection, [(each, time, UNCOMMITTED) for each, time in asked], refused)
+    answers = {(each, time): offsets[(each, time, UNCOMMITTED)] for each, time in asked if each not in (refused or ())}
     return {question: offset if offset >= 0 else None for question, offset in answers.items()}
 
 
 def _look_up(
     connection: Connection, queries: t.Sequence[Query], refused: set[TopicPartition] | None = None
 ) -> dict[Query, int]:
-    topics = sorted({where.topic for where, _time, _level in queries})
+    topics = sorted({partition.topic for partition, _time, _level in queries})
 
     def read(client: AdminClient) -> dict[Query, int]:
-        wanted = {where for where, _time, _level in queries}
+        wanted = {partition for partition, _time, _level in queries}
         leaders = _known_leaders(client, wanted) or partition_leaders(client, connection, topics, wanted)
-        found: dict[Query, int] = {}
+        offsets: dict[Query, int] = {}
         codes: dict[str, int] = {}
         for query, row in _answered(client, queries, leaders):
-            where = query[0]
+            partition = query[0]
             if refused is not None and row.error_code == ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT:
-                refused.add(where)
+                refused.add(partition)
             elif row.error_code:
-                codes[where.topic] = row.error_code
-            found[query] = row.offset
+                codes[partition.topic] = row.error_code
+            offsets[query] = row.offset
         raise_for_topics(connection, codes, "DESCRIBE")
-        if len(found) < len(set(queries)):
+        if len(offsets) < len(set(queries)):
             raise IncompleteAnswer("it leaves partitions out")
-        return found
+        return offsets
 
     return attempt(connection, read) if queries else {}
 
@@ -159,8 +159,8 @@ def _answered(
     for (_leader, level, batch), answer in zip(rounds, answers, strict=True):
         for topic in answer.topics:
             for row in topic.partitions:
-                where = TopicPartition(topic.name, row.partition_index)
-                yield (where, batch[where], level), row
+                partition = TopicPartition(topic.name, row.partition_index)
+                yield (partition, batch[partition], level), row
 
 
 class Unserved(t.NamedTuple):
@@ -177,10 +177,10 @@ def unserved(client: AdminClient, connection: Connection, topics: t.Sequence[str
     A KRaft controller names leaders before they have made their logs, which they may not be able to.
     """
     leaders = partition_leaders(client, connection, topics, ())
-    queries = [(where, EARLIEST, UNCOMMITTED) for where, leader in leaders.items() if leader >= 0]
+    queries = [(partition, EARLIEST, UNCOMMITTED) for partition, leader in leaders.items() if leader >= 0]
     return sorted(
-        Unserved(where, leaders[where], error_name(row.error_code))
-        for (where, _time, _level), row in _answered(client, queries, leaders)
+        Unserved(partition, leaders[partition], error_name(row.error_code))
+        for (partition, _time, _level), row in _answered(client, queries, leaders)
         if row.error_code
     )
 
@@ -208,9 +208,9 @@ def partition_leaders(
 def _leaders_of(client: AdminClient, described: t.Any) -> dict[TopicPartition, int]:
     """What an answer of request_metadata() tells of leaders, for _known_leaders(), too. -1: there is none now."""
     leaders = {
-        TopicPartition(topic.name, each.partition_index): each.leader_id
+        TopicPartition(topic.name, partition.partition_index): partition.leader_id
         for topic in described.topics
-        for each in topic.partitions
+        for partition in topic.partitions
     }
     _KNOWN[client] = _Leaders(monotonic(), leaders)
     return leaders
@@ -230,22 +230,24 @@ def _rounds(
     """(leader, isolation level, timestamp by partition): a request may name a partition only once."""
     rounds: dict[tuple[int, int], list[dict[TopicPartition, int]]] = {}
     depth: dict[tuple[TopicPartition, int], int] = {}
-    for where, time, level in dict.fromkeys(queries):
-        batches = rounds.setdefault((leaders[where], level), [])
-        number = _next_number(depth, where, level)
+    for partition, time, level in dict.fromkeys(queries):
+        batches = rounds.setdefault((leaders[partition], level), [])
+        number = _next_number(depth, partition, level)
         while len(batches) <= number:
             batches.append({})
-        batches[number][where] = time
+        batches[number][partition] = time
     return [(leader, level, batch) for (leader, level), batches in rounds.items() for batch in batches]
 
 
-def _next_number(depth: dict[tuple[TopicPartition, int], int], where: TopicPartition, level: int) -> int:
-    number = depth.get((where, level), 0)
-    depth[(where, level)] = number + 1
+def _next_number(depth: dict[tuple[TopicPartition, int], int], partition: TopicPartition, level: int) -> int:
+    number = depth.get((partition, level), 0)
+    depth[(partition, level)] = number + 1
     return number
 
 
 def _request(leader: int, level: int, times: t.Mapping[TopicPartition, int]) -> Request:
-    rows = ((where, {"partition_index": where.partition, "timestamp": time}) for where, time in times.items())
+    rows = (
+        (partition, {"partition_index": partition.partition, "timestamp": time}) for partition, time in times.items()
+    )
     # Version 1 knows no isolation levels: see Ability.ISOLATION.
     return Request("ListOffsets", {"isolation_level": level, "topics": topic_rows(rows)}, leader, lowest=1)

@@ -42,35 +42,35 @@ def last_writers(
         topics = sorted({partition.topic for partition in partitions})
         leaders = partition_leaders(client, connection, topics, partitions)
         by_leader: dict[int, list[TopicPartition]] = {}
-        for where in sorted(partitions):
-            by_leader.setdefault(leaders[where], []).append(where)
+        for partition in sorted(partitions):
+            by_leader.setdefault(leaders[partition], []).append(partition)
         try:
-            answers = exchange(client, [_request(leader, its) for leader, its in by_leader.items()])
+            answers = exchange(client, [_request(leader, led) for leader, led in by_leader.items()])
         except NotOffered:
             return {}
         names = _transactional_ids(client)
         return {
-            TopicPartition(topic.name, each.partition_index): _writers(each, names)
+            TopicPartition(topic.name, partition.partition_index): _writers(partition, names)
             for answer in answers
             for topic in answer.topics
-            for each in topic.partitions
-            if not each.error_code
+            for partition in topic.partitions
+            if not partition.error_code
         }
 
     return attempt(connection, read) if partitions else {}
 
 
 def _request(leader: int, partitions: t.Iterable[TopicPartition]) -> Request:
-    rows = ((where, where.partition) for where in partitions)
+    rows = ((partition, partition.partition) for partition in partitions)
     return Request("DescribeProducers", {"topics": topic_rows(rows, partitions="partition_indexes")}, leader)
 
 
 def _writers(partition: t.Any, names: t.Mapping[int, str]) -> tuple[Writer, ...]:
-    found = [
-        Writer(each.producer_id, each.last_timestamp, names.get(each.producer_id, ""))
-        for each in partition.active_producers
+    writers = [
+        Writer(producer.producer_id, producer.last_timestamp, names.get(producer.producer_id, ""))
+        for producer in partition.active_producers
     ]
-    return tuple(sorted(found, key=lambda writer: (-writer.last, writer.producer_id)))
+    return tuple(sorted(writers, key=lambda writer: (-writer.last, writer.producer_id)))
 
 
 def _transactional_ids(client: AdminClient) -> dict[int, str]:

@@ -56,14 +56,14 @@ def schema_id(content: bytes | None) -> int | None:
     """The id of a schema at the begin of a key or value; None where there is none."""
     if content is None or len(content) <= _HEAD or content[:1] != _MAGIC:
         return None
-    its = int.from_bytes(content[1:_HEAD], signed=True)
-    return its if its > 0 else None
+    number = int.from_bytes(content[1:_HEAD], signed=True)
+    return number if number > 0 else None
 
 
 def schema_ids(contents: t.Iterable[bytes | None]) -> frozenset[int]:
     """The ids in keys, or in values, of one topic. Binary data may begin like an id: none unless all of them do."""
-    found = [schema_id(content) for content in contents if content is not None]
-    return frozenset(its for its in found if its is not None) if all(found) else frozenset()
+    ids = [schema_id(content) for content in contents if content is not None]
+    return frozenset(number for number in ids if number is not None) if all(ids) else frozenset()
 
 
 def _is_known(registry: SchemaRegistry, number: int) -> bool:
@@ -71,10 +71,10 @@ def _is_known(registry: SchemaRegistry, number: int) -> bool:
     url = f"{registry.url.rstrip('/')}/schemas/ids/{number}"
     answer = ask_patiently(functools.partial(ask, endpoint, "GET", url), _PATIENCE)
     try:
-        found = answer.json()
+        content = answer.json()
     except ValueError as exc:
         raise _refused(registry, answer, endpoint.hidden(str(exc))) from exc
-    told = found if isinstance(found, dict) else {}
+    told = content if isinstance(content, dict) else {}
     if answer.is_success and isinstance(told.get("schema"), str):
         return True
     if answer.status == 404 and told.get("error_code") == _NO_SUCH_ID:

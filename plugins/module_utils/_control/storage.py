@@ -34,12 +34,14 @@ def partition_replicas(connection: Connection, topics: t.Collection[str]) -> dic
     """Of every partition of these topics. Raises NotFound or NotAuthorized naming topics."""
 
     def read(client: AdminClient) -> dict[TopicPartition, Replicas]:
-        found = request_metadata(client, sorted(set(topics))).topics
-        raise_for_topics(connection, {topic.name: topic.error_code for topic in found}, "DESCRIBE")
+        described = request_metadata(client, sorted(set(topics))).topics
+        raise_for_topics(connection, {topic.name: topic.error_code for topic in described}, "DESCRIBE")
         return {
-            TopicPartition(topic.name, each.partition_index): Replicas(len(each.replica_nodes), len(each.isr_nodes))
-            for topic in found
-            for each in topic.partitions
+            TopicPartition(topic.name, partition.partition_index): Replicas(
+                len(partition.replica_nodes), len(partition.isr_nodes)
+            )
+            for topic in described
+            for partition in topic.partitions
         }
 
     return attempt(connection, read) if topics else {}
@@ -47,11 +49,11 @@ def partition_replicas(connection: Connection, topics: t.Collection[str]) -> dic
 
 def topic_layouts(connection: Connection, topics: t.Collection[str]) -> dict[str, TopicLayout]:
     """Of each of these topics. Raises what partition_replicas() raises."""
-    found: dict[str, TopicLayout] = {}
-    for partition, its in partition_replicas(connection, topics).items():
-        partitions, replicas = found.get(partition.topic, (0, 0))
-        found[partition.topic] = TopicLayout(partitions + 1, max(replicas, its.replicas))
-    return found
+    layouts: dict[str, TopicLayout] = {}
+    for partition, assigned in partition_replicas(connection, topics).items():
+        partitions, replicas = layouts.get(partition.topic, (0, 0))
+        layouts[partition.topic] = TopicLayout(partitions + 1, max(replicas, assigned.replicas))
+    return layouts
 
 
 def broker_count(connection: Connection) -> int:
@@ -66,15 +68,15 @@ def log_sizes(connection: Connection, partitions: t.Collection[TopicPartition]) 
     """
 
     def read(client: AdminClient) -> dict[TopicPartition, int] | None:
-        found = _log_dirs(client, sorted(set(partitions)))
-        if found is None:
+        by_broker = _log_dirs(client, sorted(set(partitions)))
+        if by_broker is None:
             return None
         sizes: dict[TopicPartition, int] = {}
-        for directories in found.values():
-            for topic in (topic for each in directories for topic in each.topics):
-                for each in topic.partitions:
-                    where = TopicPartition(topic.name, each.partition_index)
-                    sizes[where] = max(sizes.get(where, 0), each.partition_size)
+        for directories in by_broker.values():
+            for topic in (topic for directory in directories for topic in directory.topics):
+                for row in topic.partitions:
+                    partition = TopicPartition(topic.name, row.partition_index)
+                    sizes[partition] = max(sizes.get(partition, 0), row.partition_size)
         return dict(sorted(sizes.items()))
 
     return attempt(connection, read) if partitions else {}
@@ -88,10 +90,12 @@ def usable_bytes(connection: Connection) -> dict[int, int] | None:
     """
 
     def read(client: AdminClient) -> dict[int, int] | None:
-        found = _log_dirs(client, [])
-        if found is None:
+        by_broker = _log_dirs(client, [])
+        if by_broker is None:
             return None
-        room = {node: max(each.usable_bytes for each in directories) for node, directories in found.items()}
+        room = {
+            node: max(directory.usable_bytes for directory in directories) for node, directories in by_broker.items()
+        }
         return None if min(room.values()) < 0 else room
 
     return attempt(connection, read)
@@ -101,15 +105,16 @@ def _log_dirs(client: AdminClient, partitions: t.Sequence[TopicPartition]) -> di
     """The log directories of every broker with these partitions in them, None if they are not told."""
     if not can(client, Ability.LOG_SIZES):
         return None
-    topics = topic_rows(((where, where.partition) for where in partitions), name="topic")
+    topics = topic_rows(((partition, partition.partition) for partition in partitions), name="topic")
     nodes = broker_ids(client)
     answers = exchange(client, [Request("DescribeLogDirs", {"topics": topics}, node) for node in nodes])
-    found = {}
+    by_broker = {}
     for node, answer in zip(nodes, answers, strict=True):
         if answer.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
             return None
         raise_if_retriable(answer.error_code or 0)
-        found[node] = [each for each in answer.results if not each.error_code]  # a disk that failed tells nothing
-        if not found[node]:
+        # a disk that failed tells nothing
+        by_broker[node] = [directory for directory in answer.results if not directory.error_code]
+        if not by_broker[node]:
             return None  # versions before 3 say that they deny it by telling nothing
-    return found
+    return by_broker

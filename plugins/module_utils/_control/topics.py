@@ -57,14 +57,14 @@ def describe_topics(connection: Connection, names: t.Collection[str]) -> dict[st
     """Each of these topics; one that does not exist or is denied has an error instead of partitions."""
 
     def read(client: AdminClient) -> dict[str, TopicDescription]:
-        found = {}
+        descriptions = {}
         for topic in request_metadata(client, sorted(set(names))).topics:
             if topic.error_code:
                 _raise_if_it_passes(topic.error_code)
-                found[topic.name] = TopicDescription(0, error_name(topic.error_code))
+                descriptions[topic.name] = TopicDescription(0, error_name(topic.error_code))
             else:
-                found[topic.name] = TopicDescription(len(topic.partitions))
-        return found
+                descriptions[topic.name] = TopicDescription(len(topic.partitions))
+        return descriptions
 
     return attempt(connection, read) if names else {}
 
@@ -100,16 +100,16 @@ def topic_ids(connection: Connection, names: t.Collection[str]) -> dict[str, str
     """
 
     def read(client: AdminClient) -> dict[str, str | None]:
-        found: dict[str, str | None] = {}
+        ids: dict[str, str | None] = {}
         denied = {}
         for topic in request_metadata(client, sorted(set(names))).topics:
             _raise_if_it_passes(topic.error_code)
             if topic.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
                 denied[topic.name] = topic.error_code
             elif not topic.error_code:
-                found[topic.name] = known_id(topic)
+                ids[topic.name] = known_id(topic)
         raise_for_topics(connection, denied, "DESCRIBE")
-        return found
+        return ids
 
     return attempt(connection, read) if names else {}
 
@@ -124,8 +124,8 @@ def topic_settings(connection: Connection, topics: t.Collection[str]) -> dict[st
     settings = ["message.timestamp.type", "cleanup.policy", "retention.ms"]
 
     def read(client: AdminClient) -> dict[str, TopicSettings]:
-        found = describe_configs(client, connection, names, settings) if can(client, Ability.CONFIGS) else {}
-        return {name: _settings({each.name: each.value for each in rows}) for name, rows in found.items()}
+        rows_of = describe_configs(client, connection, names, settings) if can(client, Ability.CONFIGS) else {}
+        return {name: _settings({each.name: each.value for each in rows}) for name, rows in rows_of.items()}
 
     return attempt(connection, read) if names else {}
 
@@ -172,9 +172,9 @@ def request_metadata(
 
 def _only(answer: t.Any, names: t.Sequence[str]) -> t.Any:
     """The answer about all topics as one about these. Those that are not in it do not exist, or are denied."""
-    found = {topic.name: topic for topic in answer.topics}
+    described = {topic.name: topic for topic in answer.topics}
     missing = {"error_code": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "partitions": []}
-    answer.topics = [found.get(name) or types.SimpleNamespace(name=name, **missing) for name in names]
+    answer.topics = [described.get(name) or types.SimpleNamespace(name=name, **missing) for name in names]
     return answer
 
 
@@ -208,8 +208,8 @@ def id_of(answer: t.Any) -> str:
 
 def known_id(row: t.Any) -> str | None:
     """The id of a topic in an answer, None where brokers give none."""
-    its = getattr(row, "topic_id", None)
-    return str(its) if its is not None and its.int else None
+    topic_id = getattr(row, "topic_id", None)
+    return str(topic_id) if topic_id is not None and topic_id.int else None
 
 
 def _raise_if_it_passes(code: int) -> None:
@@ -226,9 +226,9 @@ def topic_rows(
 ) -> list[dict[str, t.Any]]:
     """What a request says of partitions, with one row for each topic. name, partitions: what the request calls these fields."""
     topics: dict[str, list[Row]] = {}
-    for where, row in rows:
-        topics.setdefault(where.topic, []).append(row)
-    return [{name: topic, partitions: its} for topic, its in topics.items()]
+    for partition, row in rows:
+        topics.setdefault(partition.topic, []).append(row)
+    return [{name: topic, partitions: partition_rows} for topic, partition_rows in topics.items()]
 
 
 def _settings(values: t.Mapping[str, str | None]) -> TopicSettings:

@@ -88,20 +88,24 @@ def _claimed(
     keepers: Keepers,
 ) -> Claimed | Lost:
     numbered: dict[int, list[BacklogRange]] = {}
-    for each in ranges:
-        numbered.setdefault(transactional_number(each.destination), []).append(each)
+    for backlog_range in ranges:
+        numbered.setdefault(transactional_number(backlog_range.destination), []).append(backlog_range)
     copied = [each for each in ranges if each.copies]
     with ThreadPoolExecutor(max(1, len(numbered))) as pool:
         ids = [transactional_id(name, at) for at in numbered]
-        opened = list(pool.map(lambda its: Transactions(destination, its, keepers, {}), ids))
+        opened = list(pool.map(lambda transactional_id: Transactions(destination, transactional_id, keepers, {}), ids))
         decision = decide(keepers.progress(copied))
         if isinstance(decision, Lost):
             return decision
         progress = decision.progress
-        for each in copied:
-            its = progress[each.destination]
-            its.run, its.end, its.throttled = run, each.end, 0
-        list(pool.map(lambda its, own: _commit(its, own, len(groups), progress), opened, numbered.values()))
+        for backlog_range in copied:
+            claimed = progress[backlog_range.destination]
+            claimed.run, claimed.end, claimed.throttled = run, backlog_range.end, 0
+        list(
+            pool.map(
+                lambda transactions, own: _commit(transactions, own, len(groups), progress), opened, numbered.values()
+            )
+        )
     # A commit is answered before everybody sees what it holds; and a third run may have come between.
     check_owned(destination, groups[0], run, keepers.progress(copied))
     return decision
@@ -135,7 +139,7 @@ def fence(destination: Connection, ids: t.Sequence[str]) -> None:
     """Take these transactional ids over: nobody else can write under them any more, and their open transactions are aborted."""
     keepers = Keepers(destination, [])
     with ThreadPoolExecutor(max(1, len(ids))) as pool:
-        list(pool.map(lambda each: Transactions(destination, each, keepers, {}), ids))
+        list(pool.map(lambda transactional_id: Transactions(destination, transactional_id, keepers, {}), ids))
 
 
 def _commit(

@@ -43,16 +43,16 @@ def rebuilt(
     Raises Refused where anything but the copy stands there from its begin on, and names the first such offset.
     """
     with open_readers(source, destination) as (source_reader, destination_reader):
-        for each, end in ranges:
-            standing = compared(source_reader, destination_reader, each, end)
+        for backlog_range, end in ranges:
+            standing = compared(source_reader, destination_reader, backlog_range, end)
             if standing.other is not None:
                 raise Refused(
                     f"the record at offset {standing.other} is not the one that the copy would have written there, and the "
                     "progress cannot be rebuilt",
                     cluster=str(destination),
-                    why=f"what comes next at the source is {each.source} from offset {standing.progress.position} on",
+                    why=f"what comes next at the source is {backlog_range.source} from offset {standing.progress.position} on",
                     remedy=f"{begin_anew()}; or copy to other topics ({option_name('topic_map')}) from another directory",
-                    **each.destination._asdict(),
+                    **backlog_range.destination._asdict(),
                     kind=FailureKind.PROGRESS_LOST,
                 )
             yield standing.progress
@@ -75,12 +75,12 @@ def open_readers(source: Connection, destination: Connection) -> t.Iterator[tupl
         yield ClusterReader(source, source_consumer), ClusterReader(destination, destination_consumer)
 
 
-def compared(source: ClusterReader, destination: ClusterReader, each: BacklogRange, end: int) -> CopiedSoFar:
+def compared(source: ClusterReader, destination: ClusterReader, backlog_range: BacklogRange, end: int) -> CopiedSoFar:
     """Hold what stands at the destination from the begin of a range to `end` against the source's records, one by one."""
-    progress = Progress(each.start)
-    due = list(each.boundaries)
-    copies = _records(destination, each.destination, each.begin, end)
-    originals = _records(source, each.source, each.start, each.end)
+    progress = Progress(backlog_range.start)
+    due = list(backlog_range.boundaries)
+    copies = _records(destination, backlog_range.destination, backlog_range.begin, end)
+    originals = _records(source, backlog_range.source, backlog_range.start, backlog_range.end)
     for copy in copies:
         original = next(originals, None)
         if original is None or _content(original, written=True) != _content(copy):
@@ -95,44 +95,44 @@ def compared(source: ClusterReader, destination: ClusterReader, each: BacklogRan
 
 
 def range_differences(
-    source: ClusterReader, destination: ClusterReader, each: BacklogRange, start: int, end: int
+    source: ClusterReader, destination: ClusterReader, planned: BacklogRange, start: int, end: int
 ) -> list[str]:
     """What of a range's records is not at the destination once and in order, from the copy's begin to `end`; as sentences.
 
     start: where the source's log begins now. Records that others have written between are left out of account.
     """
     others: set[bytes] = set()
-    originals = _records(source, each.source, max(start, each.start), each.end)
+    originals = _records(source, planned.source, max(start, planned.start), planned.end)
     original = next(originals, None)
-    for copy in _records(destination, each.destination, each.begin, end):
+    for copy in _records(destination, planned.destination, planned.begin, end):
         if original is not None and _content(original, written=True) == _content(copy):
             original = next(originals, None)
         else:
             others.add(_fingerprint(_content(copy)))
-    found = []
+    sentences = []
     if original is not None:
-        found.append(
-            f"{each.destination}: the record of source offset {original.offset()} of {each.source} is missing at its expected "
-            f"place, after its predecessors and from offset {each.begin} on"
+        sentences.append(
+            f"{planned.destination}: the record of source offset {original.offset()} of {planned.source} "
+            f"is missing at its expected place, after its predecessors and from offset {planned.begin} on"
         )
     if others:
         again = [
             record.offset()
-            for record in _records(source, each.source, max(start, each.start), each.end)
+            for record in _records(source, planned.source, max(start, planned.start), planned.end)
             if _fingerprint(_content(record, written=True)) in others
         ]
         if again:
-            found.append(
-                f"{each.destination}: {counted(len(again), 'record')} {are(len(again))} there more than once or out of order "
-                f"from offset {each.begin} on, "
-                f"the first of them the one of source offset {again[0]} of {each.source}"
+            sentences.append(
+                f"{planned.destination}: {counted(len(again), 'record')} {are(len(again))} there more than once "
+                f"or out of order from offset {planned.begin} on, "
+                f"the first of them the one of source offset {again[0]} of {planned.source}"
             )
-    return found
+    return sentences
 
 
-def _records(reader: ClusterReader, where: TopicPartition, start: int, end: int) -> t.Iterator[t.Any]:
+def _records(reader: ClusterReader, partition: TopicPartition, start: int, end: int) -> t.Iterator[t.Any]:
     """All records of a partition at offsets [start, end), in order."""
-    return messages(reader.connection, reader.opened, [Range(where, start, end)])
+    return messages(reader.connection, reader.opened, [Range(partition, start, end)])
 
 
 def _content(message: t.Any, written: bool = False) -> tuple[t.Any, ...]:

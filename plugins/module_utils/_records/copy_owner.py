@@ -29,7 +29,7 @@ def check_owned(
 
     group: the first progress group. Every run claims its partitions before it has anything copied.
     """
-    for where, progress in kept.items():
+    for partition, progress in kept.items():
         if progress is None:
             raise Refused(
                 "the progress of the copy was removed while it was running",
@@ -37,7 +37,7 @@ def check_owned(
                 group=group,
                 why="a run that was suspended for long, and begins again, would copy everything a second time",
                 remedy="run again: what is there is compared with what is known of the copy before anything is written",
-                **where._asdict(),
+                **partition._asdict(),
                 kind=FailureKind.PROGRESS_LOST,
             )
         if progress.run is None or progress.run.id != run.id:

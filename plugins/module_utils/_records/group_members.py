@@ -32,7 +32,7 @@ def group_members(connection: Connection, groups: t.Collection[str]) -> dict[str
         answers = client.describe_consumer_groups(sorted(groups), request_timeout=connection.request_timeout)
     except KafkaException as exc:
         raise unusable_client(connection, exc) from exc
-    found = {}
+    members_of = {}
     for group, answer in answers.items():
         try:
             members: list[t.Any] = answer.result().members
@@ -47,5 +47,7 @@ def group_members(connection: Connection, groups: t.Collection[str]) -> dict[str
                     remedy="see what the brokers' logs say of it, and run again",
                 ) from exc
         else:
-            found[group] = tuple(sorted(GroupMember(each.client_id, each.host.lstrip("/")) for each in members))
-    return found
+            members_of[group] = tuple(
+                sorted(GroupMember(member.client_id, member.host.lstrip("/")) for member in members)
+            )
+    return members_of

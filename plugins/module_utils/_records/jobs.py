@@ -74,10 +74,10 @@ class Hold:
         seconds = self.held[0].job.renew_seconds if self.held else None
         if seconds is None or time.monotonic() < self.renewed + seconds:
             return
-        for each in self.held:
-            each.check_owned(each.job.ranges)
-            each.transactions.begin()
-            each.commit(each.job.ranges)
+        for held in self.held:
+            held.check_owned(held.job.ranges)
+            held.transactions.begin()
+            held.commit(held.job.ranges)
         self.renewed = time.monotonic()
 
 
@@ -103,9 +103,11 @@ def hold_ids(destination: Connection, jobs: t.Sequence[Job], settings: t.Mapping
                 held = list(pool.map(take, jobs))
             kept = keepers.progress(ranges)
             check_owned(destination, first.groups[0], first.run, kept)
-            for each in held:
-                its = ((one.destination, kept[one.destination]) for one in each.job.ranges)
-                each.progress = {where: progress for where, progress in its if progress is not None}
+            for held_job in held:
+                known_progress = ((one.destination, kept[one.destination]) for one in held_job.job.ranges)
+                held_job.progress = {
+                    partition: progress for partition, progress in known_progress if progress is not None
+                }
             yield Hold(held)
     except Fenced as exc:
         raise taken_over(destination, first.groups[0], first.run, ranges) from exc

@@ -52,22 +52,22 @@ class Keepers:
         partitions = [each.destination for each in ranges]
         kept: dict[TopicPartition, list[CommittedOffset | None]] = {partition: [] for partition in partitions}
         for keeper in self.consumers:
-            for where, commit in self._committed(keeper, partitions).items():
-                kept[where].append(commit)
-        found: dict[TopicPartition, Progress | None] = {}
-        for each in ranges:
-            commits = kept[each.destination]
+            for partition, commit in self._committed(keeper, partitions).items():
+                kept[partition].append(commit)
+        progress: dict[TopicPartition, Progress | None] = {}
+        for backlog_range in ranges:
+            commits = kept[backlog_range.destination]
             try:
-                found[each.destination] = progress_of(each, commits)
+                progress[backlog_range.destination] = progress_of(backlog_range, commits)
             except ValueError as exc:
                 raise BrokerError(
                     f"group {self._groups[0]} has committed offsets that no copy has written",
                     cluster=str(self._destination),
                     why=str(exc),
                     remedy="remove that group, and copy into another directory",
-                    **each.destination._asdict(),
+                    **backlog_range.destination._asdict(),
                 ) from exc
-        return found
+        return progress
 
     def close(self) -> None:
         """Let go of the connections."""
@@ -77,14 +77,14 @@ class Keepers:
     def _committed(
         self, keeper: Consumer, partitions: t.Sequence[TopicPartition]
     ) -> dict[TopicPartition, CommittedOffset | None]:
-        found: dict[TopicPartition, CommittedOffset | None] = {}
-        for each in self._asked(keeper, [Position(*where) for where in partitions]) if partitions else ():
-            where = TopicPartition(each.topic, each.partition)
-            if each.error is not None:
-                raise refusals.unwritten(self._destination, each.error, "the progress cannot be read", where)
-            known = each.offset is not None and each.offset >= 0
-            found[where] = CommittedOffset(each.offset, each.metadata or "") if known else None
-        return found
+        commits: dict[TopicPartition, CommittedOffset | None] = {}
+        for answer in self._asked(keeper, [Position(*partition) for partition in partitions]) if partitions else ():
+            partition = TopicPartition(answer.topic, answer.partition)
+            if answer.error is not None:
+                raise refusals.unwritten(self._destination, answer.error, "the progress cannot be read", partition)
+            known = answer.offset is not None and answer.offset >= 0
+            commits[partition] = CommittedOffset(answer.offset, answer.metadata or "") if known else None
+        return commits
 
     def _asked(self, keeper: Consumer, wanted: list[Position]) -> list[Position]:
         end = time.monotonic() + _COMMITTED_SECONDS

@@ -95,10 +95,10 @@ def read_ranges(
     Raises NotFound, NotAuthorized, ConnectionFailed or BrokerError.
     """
     tasks = {}
-    for where, spans in ranges.items():
+    for partition, spans in ranges.items():
         merged = _merged(spans, NEAR)
         if merged:
-            tasks[where] = _RangeTask(collections.deque(merged), collections.deque(_merged(spans)), merged[0][0])
+            tasks[partition] = _RangeTask(collections.deque(merged), collections.deque(_merged(spans)), merged[0][0])
     covered = FINGERPRINTED if set(parts) == set(FINGERPRINTED) else tuple(parts)
     end = time.monotonic() + deadline
     left: dict[_Place, _RangeTask] = dict(tasks.items())
@@ -111,8 +111,8 @@ def read_ranges(
                 connection, opened.consumer, left, FETCHED_AT_A_TIME // size, covered, opened.complaints
             )
             _drain(reader, patient=size == FETCH_SIZES[-1], end=end)
-    found = {where: task.records for where, task in tasks.items()}
-    return {where: _as_asked(spans, found.get(where, [])) for where, spans in ranges.items()}
+    records = {partition: task.records for partition, task in tasks.items()}
+    return {partition: _as_asked(spans, records.get(partition, [])) for partition, spans in ranges.items()}
 
 
 def expect_ranges(connection: Connection) -> None:
@@ -189,14 +189,14 @@ class _RangeReader:
         messages += self.consumer.consume(2000, 0)
         left = self.left
         for message in messages:
-            where = message.topic(), message.partition()
-            task = left.get(where)
-            if task is None or where in ended:  # more than was asked for, or an error that concerns no partition
+            partition = message.topic(), message.partition()
+            task = left.get(partition)
+            if task is None or partition in ended:  # more than was asked for, or an error that concerns no partition
                 continue
-            heard.add(where)
+            heard.add(partition)
             if message.error() is not None:
                 at_end = refusals.is_end(
-                    self.connection, TopicPartition(*where), task.position, task.spans[0][1], message
+                    self.connection, TopicPartition(*partition), task.position, task.spans[0][1], message
                 )
             else:
                 try:
@@ -204,7 +204,7 @@ class _RangeReader:
                 except SystemError as exc:
                     refusals.raise_for_header(exc, self.connection, message)
             if at_end:
-                ended[where] = task
+                ended[partition] = task
         if ended:
             self.go_on(ended)
         return heard
@@ -215,23 +215,25 @@ class _RangeReader:
         Unassigning drops what was fetched beyond a span, in C.
         """
         if ended:
-            self.consumer.incremental_unassign([Position(*where) for where in ended])
+            self.consumer.incremental_unassign([Position(*partition) for partition in ended])
             self.assigned -= len(ended)
         begin = []
-        for where, task in ended.items():
+        for partition, task in ended.items():
             task.spans.popleft()
             if task.spans:
                 task.position = task.spans[0][0]
-                begin.append(where)
+                begin.append(partition)
             else:
-                del self.left[where]
+                del self.left[partition]
         # Many at a time: those that begin one by one are fetched by twos and threes, and each fetch costs a round trip.
         if self.waiting and self.assigned + len(begin) <= self.width // 4:
             self.begun = self.waited
             while self.waiting and self.assigned + len(begin) < self.width:
                 begin.append(self.waiting.popleft())
         if begin:
-            self.consumer.incremental_assign([Position(*where, self.left[where].position) for where in begin])
+            self.consumer.incremental_assign(
+                [Position(*partition, self.left[partition].position) for partition in begin]
+            )
             self.assigned += len(begin)
 
     def unfinished(self) -> MigrationError:
@@ -241,7 +243,7 @@ class _RangeReader:
         return refusals.stalled(self.connection, self._positions(), seconds, self.complaints)
 
     def _positions(self) -> list[tuple[_Place, int]]:
-        return [(where, task.position) for where, task in self.left.items()]
+        return [(partition, task.position) for partition, task in self.left.items()]
 
 
 def _record(message: t.Any, parts: t.Collection[str]) -> Record:

@@ -72,14 +72,14 @@ def _copied(
 ) -> tuple[int, int]:
     records = size = 0
     with hold_ids(destination, jobs, {"batch.size": _batch(jobs), **codec}) as held:
-        left = [(each, tasks) for each in held.held if (tasks := _tasks(each))]
+        left = [(held_job, tasks) for held_job in held.held if (tasks := _tasks(held_job))]
         if not left:
             return 0, 0
         window = SendWindow()
         with open_consumer(source, _READ) as opened:
-            for each, tasks in left:
+            for held_job, tasks in left:
                 refusals.check_existence(source, tasks, opened)
-                copied = _Copy(source, destination, opened, each, tasks, _batch(jobs), held.renew, window).run()
+                copied = _Copy(source, destination, opened, held_job, tasks, _batch(jobs), held.renew, window).run()
                 records, size = records + copied[0], size + copied[1]
     return records, size
 
@@ -104,14 +104,14 @@ class _CopyTask:
 
 def _tasks(held: Held) -> dict[TopicPartition, _CopyTask]:
     tasks = {}
-    for each in held.job.ranges:
-        progress = held.progress[each.destination]
-        if progress.position < each.end:
-            log_start = min(held.job.log_starts.get(each.source, 0), each.end)
+    for backlog_range in held.job.ranges:
+        progress = held.progress[backlog_range.destination]
+        if progress.position < backlog_range.end:
+            log_start = min(held.job.log_starts.get(backlog_range.source, 0), backlog_range.end)
             progress.expired += max(0, log_start - progress.position)
             progress.position = max(progress.position, log_start)
-            due = [offset for offset in each.boundaries if offset not in progress.places]
-            tasks[each.source] = _CopyTask(each, progress, due)
+            due = [offset for offset in backlog_range.boundaries if offset not in progress.places]
+            tasks[backlog_range.source] = _CopyTask(backlog_range, progress, due)
     return tasks
 
 
@@ -137,10 +137,12 @@ class _Copy:
         return self.held.transactions
 
     def run(self) -> tuple[int, int]:
-        for where, task in list(self.tasks.items()):
+        for partition, task in list(self.tasks.items()):
             if task.progress.position >= task.range.end:  # all that was left has expired
-                self.moved[where] = self.tasks.pop(where)
-        self.opened.consumer.assign([Position(*where, task.progress.position) for where, task in self.tasks.items()])
+                self.moved[partition] = self.tasks.pop(partition)
+        self.opened.consumer.assign(
+            [Position(*partition, task.progress.position) for partition, task in self.tasks.items()]
+        )
         begun = time.monotonic()
         try:
             while self.tasks or self.moved:
@@ -172,10 +174,10 @@ class _Copy:
             ended = []
             for partition, of_number in itertools.groupby(messages, Message.partition):
                 for topic, of_topic in itertools.groupby(of_number, Message.topic):
-                    where: t.Any = (topic, partition)  # equal to the key, and quicker to make
-                    task = self.tasks.get(where)
+                    topic_partition: t.Any = (topic, partition)  # equal to the key, and quicker to make
+                    task = self.tasks.get(topic_partition)
                     if task is not None and self._take(task, list(of_topic)):
-                        ended.append(self.tasks.pop(where))  # what else comes of it is no longer wanted
+                        ended.append(self.tasks.pop(topic_partition))  # what else comes of it is no longer wanted
             if ended:
                 self.opened.consumer.incremental_unassign([Position(*task.range.source) for task in ended])
             poll(0)
@@ -208,8 +210,8 @@ class _Copy:
             records = []
             for message in messages:
                 if message.error() is not None:
-                    where = task.range.source
-                    ended = ended or refusals.is_end(self.source, where, progress.position, end, message)
+                    partition = task.range.source
+                    ended = ended or refusals.is_end(self.source, partition, progress.position, end, message)
                 elif message.offset() < end:
                     records.append(message)
                 else:  # the last offsets of the range are gaps
@@ -281,8 +283,8 @@ class _Copy:
             elif error is not None and error.code() in CONSEQUENCES:
                 self.lost.append(KafkaException(error))
             elif error is not None:
-                its = task.range.destination
-                self.lost.append(refusals.unwritten(self.destination, error, "a record cannot be written", its))
+                partition = task.range.destination
+                self.lost.append(refusals.unwritten(self.destination, error, "a record cannot be written", partition))
             elif offset is None or offset < 0:  # sent twice, and the broker no longer knows where it is
                 self.lost.append(refusals.unplaced(self.destination, task.range.destination))
             elif offset < (task.range.begin if progress.next is None else progress.next):
@@ -307,18 +309,18 @@ class _Copy:
         self.moved.clear()
 
     def _too_large(self, task: _CopyTask, offset: int, length: int) -> MigrationError:
-        where = task.range.destination
+        partition = task.range.destination
         return Refused(
             f"the record at source offset {offset} of {task.range.source} has {length:,} bytes, and max.message.bytes is "
-            f"{self.held.job.largest[where.topic]:,}: it does not fit when it is compressed, either",
+            f"{self.held.job.largest[partition.topic]:,}: it does not fit when it is compressed, either",
             cluster=str(self.destination),
             remedy="raise max.message.bytes of the topic there, and run again: the copy goes on where it has ended",
-            **where._asdict(),
+            **partition._asdict(),
             kind=FailureKind.TOPIC_UNSUITABLE,
         )
 
     def _stalled(self, seconds: float) -> MigrationError:
-        waiting = [(where, task.progress.position) for where, task in self.tasks.items()]
+        waiting = [(partition, task.progress.position) for partition, task in self.tasks.items()]
         return refusals.stalled(self.source, waiting, seconds, self.opened.complaints)
 
 

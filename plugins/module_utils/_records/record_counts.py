@@ -29,13 +29,13 @@ def count_records(
 
     Raises NotFound, NotAuthorized, ConnectionFailed or BrokerError.
     """
-    found = dict.fromkeys(ranges, RecordCount())
-    waiting = [Range(where, start, end) for where, (start, end) in ranges.items() if start < end]
+    counts = dict.fromkeys(ranges, RecordCount())
+    waiting = [Range(partition, start, end) for partition, (start, end) in ranges.items() if start < end]
     if not waiting:
-        return found
+        return counts
     with open_consumer(connection, READ_COMMITTED) as opened:
         for first in range(0, len(waiting), _AT_A_TIME):
             for message in messages(connection, opened, waiting[first : first + _AT_A_TIME]):
-                where = TopicPartition(message.topic(), message.partition())
-                found[where] = RecordCount(found[where].records + 1, message.offset())
-    return found
+                partition = TopicPartition(message.topic(), message.partition())
+                counts[partition] = RecordCount(counts[partition].records + 1, message.offset())
+    return counts

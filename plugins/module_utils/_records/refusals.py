@@ -26,40 +26,42 @@ def check_existence(connection: Connection, wanted: t.Collection[TopicPartition]
     """
     if any(partition >= opened.partitions.get(topic, 0) for topic, partition in wanted):
         learn_partitions(connection, opened)
-    for where in wanted:
-        if where.topic not in opened.partitions:
+    for partition in wanted:
+        if partition.topic not in opened.partitions:
             raise NotFound(
                 "the topic does not exist, or ACL TOPIC DESCRIBE is missing",
                 cluster=str(connection),
-                topic=where.topic,
+                topic=partition.topic,
                 remedy="create it, or grant TOPIC READ to the user of this cluster",
             )
-        if where.partition >= opened.partitions[where.topic]:
+        if partition.partition >= opened.partitions[partition.topic]:
             raise NotFound(
-                f"the topic has {opened.partitions[where.topic]} partitions",
+                f"the topic has {opened.partitions[partition.topic]} partitions",
                 cluster=str(connection),
-                **where._asdict(),
+                **partition._asdict(),
                 remedy="leave the partition out",
             )
 
 
-def reading_refusal(connection: Connection, where: TopicPartition, position: int, error: KafkaError) -> MigrationError:
+def reading_refusal(
+    connection: Connection, partition: TopicPartition, position: int, error: KafkaError
+) -> MigrationError:
     """What a partition's error means to a reader whose next offset is `position`."""
     code = error.code()
     if code == KafkaError.TOPIC_AUTHORIZATION_FAILED:
-        return NotAuthorized(f"needs ACL TOPIC READ on {where.topic}", cluster=str(connection))
+        return NotAuthorized(f"needs ACL TOPIC READ on {partition.topic}", cluster=str(connection))
     if code in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):
-        return lost(connection, where, f"offset {position} is not in the log")
+        return lost(connection, partition, f"offset {position} is not in the log")
     return BrokerError(
         f"the records from offset {position} on cannot be read",
         cluster=str(connection),
         why=error.str(),
         remedy="see what the brokers' logs say of it, and run again",
-        **where._asdict(),
+        **partition._asdict(),
     )
 
 
-def is_end(connection: Connection, where: TopicPartition, position: int, end: int, message: t.Any) -> bool:
+def is_end(connection: Connection, partition: TopicPartition, position: int, end: int, message: t.Any) -> bool:
     """Is a message that holds an error the end of the log, at `end` or after it? A reader's next offset is `position`.
 
     False for what passes by itself; raises what cannot be waited out.
@@ -67,35 +69,35 @@ def is_end(connection: Connection, where: TopicPartition, position: int, end: in
     error = message.error()
     if error.code() == KafkaError._PARTITION_EOF:
         if message.offset() < end:
-            raise ends_early(connection, where, message.offset(), end)
+            raise ends_early(connection, partition, message.offset(), end)
         return True
     if not error.retriable():
-        raise reading_refusal(connection, where, position, error)
+        raise reading_refusal(connection, partition, position, error)
     return False
 
 
-def ends_early(connection: Connection, where: TopicPartition, found: int, wanted: int) -> LogChanged:
+def ends_early(connection: Connection, partition: TopicPartition, log_end: int, wanted: int) -> LogChanged:
     """The log, or what is stable of it, ends before a range does."""
-    return lost(connection, where, f"the log ends at {found}, and {wanted} was expected")
+    return lost(connection, partition, f"the log ends at {log_end}, and {wanted} was expected")
 
 
-def lost(connection: Connection, where: TopicPartition, what: str) -> LogChanged:
+def lost(connection: Connection, partition: TopicPartition, what: str) -> LogChanged:
     """The log is no longer what it was when the range was chosen."""
     return LogChanged(
         what,
         cluster=str(connection),
-        **where._asdict(),
+        **partition._asdict(),
         remedy="run again; records have expired, or the topic was truncated or recreated during the run",
     )
 
 
 def unfinished(connection: Connection, waiting: Waiting) -> BrokerError:
     """Records come, but too slowly."""
-    where, position, more = _first_waiting(waiting)
+    partition, position, more = _first_waiting(waiting)
     return BrokerError(
         f"the time for reading is up at offset {position}{more}",
         cluster=str(connection),
-        **where._asdict(),
+        **partition._asdict(),
         remedy="migrate fewer groups at a time, or when the cluster and this machine are less busy",
     )
 
@@ -104,11 +106,11 @@ def stalled(
     connection: Connection, waiting: Waiting, seconds: float, complaints: t.Sequence[KafkaError]
 ) -> BrokerError:
     """Nothing came of any of the partitions that wait."""
-    where, position, more = _first_waiting(waiting)
+    partition, position, more = _first_waiting(waiting)
     return BrokerError(
         f"no record and no end of the log at offset {position} within {seconds:.0f} s{more}",
         cluster=str(connection),
-        **where._asdict(),
+        **partition._asdict(),
         why=connection_failed(connection, complaints).why if complaints else None,
         remedy="check that the partition has a leader, that no transaction is open there, and that no quota "
         "(consumer_byte_rate) lets less than a batch of records pass in that time",
@@ -117,18 +119,18 @@ def stalled(
 
 def _first_waiting(waiting: Waiting) -> tuple[TopicPartition, int, str]:
     """The partition that a message names, its next offset, and that others wait, too."""
-    (where, position), *others = waiting
-    return TopicPartition(*where), position, f" ({len(others):,} more partitions wait)" if others else ""
+    (partition, position), *others = waiting
+    return TopicPartition(*partition), position, f" ({len(others):,} more partitions wait)" if others else ""
 
 
 def unwritten(
-    connection: Connection, error: KafkaError, what: str, where: TopicPartition | None = None
+    connection: Connection, error: KafkaError, what: str, partition: TopicPartition | None = None
 ) -> MigrationError:
     """What an error of a transactional producer means. what: what could not be done, as a clause."""
-    its = where._asdict() if where is not None else {}
+    fields = partition._asdict() if partition is not None else {}
     denied = _DENIED.get(error.code())
     if denied:
-        return NotAuthorized(f"needs ACL {denied}", cluster=str(connection), **its)
+        return NotAuthorized(f"needs ACL {denied}", cluster=str(connection), **fields)
     if error.code() in _FENCED:
         return Fenced(
             "another run copies the same records, and has taken over",
@@ -138,7 +140,7 @@ def unwritten(
     remedy = _REMEDIES.get(error.code(), "remove the cause and run again: it goes on where it has ended")
     if error.code() == KafkaError._MSG_TIMED_OUT:
         remedy = unacknowledged()
-    return BrokerError(what, cluster=str(connection), why=error.str(), remedy=remedy, **its)
+    return BrokerError(what, cluster=str(connection), why=error.str(), remedy=remedy, **fields)
 
 
 def unacknowledged() -> str:
@@ -175,26 +177,26 @@ def raise_for_header(exc: SystemError, connection: Connection, message: t.Any, r
     ) from exc
 
 
-def another_log(connection: Connection, each: BacklogRange, progress: Progress, offset: int) -> Refused:
+def another_log(connection: Connection, backlog_range: BacklogRange, progress: Progress, offset: int) -> Refused:
     """A record came to lie before others that were copied earlier: this is not the log that they were written to."""
-    copied = each.begin if progress.next is None else progress.next
+    copied = backlog_range.begin if progress.next is None else progress.next
     return Refused(
         f"a copied record came to lie at offset {offset}, and the log ended at {copied} before",
         cluster=str(connection),
         why="the topic was recreated or truncated while it was copied to",
         remedy=begin_anew(),
-        **each.destination._asdict(),
+        **backlog_range.destination._asdict(),
         kind=FailureKind.TOPIC_NOT_EMPTY,
     )
 
 
-def unplaced(connection: Connection, where: TopicPartition) -> BrokerError:
+def unplaced(connection: Connection, partition: TopicPartition) -> BrokerError:
     """A record was written, and the broker no longer knows at which offset."""
     return BrokerError(
         "a record was written twice, and its offset is not known",
         cluster=str(connection),
         remedy="run again: it is written once more, and what was written is aborted",
-        **where._asdict(),
+        **partition._asdict(),
     )
 
 

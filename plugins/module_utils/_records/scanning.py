@@ -175,8 +175,8 @@ class _RangeScan:
             ended = []
             for partition, of_number in itertools.groupby(messages, Message.partition):
                 for topic, of_topic in itertools.groupby(of_number, Message.topic):
-                    where: t.Any = (topic, partition)  # equal to the key, and quicker to make
-                    task = self.tasks.get(where)
+                    topic_partition: t.Any = (topic, partition)  # equal to the key, and quicker to make
+                    task = self.tasks.get(topic_partition)
                     if task is not None and self._take(task, of_topic, rows):
                         ended.append(task)
             if ended:
@@ -244,7 +244,7 @@ class _RangeScan:
             self.opened.consumer.incremental_assign([Position(*task.piece.partition, task.position) for task in begin])
 
     def _stalled(self, seconds: float) -> MigrationError:
-        waiting = [(where, task.position) for where, task in self.tasks.items()]
+        waiting = [(partition, task.position) for partition, task in self.tasks.items()]
         return refusals.stalled(self.connection, waiting, seconds, self.opened.complaints)
 
 

@@ -55,13 +55,13 @@ def read_records(
         return []
     level = "read_committed" if committed else "read_uncommitted"
     with open_consumer(connection, {**_SETTINGS, **settings, "isolation.level": level}) as opened:
-        found = [
+        records = [
             StoredRecord(
                 TopicPartition(message.topic(), message.partition()), message.offset(), message.key(), message.value()
             )
             for message in messages(connection, opened, wanted)
         ]
-    return sorted(found, key=lambda record: record[:2])
+    return sorted(records, key=lambda record: record[:2])
 
 
 def write_records(connection: Connection, records: t.Sequence[NewRecord]) -> None:
@@ -73,16 +73,16 @@ def write_records(connection: Connection, records: t.Sequence[NewRecord]) -> Non
         producer = Producer({**client_configuration(connection), **settings})
     except KafkaException as exc:
         raise unusable_client(connection, exc) from exc
-    WRITTEN.extend({where.topic for where, _key, _value in records})
-    for where, key, value in records:
+    WRITTEN.extend({partition.topic for partition, _key, _value in records})
+    for partition, key, value in records:
 
-        def delivered(error: KafkaError | None, _message: t.Any, where: TopicPartition = where) -> None:
+        def delivered(error: KafkaError | None, _message: t.Any, partition: TopicPartition = partition) -> None:
             if error is not None:
-                failed.append((where, error))
+                failed.append((partition, error))
 
-        producer.produce(where.topic, value, key, where.partition, delivered)
+        producer.produce(partition.topic, value, key, partition.partition, delivered)
         producer.poll(0)
     left = producer.flush(_WRITTEN_WITHIN)
     if failed or left:
-        where, error = failed[0] if failed else (records[-1].partition, KafkaError(KafkaError._MSG_TIMED_OUT))
-        raise refusals.unwritten(connection, error, f"{len(failed) + left:,} records could not be written", where)
+        partition, error = failed[0] if failed else (records[-1].partition, KafkaError(KafkaError._MSG_TIMED_OUT))
+        raise refusals.unwritten(connection, error, f"{len(failed) + left:,} records could not be written", partition)

@@ -108,7 +108,7 @@ class Transactions:
         """Commit the transaction with the progress: for each group what it keeps of some partitions."""
         WRITTEN.append("transaction")
         for keeper, commits in zip(self._keepers.consumers, progress, strict=True):
-            positions = [Position(*where, each.offset, each.metadata) for where, each in commits]
+            positions = [Position(*partition, commit.offset, commit.metadata) for partition, commit in commits]
             if positions:
                 group = keeper.consumer_group_metadata()
                 send = functools.partial(self.producer.send_offsets_to_transaction, positions, group, _WAIT_SECONDS)

@@ -26,27 +26,27 @@ def messages(connection: Connection, opened: Opened, ranges: t.Sequence[Range]) 
     refusals.check_existence(connection, [each.partition for each in ranges], opened)
     left = {each.partition: each.end for each in ranges if each.start < each.end}
     positions = {each.partition: each.start for each in ranges}
-    opened.consumer.assign([Position(*where, positions[where]) for where in left])
+    opened.consumer.assign([Position(*partition, positions[partition]) for partition in left])
     fresh = time.monotonic()
     while left:
         taken: list[t.Any] = opened.consumer.consume(_TAKEN, 0.02)  # typed, every field of a message may be None
         for message in taken:
-            where = TopicPartition(message.topic(), message.partition())
-            end = left.get(where)
+            partition = TopicPartition(message.topic(), message.partition())
+            end = left.get(partition)
             if end is None:
                 continue
             if message.error() is not None:
-                is_over = refusals.is_end(connection, where, positions[where], end, message)
+                is_over = refusals.is_end(connection, partition, positions[partition], end, message)
             else:
                 is_over = message.offset() >= end - 1
                 if message.offset() < end:  # else the last offsets of the range are gaps
-                    positions[where] = message.offset() + 1
+                    positions[partition] = message.offset() + 1
                     yield message
             if is_over:
-                del left[where]
-                opened.consumer.incremental_unassign([Position(*where)])
+                del left[partition]
+                opened.consumer.incremental_unassign([Position(*partition)])
         if taken:
             fresh = time.monotonic()  # what the caller does meanwhile is not the broker's silence
         elif (silent := time.monotonic() - fresh) > connection.request_timeout:
-            waiting = [(where, positions[where]) for where in sorted(left)]
+            waiting = [(partition, positions[partition]) for partition in sorted(left)]
             raise refusals.stalled(connection, waiting, silent, opened.complaints)

@@ -189,13 +189,13 @@ def _settled(
 
     -> the copy as it is, or would be, afterwards.
     """
-    stands = entries.standing_of_groups(backlog, planned, destination)
-    preconditions.check_done(backlog, destination, stands.past)
+    standing = entries.standing_of_groups(backlog, planned, destination)
+    preconditions.check_done(backlog, destination, standing.past)
     everything = {topic.name for topic in backlog.topics}
     restored = {topic.name for topic in backlog.topics if topic.restored}
-    free = everything if options.restore_retention else stands.past | (restored - stands.ahead)
+    free = everything if options.restore_retention else standing.past | (restored - standing.ahead)
     backlog, notes = suspended_settings.bring_settings(backlog, destination, free, save)
-    if save is not None and stands.past == everything:
+    if save is not None and standing.past == everything:
         notes += remove_progress(backlog, destination)
     return backlog, notes
 

@@ -56,12 +56,12 @@ def read_progress(backlog: Backlog, destination: Connection, stable: bool) -> di
     names = all_groups(backlog)
     read = groups.read_settled_groups if stable else functools.partial(groups.read_groups, stable=False)
     readings = read(destination, names)
-    found: dict[TopicPartition, Progress | None] = {}
-    for each in backlog.ranges:
-        if each.copies:
-            kept = [readings[name].offsets.get(each.destination) for name in names]
-            found[each.source] = progress_of(each, kept)
-    return found
+    progress: dict[TopicPartition, Progress | None] = {}
+    for backlog_range in backlog.ranges:
+        if backlog_range.copies:
+            kept = [readings[name].offsets.get(backlog_range.destination) for name in names]
+            progress[backlog_range.source] = progress_of(backlog_range, kept)
+    return progress
 
 
 @contextlib.contextmanager
@@ -78,8 +78,8 @@ def telling_progress(backlog: Backlog, destination: Connection, say: Say) -> t.I
             progress = read_progress(backlog, destination, False)
             for line in pace.lines(amounts(backlog, progress), time.monotonic()):
                 say(line)
-            moved = [its for where, its in progress.items() if its and its != before.get(where)]
-            if seconds := max((its.throttled for its in moved), default=0):
+            moved = [current for partition, current in progress.items() if current and current != before.get(partition)]
+            if seconds := max((current.throttled for current in moved), default=0):
                 quota = "a quota (producer_byte_rate or request_percentage)"
                 say(f"{destination}: {quota} makes the copy wait, up to {seconds} s at a time")
             before.update(progress)
@@ -129,13 +129,18 @@ def renewed(backlog: Backlog, destination: Connection, retention: float, run: Ru
 
 def amounts(backlog: Backlog, progress: t.Mapping[TopicPartition, Progress | None]) -> dict[str, Amount]:
     """What is copied of each topic, by the destination's names."""
-    found: dict[str, Amount] = {}
-    for each in backlog.ranges:
-        if each.source in progress:
-            its = progress[each.source] or Progress(each.start)
-            amount = Amount(its.records, its.bytes, its.position - each.start, each.end - each.start)
-            found[each.destination.topic] = found.get(each.destination.topic, Amount()).plus(amount)
-    return found
+    totals: dict[str, Amount] = {}
+    for backlog_range in backlog.ranges:
+        if backlog_range.source in progress:
+            current = progress[backlog_range.source] or Progress(backlog_range.start)
+            amount = Amount(
+                current.records,
+                current.bytes,
+                current.position - backlog_range.start,
+                backlog_range.end - backlog_range.start,
+            )
+            totals[backlog_range.destination.topic] = totals.get(backlog_range.destination.topic, Amount()).plus(amount)
+    return totals
 
 
 @dataclasses.dataclass(slots=True)
@@ -146,19 +151,19 @@ class Pace:
     first: dict[str, Amount] = dataclasses.field(default_factory=dict)
     last: dict[str, Amount] = dataclasses.field(default_factory=dict)
 
-    def lines(self, found: dict[str, Amount], now: float) -> list[str]:
+    def lines(self, totals: dict[str, Amount], now: float) -> list[str]:
         """A line for each topic that has moved since the last look, and one for all together where there are several."""
         if self.begun is None:
-            self.begun, self.first, self.last = now, found, {}
-        moved = [topic for topic, amount in sorted(found.items()) if amount.passed and amount != self.last.get(topic)]
-        self.last = found
+            self.begun, self.first, self.last = now, totals, {}
+        moved = [topic for topic, amount in sorted(totals.items()) if amount.passed and amount != self.last.get(topic)]
+        self.last = totals
         seconds = now - self.begun
-        said = [_line(topic, found[topic], self.first[topic], seconds) for topic in moved[:_MOST_TOPICS]]
-        if moved and len(found) > 1:
+        said = [_line(topic, totals[topic], self.first[topic], seconds) for topic in moved[:_MOST_TOPICS]]
+        if moved and len(totals) > 1:
             together, first = Amount(), Amount()
-            for topic, amount in found.items():
+            for topic, amount in totals.items():
                 together, first = together.plus(amount), first.plus(self.first[topic])
-            said.append(_line(f"all {len(found):,} topics", together, first, seconds))
+            said.append(_line(f"all {len(totals):,} topics", together, first, seconds))
         return said
 
 
@@ -186,22 +191,22 @@ def _renew(backlog: Backlog, destination: Connection, run: Run) -> None:
         time.sleep(pause)
         readings = groups.read_groups(destination, names, stable=False)
         ended = {
-            where
-            for where, commit in readings[names[0]].offsets.items()
-            if where in ranges and _is_copied(ranges[where], commit, run)
+            partition
+            for partition, commit in readings[names[0]].offsets.items()
+            if partition in ranges and _is_copied(ranges[partition], commit, run)
         }
         wanted = {
-            name: {where: commit for where, commit in reading.offsets.items() if where in ended}
+            name: {partition: commit for partition, commit in reading.offsets.items() if partition in ended}
             for name, reading in readings.items()
         }
         if not any(commits.commit_offsets(destination, wanted, deadline=0).values()):
             return
 
 
-def _is_copied(each: BacklogRange, commit: CommittedOffset, run: Run) -> bool:
+def _is_copied(backlog_range: BacklogRange, commit: CommittedOffset, run: Run) -> bool:
     """Does the first progress group say that this run has the range, and that all of it is copied?"""
     try:
-        progress = progress_from_commits(each.start, [commit])
+        progress = progress_from_commits(backlog_range.start, [commit])
     except ValueError:  # none of a copy; a worker or the end of the copy says so
         return False
-    return progress.run is not None and progress.run.id == run.id and progress.position >= each.end
+    return progress.run is not None and progress.run.id == run.id and progress.position >= backlog_range.end

@@ -115,9 +115,9 @@ class CopyRun:
         """One for each transactional id. parallel: how many tasks run at a time."""
         bounds = positions.partition_bounds(self.source, [each.source for each in backlog.ranges])
         numbered: dict[int, list[BacklogRange]] = {}
-        for each in backlog.ranges:
-            if each.copies:
-                numbered.setdefault(transactional_number(each.destination), []).append(each)
+        for backlog_range in backlog.ranges:
+            if backlog_range.copies:
+                numbered.setdefault(transactional_number(backlog_range.destination), []).append(backlog_range)
         limit = self.options.max_bytes_per_second
         return [
             Job(
@@ -134,19 +134,19 @@ class CopyRun:
             for number, ranges in sorted(numbered.items())
         ]
 
-    def _done(self, each: BacklogRange, progress: Progress | None) -> BacklogRange:
-        if progress is None or progress.position < each.end:
+    def _done(self, backlog_range: BacklogRange, progress: Progress | None) -> BacklogRange:
+        if progress is None or progress.position < backlog_range.end:
             raise BrokerError(
                 "the progress of the copy is gone"
                 if progress is None
-                else f"the copy has ended at source offset {progress.position} of {each.end}",
+                else f"the copy has ended at source offset {progress.position} of {backlog_range.end}",
                 cluster=str(self.destination),
                 why="somebody has removed or changed the progress group",
                 remedy="run again: what is there is compared with what is known before anything is written",
-                **each.destination._asdict(),
+                **backlog_range.destination._asdict(),
                 kind=FailureKind.PROGRESS_LOST,
             )
-        return dataclasses.replace(each, done=progress.done())
+        return dataclasses.replace(backlog_range, done=progress.done())
 
 
 def copy_differences(

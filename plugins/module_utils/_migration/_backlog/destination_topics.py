@@ -74,12 +74,12 @@ def plan_topics(source: Connection, destination: Connection, pairs: t.Sequence[T
     layouts = storage.topic_layouts(source, [pair.source for pair in pairs if pair.destination not in known])
     planned = []
     for pair in pairs:
-        its = configs[pair.source]
+        source_configs = configs[pair.source]
         if pair.destination in known:
-            suspended = _existing(destination, pair, its, existing[pair.destination]) if pair.copies else {}
+            suspended = _existing(destination, pair, source_configs, existing[pair.destination]) if pair.copies else {}
             planned.append(BacklogTopic(pair.destination, pair.source, None, suspended))
         else:
-            planned.append(_missing(pair, layouts[pair.source], brokers, its.own))
+            planned.append(_missing(pair, layouts[pair.source], brokers, source_configs.own))
     accepted, limits = _as_brokers_take_them(destination, planned)
     preconditions.check_formats(destination, {name: limits[name] for name in written & limits.keys()})
     return [with_limits(topic, limits.get(topic.name)) for topic in accepted]
@@ -142,8 +142,8 @@ def _as_brokers_take_them(
         destination,
         f"create the topic yourself, map it to another one by {option_name('topic_map')}, or exclude it from the selection",
     )
-    for name, its in topic_making.unwritable(wanted, trial).items():
-        configs = wanted[name].configs | {IN_SYNC: str(its.replicas)}
+    for name, replicas in topic_making.unwritable(wanted, trial).items():
+        configs = wanted[name].configs | {IN_SYNC: str(replicas.replicas)}
         wanted[name] = wanted[name]._replace(configs=configs)
     return [dataclasses.replace(topic, created=wanted.get(topic.name)) for topic in planned], trial.configs
 
@@ -178,7 +178,7 @@ def _make_missing(
             remedy="delete it and run again; or give the copy up, and plan again in another directory",
             kind=FailureKind.TOPIC_RECREATED,
         )
-    return made, {*(missing.keys() - made.keys()), *(name for name, its in ids.items() if its is not None)}
+    return made, {*(missing.keys() - made.keys()), *(name for name, topic_id in ids.items() if topic_id is not None)}
 
 
 def _to_create(planned: t.Iterable[BacklogTopic]) -> dict[str, NewTopic]:
@@ -205,7 +205,7 @@ def _missing(pair: TopicPair, layout: TopicLayout, brokers: int, own: t.Mapping[
     """A topic that is made like the source's, and held back from its beginning."""
     settings = following_settings(own, BROKERS_OWN_SETTINGS)
     suspended = suspended_settings.from_the_beginning(settings) if pair.copies else {}
-    during = {name: its.during for name, its in suspended.items()}
+    during = {name: setting.during for name, setting in suspended.items()}
     created = topic_like(layout.partitions, layout.replicas, settings | during, brokers)
     return BacklogTopic(pair.destination, pair.source, created, suspended)
 
@@ -216,11 +216,11 @@ def _is_compacted(configs: TopicConfigs) -> bool:
 
 def _check_replicas(destination: Connection, existing: t.Mapping[str, TopicConfigs]) -> None:
     """Raise Refused for a partition that takes no records now, for which a producer would wait in vain."""
-    for partition, its in sorted(storage.partition_replicas(destination, existing).items()):
+    for partition, replicas in sorted(storage.partition_replicas(destination, existing).items()):
         wanted = int(existing[partition.topic].effective.get(IN_SYNC, 1))
-        if its.in_sync < wanted:
+        if replicas.in_sync < wanted:
             raise Refused(
-                f"{its.in_sync} of {its.replicas} replicas are in sync, and min.insync.replicas is {wanted}: "
+                f"{replicas.in_sync} of {replicas.replicas} replicas are in sync, and min.insync.replicas is {wanted}: "
                 "nothing can be written",
                 cluster=str(destination),
                 remedy="start the brokers that are missing, or lower min.insync.replicas of the topic",

@@ -53,22 +53,24 @@ def summaries(
     on_uncommitted: OnUncommitted,
 ) -> list[RangeSummary]:
     """One for each partition, in order. bounds: of the source's logs."""
-    stands: dict[TopicPartition, list[tuple[int, str]]] = {}
+    committed: dict[TopicPartition, list[tuple[int, str]]] = {}
     ranges = {each.source: each for each in backlog.ranges}
     for draft in wanted:
-        its = ranges[draft.source_partition]
-        offset = standing(draft, its.start, its.end, on_uncommitted)
+        covering = ranges[draft.source_partition]
+        offset = standing(draft, covering.start, covering.end, on_uncommitted)
         if offset is not None:
-            stands.setdefault(draft.source_partition, []).append((offset, draft.source_group))
-    found = []
-    for where, each in sorted(ranges.items()):
-        first = [(offset, group) for offset, group in stands.get(where, []) if offset <= each.start]
-        lost = max((each.start - offset for offset, _group in first), default=0)
-        left = 0 if where in stands else max(0, each.end - bounds[where].log_start)
-        nothing = "uncommitted" if left else "nothing_to_copy" if each.start == each.end else None
+            committed.setdefault(draft.source_partition, []).append((offset, draft.source_group))
+    range_summaries = []
+    for partition, backlog_range in sorted(ranges.items()):
+        first = [(offset, group) for offset, group in committed.get(partition, []) if offset <= backlog_range.start]
+        lost = max((backlog_range.start - offset for offset, _group in first), default=0)
+        left = 0 if partition in committed else max(0, backlog_range.end - bounds[partition].log_start)
+        nothing = "uncommitted" if left else "nothing_to_copy" if backlog_range.start == backlog_range.end else None
         groups = tuple(sorted(group for _offset, group in first))
-        found.append(RangeSummary(each, groups, lost, left, sizes.get(where), "expired" if lost else nothing))
-    return found
+        range_summaries.append(
+            RangeSummary(backlog_range, groups, lost, left, sizes.get(partition), "expired" if lost else nothing)
+        )
+    return range_summaries
 
 
 def copy_entries(backlog: Backlog, wanted: t.Iterable[Draft], on_uncommitted: OnUncommitted) -> list[PlanEntry]:
@@ -123,23 +125,27 @@ def copy_notes(backlog: Backlog, ranges: t.Collection[RangeSummary], planned: t.
     return _lost(ranges) + _uncommitted(ranges, planned) + _as_copied(backlog)
 
 
-def _entry(draft: Draft, its: BacklogRange, on_uncommitted: OnUncommitted) -> PlanEntry:
-    offset = standing(draft, its.start, its.end, on_uncommitted)
+def _entry(draft: Draft, backlog_range: BacklogRange, on_uncommitted: OnUncommitted) -> PlanEntry:
+    offset = standing(draft, backlog_range.start, backlog_range.end, on_uncommitted)
     if offset is None:
         return draft.entry(Verdict.UNCOMMITTED, detail="no commit at the source: left alone (on_uncommitted: ignore)")
-    place = its.place(max(offset, its.start))
+    place = backlog_range.place(max(offset, backlog_range.start))
     if draft.committed is None:
         detail = f"no commit at the source: the backlog's {on_uncommitted} (on_uncommitted: {on_uncommitted})"
         return draft.entry(Verdict.REQUESTED, place, detail=detail)
     reason, detail = None, ""
-    if offset < its.start:
+    if offset < backlog_range.start:
         reason = Reason.EXPIRED
-        detail = f"{its.start - offset:,} offsets from {offset} on had left the source's log before the copy"
-    parts = FINGERPRINTED if its.done is not None and its.done.without_timestamp else PARTS
-    end = its.begin if its.done is None or its.done.next is None else its.done.next
-    lost = max(0, its.start - offset)
+        detail = f"{backlog_range.start - offset:,} offsets from {offset} on had left the source's log before the copy"
+    parts = FINGERPRINTED if backlog_range.done is not None and backlog_range.done.without_timestamp else PARTS
+    end = (
+        backlog_range.begin
+        if backlog_range.done is None or backlog_range.done.next is None
+        else backlog_range.done.next
+    )
+    lost = max(0, backlog_range.start - offset)
     bound = Bound.AT_MOST if lost else Bound.EXACTLY  # not each offset need be a record
-    proof = OwnCopy(its.begin, place, end)
+    proof = OwnCopy(backlog_range.begin, place, end)
     return decided(draft, Decision.exact(proof, place, reason, detail, matched_by=parts, lost=lost, lost_bound=bound))
 
 
@@ -181,13 +187,13 @@ def _as_copied(backlog: Backlog) -> list[Note]:
     notes = [
         Note(
             NoteKind.RECORDS_EXPIRED,
-            f"{each.source}: {its.expired:,} offsets expired at the source after the copy was planned, before they were "
+            f"{each.source}: {outcome.expired:,} offsets expired at the source after the copy was planned, before they were "
             "copied.",
         )
-        for each, its in done
-        if its.expired
+        for each, outcome in done
+        if outcome.expired
     ]
-    stamped = sum(its.without_timestamp for _each, its in done)
+    stamped = sum(outcome.without_timestamp for _each, outcome in done)
     if stamped:
         text = f"{stamped:,} records have the timestamp 0, which cannot be written, and have 1 (ms) at the destination."
         notes.append(Note(NoteKind.TIMESTAMP_CHANGED, text))

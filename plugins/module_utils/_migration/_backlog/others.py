@@ -33,9 +33,9 @@ def check_copies(backlog: Backlog, destination: Connection) -> None:
     """Raise Refused where another copy has begun to write one of the partitions, and has not ended."""
     wanted = {each.destination for each in backlog.ranges}
     for name, reading in _other_copies(backlog, destination):
-        for where in sorted(wanted & set(reading.offsets)):
+        for partition in sorted(wanted & set(reading.offsets)):
             try:
-                progress = progress_from_commits(0, [reading.offsets[where]])
+                progress = progress_from_commits(0, [reading.offsets[partition]])
             except ValueError:
                 progress = None
             if progress is None or progress.position < progress.end:
@@ -44,7 +44,7 @@ def check_copies(backlog: Backlog, destination: Connection) -> None:
                     cluster=str(destination),
                     group=name,
                     remedy=_OTHER_COPY,
-                    **where._asdict(),
+                    **partition._asdict(),
                     kind=FailureKind.COPY_ELSEWHERE,
                 )
 
@@ -57,10 +57,10 @@ def other_copies(backlog: Backlog, destination: Connection) -> dict[str, str]:
     """
     ours = {topic.name for topic in backlog.topics}
     return {
-        where.topic: name
+        partition.topic: name
         for name, reading in _other_copies(backlog, destination)
-        for where in reading.offsets
-        if where.topic in ours
+        for partition in reading.offsets
+        if partition.topic in ours
     }
 
 
@@ -79,19 +79,19 @@ def check_groups(backlog: Backlog, names: t.Collection[str], destination: Connec
     """
     if not names:
         return []
-    found = _other_groups(backlog, names, destination, f"or {_keep()}")
-    for name, reading in found:
-        where = min((each for each in reading.offsets if each.topic in names), default=None)
-        if where is not None:
+    readings = _other_groups(backlog, names, destination, f"or {_keep()}")
+    for name, reading in readings:
+        partition = min((each for each in reading.offsets if each.topic in names), default=None)
+        if partition is not None:
             raise Refused(
-                f"the topic was made by this copy, and a group has committed offset {reading.offsets[where].offset} of it",
+                f"the topic was made by this copy, and a group has committed offset {reading.offsets[partition].offset} of it",
                 cluster=str(destination),
                 group=name,
                 remedy=f"roll back what was committed, or delete the group's offsets; or {_keep()}",
-                **where._asdict(),
+                **partition._asdict(),
                 kind=FailureKind.COPY_IN_USE,
             )
-    occupied = [name for name, reading in found if reading.has_members]
+    occupied = [name for name, reading in readings if reading.has_members]
     unknown = []
     for name, subscribed in sorted(groups.subscriptions(destination, occupied).items()):
         if subscribed is None:
@@ -125,21 +125,23 @@ def check_waiting(backlog: Backlog, names: t.Collection[str], destination: Conne
         destination, [each for each in begins if copied.get(each, RecordCount()) is None]
     )
     ends = {}
-    for where, begin in begins.items():
-        wrote = copied.get(where, RecordCount())
-        last = bounds[where].high_watermark - 1 if wrote is None else wrote.last
-        ends[where] = begin if last is None else last + 1
+    for partition, begin in begins.items():
+        wrote = copied.get(partition, RecordCount())
+        last = bounds[partition].high_watermark - 1 if wrote is None else wrote.last
+        ends[partition] = begin if last is None else last + 1
     instead = f"or correct {path_option()}, so that the plan of the finished copy is found"
     for name, reading in _other_groups(backlog, names, destination, instead):
         if name.startswith(PREFIX):  # another copy's progress, whose offsets are the source's
             continue
-        for where in sorted(begins.keys() & reading.offsets.keys()):
-            committed = reading.offsets[where].offset
-            if begins[where] <= committed < ends[where]:
-                raise has_to_consume(destination, name, where, committed, "or delete its offsets of the topic")
+        for partition in sorted(begins.keys() & reading.offsets.keys()):
+            committed = reading.offsets[partition].offset
+            if begins[partition] <= committed < ends[partition]:
+                raise has_to_consume(destination, name, partition, committed, "or delete its offsets of the topic")
 
 
-def has_to_consume(destination: Connection, group: str, where: TopicPartition, committed: int, instead: str) -> Refused:
+def has_to_consume(
+    destination: Connection, group: str, partition: TopicPartition, committed: int, instead: str
+) -> Refused:
     """The error for a group that has yet to consume what was copied. instead: what else can be done."""
     return Refused(
         f"the group has committed offset {committed}, and has yet to consume records that were copied",
@@ -147,7 +149,7 @@ def has_to_consume(destination: Connection, group: str, where: TopicPartition, c
         group=group,
         why="the settings of the topic would be restored, and with its retention, brokers may delete these records",
         remedy=f"let the group consume them, or roll it back; {instead}",
-        **where._asdict(),
+        **partition._asdict(),
         kind=FailureKind.COPY_IN_USE,
     )
 
@@ -165,8 +167,8 @@ def _other_groups(
             remedy=f"grant it to the user of this cluster; {instead}",
         )
     ours = set(all_groups(backlog))
-    found = [each.group for each in groups.list_groups(destination) if each.group not in ours]
-    return sorted(groups.read_groups(destination, found, stable=False).items())
+    other_names = [each.group for each in groups.list_groups(destination) if each.group not in ours]
+    return sorted(groups.read_groups(destination, other_names, stable=False).items())
 
 
 def check_records(backlog: Backlog, names: t.Collection[str], destination: Connection, fenced: bool) -> None:
@@ -176,28 +178,30 @@ def check_records(backlog: Backlog, names: t.Collection[str], destination: Conne
     """
     bounds = _bounds(destination, names)
     copied = _copied(backlog, destination)
-    for where, its in bounds.items():
-        wrote = copied.get(where, RecordCount())
+    for partition, log in bounds.items():
+        wrote = copied.get(partition, RecordCount())
         if wrote is None:
-            if its.log_start < its.high_watermark:
+            if log.log_start < log.high_watermark:
                 raise _written_by_others(
-                    destination, where, "the progress of the copy is gone, and the log holds records"
+                    destination, partition, "the progress of the copy is gone, and the log holds records"
                 )
-        elif its.log_start:
-            raise _written_by_others(destination, where, f"the log begins at {its.log_start}: records were deleted")
-        elif fenced and its.end < its.high_watermark:
-            raise _written_by_others(destination, where, f"a transaction is open from offset {its.end} on")
-    found = count_records(destination, {where: (its.log_start, its.end) for where, its in bounds.items()})
-    for where in bounds:
-        wrote = copied.get(where, RecordCount()) or RecordCount()
-        if found[where] != wrote:
+        elif log.log_start:
+            raise _written_by_others(destination, partition, f"the log begins at {log.log_start}: records were deleted")
+        elif fenced and log.end < log.high_watermark:
+            raise _written_by_others(destination, partition, f"a transaction is open from offset {log.end} on")
+    counts = count_records(destination, {partition: (log.log_start, log.end) for partition, log in bounds.items()})
+    for partition in bounds:
+        wrote = copied.get(partition, RecordCount()) or RecordCount()
+        if counts[partition] != wrote:
             raise _written_by_others(
-                destination, where, f"this copy has written {_told(wrote)}, and the log holds {_told(found[where])}"
+                destination,
+                partition,
+                f"this copy has written {_told(wrote)}, and the log holds {_told(counts[partition])}",
             )
     after = _bounds(destination, names) if fenced else bounds  # transactions that time out move the bounds, too
-    for where in sorted(bounds.keys() | after.keys()):
-        if after.get(where) != bounds.get(where):
-            raise _written_by_others(destination, where, "the log has changed while it was read")
+    for partition in sorted(bounds.keys() | after.keys()):
+        if after.get(partition) != bounds.get(partition):
+            raise _written_by_others(destination, partition, "the log has changed while it was read")
 
 
 def _bounds(destination: Connection, names: t.Collection[str]) -> dict[TopicPartition, Bounds]:
@@ -210,26 +214,26 @@ def _bounds(destination: Connection, names: t.Collection[str]) -> dict[TopicPart
 def _copied(backlog: Backlog, destination: Connection) -> dict[TopicPartition, RecordCount | None]:
     """What this copy has written of each partition, by destination partition; None where nobody knows."""
     progress = read_progress(backlog, destination, stable=False)
-    found: dict[TopicPartition, RecordCount | None] = {}
-    for each in backlog.ranges:
-        known = progress.get(each.source)
-        done = each.done or (known.done() if known else None)
+    written: dict[TopicPartition, RecordCount | None] = {}
+    for backlog_range in backlog.ranges:
+        known = progress.get(backlog_range.source)
+        done = backlog_range.done or (known.done() if known else None)
         if done is not None:
-            found[each.destination] = RecordCount(done.records, None if done.next is None else done.next - 1)
-        elif each.copies:
-            found[each.destination] = None
-    return found
+            written[backlog_range.destination] = RecordCount(done.records, None if done.next is None else done.next - 1)
+        elif backlog_range.copies:
+            written[backlog_range.destination] = None
+    return written
 
 
-def _told(its: RecordCount) -> str:
-    return f"{its.records:,} records" + (f", the last one at offset {its.last}" if its.last is not None else "")
+def _told(count: RecordCount) -> str:
+    return f"{count.records:,} records" + (f", the last one at offset {count.last}" if count.last is not None else "")
 
 
-def _written_by_others(destination: Connection, where: TopicPartition, what: str) -> Refused:
+def _written_by_others(destination: Connection, partition: TopicPartition, what: str) -> Refused:
     return Refused(
         f"it is not sure that only this copy has written to the topic: {what}",
         cluster=str(destination),
         remedy=_keep(),
-        **where._asdict(),
+        **partition._asdict(),
         kind=FailureKind.PROGRESS_LOST,
     )

@@ -49,11 +49,11 @@ def entries_of(snapshot: Snapshot, mapping: Mapping, source: Connection) -> list
 
     Raises Refused where a transaction was open that commits offsets, because a copy begins and ends at those.
     """
-    for each in snapshot.open:
+    for transaction in snapshot.open:
         raise Refused(
-            open_text({each.partition: each.told}),
+            open_text({transaction.partition: transaction.told}),
             cluster=str(source),
-            group=each.group,
+            group=transaction.group,
             remedy="wait for its application, or for its transaction.timeout.ms, and run again; or leave the group out",
             kind=FailureKind.GROUP_IN_USE,
         )
@@ -87,30 +87,30 @@ def plan(
         )
     wait = None if options.live else options.idle_wait
     bounds = unconsumed.quiet_bounds(source, {draft.source_partition for draft in wanted}, wait)
-    found = unconsumed.open_ranges(wanted, bounds, source, options.on_uncommitted)
+    ranges = unconsumed.open_ranges(wanted, bounds, source, options.on_uncommitted)
     pairs = [
         TopicPair(
             source_topic,
             destination_topic,
-            any(each.start < each.end for each in found if each.source.topic == source_topic),
+            any(each.start < each.end for each in ranges if each.source.topic == source_topic),
         )
         for source_topic, destination_topic in sorted(names.items())
     ]
     made = plan_topics(source, destination, pairs)
     planned = Backlog(
-        _name(source_id, destination_id, snapshot, found),
+        _name(source_id, destination_id, snapshot, ranges),
         source_id,
         destination_id,
         snapshot.digest(),
         preconditions.with_ids(made, source, destination),
-        tuple(found),
+        tuple(ranges),
     )
     preconditions.check_acls(planned, source, destination, {draft.group for draft in wanted})
     # Before anything that the copy itself may have written stands in its way.
     preconditions.check_unknown(planned, destination)
     others.check_copies(planned, destination)
     existing = {topic.name for topic in made if topic.created is None}
-    ends = unconsumed.ends(destination, found, existing, options.append)
+    ends = unconsumed.ends(destination, ranges, existing, options.append)
     begun = tuple(dataclasses.replace(each, begin=ends[each.destination]) for each in planned.ranges)
     backlog = dataclasses.replace(planned, ranges=begun)
     preconditions.check_room(backlog, source, destination, bounds)
@@ -147,8 +147,8 @@ def check_known(
     bounds = positions.partition_bounds(source, list(ranges_of))
     _check_planned(wanted, ranges_of, bounds, source, options.on_uncommitted)
     if not known.is_done:
-        for each in known.ranges:
-            preconditions.check_source_log(source, each, bounds[each.source])
+        for backlog_range in known.ranges:
+            preconditions.check_source_log(source, backlog_range, bounds[backlog_range.source])
     return bounds, _growth(known, bounds, source, options.live)
 
 
@@ -161,18 +161,18 @@ def _check_planned(
 ) -> None:
     """Every group-partition is one of the copy, whose range has all that the group has not consumed."""
     for draft in wanted:
-        its = ranges_of.get(draft.source_partition)
-        if its is None or its.destination != draft.partition:
+        backlog_range = ranges_of.get(draft.source_partition)
+        if backlog_range is None or backlog_range.destination != draft.partition:
             raise Refused(
                 f"the copy was planned without {draft.source_partition} as {draft.partition}",
                 remedy=f"give the {option_name('topic_map')} that it was planned with, or copy into another directory",
                 kind=FailureKind.COPY_OUTDATED,
             )
-        begun_at = unconsumed.standing(draft, bounds[its.source].log_start, its.end, on_uncommitted)
-        if draft.committed is None and begun_at is not None and begun_at < its.start:
+        begun_at = unconsumed.standing(draft, bounds[backlog_range.source].log_start, backlog_range.end, on_uncommitted)
+        if draft.committed is None and begun_at is not None and begun_at < backlog_range.start:
             raise Refused(
-                f"{option_name('on_uncommitted')} would start {draft.source_group} at {begun_at} on {its.source}, but the copy "
-                f"starts at {its.start}",
+                f"{option_name('on_uncommitted')} would start {draft.source_group} at {begun_at} on {backlog_range.source}, "
+                f"but the copy starts at {backlog_range.start}",
                 cluster=str(source),
                 remedy=f"give the {option_name('on_uncommitted')} that it was planned with, or copy into another directory",
                 kind=FailureKind.COPY_OUTDATED,
@@ -204,12 +204,12 @@ def _growth(known: Backlog, bounds: SourceBounds, source: Connection, live: bool
 def _difference(ranges_of: t.Mapping[TopicPartition, BacklogRange], wanted: t.Iterable[Draft]) -> str | None:
     """The first commit that cannot have been there when the copy was planned: its file tells where groups stood, not which."""
     for draft in wanted:
-        its = ranges_of.get(draft.source_partition)
+        backlog_range = ranges_of.get(draft.source_partition)
         if draft.committed is None:
             continue
-        if its is None:
+        if backlog_range is None:
             return f"{draft.source_group} has committed {draft.source_partition}, which was not planned"
-        if its.start <= draft.offset < its.end and draft.offset not in its.boundaries:
+        if backlog_range.start <= draft.offset < backlog_range.end and draft.offset not in backlog_range.boundaries:
             return (
                 f"{draft.source_group} has committed {draft.offset} on {draft.source_partition}; no group "
                 "had this offset when the copy was planned"
@@ -230,9 +230,9 @@ def _check_names(wanted: t.Iterable[Draft]) -> None:
             )
 
 
-def _name(source_id: str, destination_id: str, snapshot: Snapshot, found: t.Iterable[BacklogRange]) -> str:
+def _name(source_id: str, destination_id: str, snapshot: Snapshot, ranges: t.Iterable[BacklogRange]) -> str:
     """The same for the same copy, so that one whose file is lost is recognised by its progress groups."""
     text = "\n".join(
-        [source_id, destination_id, snapshot.digest(), *(f"{each.source} {each.destination}" for each in found)]
+        [source_id, destination_id, snapshot.digest(), *(f"{each.source} {each.destination}" for each in ranges)]
     )
     return f"streamshift-copy-{hashlib.sha256(text.encode()).hexdigest()[:16]}"

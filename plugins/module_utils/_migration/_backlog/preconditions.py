@@ -60,18 +60,18 @@ def is_same(topic: BacklogTopic, ids: t.Mapping[str, str | None]) -> bool:
 def check_topics(backlog: Backlog, source: Connection, destination: Connection) -> None:
     """Raise Refused where a topic of the destination is another one or gone; of the source too, until all is copied."""
     known = [topic for topic in backlog.topics if topic.topic_id is not None]
-    found = topics.topic_ids(destination, [topic.name for topic in known])
+    ids = topics.topic_ids(destination, [topic.name for topic in known])
     for topic in known:
-        if topic.name not in found:
+        if topic.name not in ids:
             what = "that the copy has created does not exist any more"
             if topic.created is None:
                 what = "existed when the copy was planned, but does not exist now"
             raise _other_topic(destination, f"the topic {what}", topic=topic.name)
-        _check_id(destination, topic.name, topic.topic_id, found[topic.name])
+        _check_id(destination, topic.name, topic.topic_id, ids[topic.name])
     if not backlog.is_done:
         origins = {topic.source: topic.source_topic_id for topic in backlog.topics if topic.source_topic_id is not None}
-        for name, its in topics.topic_ids(source, origins).items():
-            _check_id(source, name, origins[name], its)
+        for name, topic_id in topics.topic_ids(source, origins).items():
+            _check_id(source, name, origins[name], topic_id)
 
 
 def not_made(destination: Connection, existing: t.Iterable[BacklogTopic], ids: t.Mapping[str, str | None]) -> list[str]:
@@ -91,7 +91,7 @@ def not_made(destination: Connection, existing: t.Iterable[BacklogTopic], ids: t
 def check_plan(backlog: Backlog, plan: Plan, connection: Connection) -> None:
     """Raise Refused for the plan of another copy, before it is overwritten, deleted or relied on."""
     pairs = (backlog.source_identity, plan.source_identity), (backlog.destination_identity, plan.destination_identity)
-    if plan.snapshot != backlog.snapshot or any(ours.difference(its) is not None for ours, its in pairs):
+    if plan.snapshot != backlog.snapshot or any(ours.difference(theirs) is not None for ours, theirs in pairs):
         raise Refused(
             f"the plan is not the one of this copy: it was made from snapshot {plan.snapshot} for clusters "
             f"{plan.source_id} and "
@@ -103,7 +103,7 @@ def check_plan(backlog: Backlog, plan: Plan, connection: Connection) -> None:
 
 
 def check_log(
-    connection: Connection, each: BacklogRange, next_: int | None, bounds: Bounds, keeps: bool = True
+    connection: Connection, backlog_range: BacklogRange, next_: int | None, bounds: Bounds, keeps: bool = True
 ) -> None:
     """Raise Refused where the destination's log does not hold what was copied to it.
 
@@ -114,32 +114,40 @@ def check_log(
         return
     if bounds.high_watermark < next_:
         what = f"the log ends at {bounds.high_watermark}, and records were copied up to {next_}"
-        raise _other_topic(connection, what, why="the topic was recreated or truncated", **each.destination._asdict())
-    if keeps and bounds.log_start > each.begin:
-        what = f"the log begins at {bounds.log_start}, and records were copied from {each.begin} on"
+        raise _other_topic(
+            connection, what, why="the topic was recreated or truncated", **backlog_range.destination._asdict()
+        )
+    if keeps and bounds.log_start > backlog_range.begin:
+        what = f"the log begins at {bounds.log_start}, and records were copied from {backlog_range.begin} on"
         why = "copied records were deleted before every group has consumed them"
-        raise _other_topic(connection, what, why=why, **each.destination._asdict())
+        raise _other_topic(connection, what, why=why, **backlog_range.destination._asdict())
 
 
-def check_source_log(connection: Connection, each: BacklogRange, bounds: Bounds) -> None:
+def check_source_log(connection: Connection, backlog_range: BacklogRange, bounds: Bounds) -> None:
     """Raise Refused where the source's log ends before what is to be copied."""
-    if bounds.high_watermark < each.end:
-        what = f"the log ends at {bounds.high_watermark}, and the copy was planned up to {each.end}"
+    if bounds.high_watermark < backlog_range.end:
+        what = f"the log ends at {bounds.high_watermark}, and the copy was planned up to {backlog_range.end}"
         why = "the topic was truncated, as by an unclean leader election: other records may have the same offsets now"
-        raise _other_topic(connection, what, why=why, **each.source._asdict())
+        raise _other_topic(connection, what, why=why, **backlog_range.source._asdict())
 
 
 def truncated(backlog: Backlog, destination: Connection, names: t.Collection[str]) -> dict[str, str]:
     """Those of these topics whose logs end before what was copied, with what has happened. All is copied."""
-    its = [each for each in backlog.ranges if each.done is not None and each.destination.topic in names]
-    bounds = positions.partition_bounds(destination, [each.destination for each in its])
-    found: dict[str, str] = {}
-    for each in its:
+    ranges = [each for each in backlog.ranges if each.done is not None and each.destination.topic in names]
+    bounds = positions.partition_bounds(destination, [each.destination for each in ranges])
+    problems: dict[str, str] = {}
+    for backlog_range in ranges:
         try:
-            check_log(destination, each, each.done and each.done.next, bounds[each.destination], keeps=False)
+            check_log(
+                destination,
+                backlog_range,
+                backlog_range.done and backlog_range.done.next,
+                bounds[backlog_range.destination],
+                keeps=False,
+            )
         except Refused as exc:
-            found.setdefault(each.destination.topic, str(exc))
-    return found
+            problems.setdefault(backlog_range.destination.topic, str(exc))
+    return problems
 
 
 def check_done(backlog: Backlog, destination: Connection, consumed: t.Collection[str] = ()) -> None:
@@ -150,9 +158,15 @@ def check_done(backlog: Backlog, destination: Connection, consumed: t.Collection
     free = {topic.name for topic in backlog.topics if topic.restored} | set(consumed)
     written = [each for each in backlog.ranges if each.done is not None and each.done.next is not None]
     bounds = positions.partition_bounds(destination, [each.destination for each in written])
-    for each in written:
-        done = each.done and each.done.next
-        check_log(destination, each, done, bounds[each.destination], keeps=each.destination.topic not in free)
+    for backlog_range in written:
+        done = backlog_range.done and backlog_range.done.next
+        check_log(
+            destination,
+            backlog_range,
+            done,
+            bounds[backlog_range.destination],
+            keeps=backlog_range.destination.topic not in free,
+        )
 
 
 def check_acls(backlog: Backlog, source: Connection, destination: Connection, members: t.Collection[str]) -> None:
@@ -186,8 +200,8 @@ def require_acls(connection: Connection, **needs: t.Any) -> None:
 
 def check_formats(destination: Connection, configs: t.Mapping[str, TopicConfigs]) -> None:
     """Raise Refused for a topic whose message format has no transactions, in which a copy writes."""
-    for name, its in sorted(configs.items()):
-        shown = its.effective.get(_FORMAT, "")
+    for name, topic_configs in sorted(configs.items()):
+        shown = topic_configs.effective.get(_FORMAT, "")
         numbers = tuple(int(each) for each in shown.partition("-")[0].split(".")[:2] if each.isdigit())
         if numbers and numbers < _WITH_TRANSACTIONS and topics.keeps_message_formats(destination):
             raise Refused(
@@ -245,22 +259,24 @@ def sizes(
 
     bounds: of the source's logs.
     """
-    found = storage.log_sizes(source, [each.source for each in backlog.ranges])
-    if found is None:
+    bytes_on_disk = storage.log_sizes(source, [each.source for each in backlog.ranges])
+    if bytes_on_disk is None:
         return {each.source: None for each in backlog.ranges}
     result: dict[TopicPartition, int | None] = {}
-    for each in backlog.ranges:
-        its = bounds[each.source]
-        offsets = max(1, its.high_watermark - its.log_start)
-        result[each.source] = found.get(each.source, 0) * min(each.end - each.start, offsets) // offsets
+    for backlog_range in backlog.ranges:
+        log = bounds[backlog_range.source]
+        offsets = max(1, log.high_watermark - log.log_start)
+        result[backlog_range.source] = (
+            bytes_on_disk.get(backlog_range.source, 0)
+            * min(backlog_range.end - backlog_range.start, offsets)
+            // offsets
+        )
     return result
 
 
-def _check_id(connection: Connection, topic: str, expected: str | None, found: str | None) -> None:
-    if found is not None and found != expected:
-        what = (
-            f"the topic was deleted and created again since the copy was planned: its id is {found}, and was {expected}"
-        )
+def _check_id(connection: Connection, topic: str, expected: str | None, actual: str | None) -> None:
+    if actual is not None and actual != expected:
+        what = f"the topic was deleted and created again since the copy was planned: its id is {actual}, and was {expected}"
         raise _other_topic(connection, what, topic=topic)
 
 

@@ -87,7 +87,9 @@ def remove_copy(
         _check_consumers(backlog, plan, destination, staying)
         notes += others.check_groups(backlog, deleted, destination)
     settings = suspended_settings.changes_back(destination, staying)
-    left = tuple(name for name, its in groups.read_groups(destination, names, stable=False).items() if its.exists)
+    left = tuple(
+        name for name, reading in groups.read_groups(destination, names, stable=False).items() if reading.exists
+    )
     if not predict:
         if deleted:
             _check_claim(backlog, destination, claimed)
@@ -117,7 +119,7 @@ def _claimed(backlog: Backlog, deleted: t.Collection[str], destination: Connecti
 
 
 def _as_they_are(destination: Connection, group: str, kept: KnownProgress) -> Claimed:
-    progress = {where: its for where, its in kept.items() if its is not None}
+    progress = {partition: current for partition, current in kept.items() if current is not None}
     if len(progress) < len(kept):
         raise Locked(
             "somebody else removes the progress of the copy, too",
@@ -130,30 +132,30 @@ def _as_they_are(destination: Connection, group: str, kept: KnownProgress) -> Cl
 
 def _check_claim(backlog: Backlog, destination: Connection, claimed: dict[TopicPartition, Run | None]) -> None:
     """Raise Locked where a run of the copy has begun since it was claimed."""
-    for where, run in _named(backlog, destination).items():
-        if run != claimed[where]:
+    for partition, run in _named(backlog, destination).items():
+        if run != claimed[partition]:
             raise takeover.run_going_on(backlog, destination, "has begun while records were read", run)
 
 
 def _named(backlog: Backlog, destination: Connection) -> dict[TopicPartition, Run | None]:
     """The run that the progress of each range names, by source partition."""
     progress = read_progress(backlog, destination, stable=True)
-    return {where: its.run if its else None for where, its in progress.items()}
+    return {partition: current.run if current else None for partition, current in progress.items()}
 
 
 def _still_ours(backlog: Backlog, destination: Connection) -> tuple[list[BacklogTopic], list[Note]]:
     """The topics that are still those that the copy has written to, and a note of each of the others."""
-    found = topics.topic_ids(destination, [topic.name for topic in backlog.topics])
+    ids = topics.topic_ids(destination, [topic.name for topic in backlog.topics])
     ours, others_are = [], []
     for topic in backlog.topics:
-        if topic.name not in found:
+        if topic.name not in ids:
             if topic.created is None or topic.topic_id is not None:  # else it was never made
                 others_are.append(f"The topic {topic.name} does not exist any more.")
-        elif not preconditions.is_same(topic, found):
+        elif not preconditions.is_same(topic, ids):
             others_are.append(f"The topic {topic.name} was deleted and created again, and is left alone.")
         else:
             ours.append(topic)
-    others_made = preconditions.not_made(destination, ours, found)
+    others_made = preconditions.not_made(destination, ours, ids)
     others_are += [f"The topic {name} was created by somebody else, and is left alone." for name in others_made]
     notes = [Note(NoteKind.TOPIC_RECREATED, line) for line in others_are]
     return [topic for topic in ours if topic.name not in others_made], notes

@@ -72,11 +72,15 @@ def changes(topic: BacklogTopic, configs: TopicConfigs, suspended: bool) -> dict
     What somebody has set since the copy suspended a setting is not touched when it comes back.
     """
     if suspended:
-        return {name: its.during for name, its in topic.suspended.items() if configs.effective.get(name) != its.during}
+        return {
+            name: setting.during
+            for name, setting in topic.suspended.items()
+            if configs.effective.get(name) != setting.during
+        }
     return {
-        name: its.before
-        for name, its in topic.suspended.items()
-        if its.before != its.during and configs.own.get(name) == its.during
+        name: setting.before
+        for name, setting in topic.suspended.items()
+        if setting.before != setting.during and configs.own.get(name) == setting.during
     }
 
 
@@ -85,12 +89,12 @@ def changes_back(destination: Connection, topics: t.Iterable[BacklogTopic]) -> d
     suspended = [topic for topic in topics if topic.suspended and not topic.restored]
     configs = topic_configs(destination, [topic.name for topic in suspended])
     back = {topic.name: changes(topic, configs[topic.name], suspended=False) for topic in suspended}
-    return {name: its for name, its in back.items() if its}
+    return {name: settings for name, settings in back.items() if settings}
 
 
 def alter(destination: Connection, wanted: t.Mapping[str, t.Mapping[str, str | None]]) -> None:
     """Make what changes() tells, by topic."""
-    alter_topic_configs(destination, {name: its for name, its in wanted.items() if its})
+    alter_topic_configs(destination, {name: settings for name, settings in wanted.items() if settings})
 
 
 def noted_again(topic: BacklogTopic, configs: TopicConfigs) -> BacklogTopic:
@@ -109,7 +113,7 @@ def to_suspend(source: TopicConfigs, existing: TopicConfigs) -> dict[str, Suspen
     if int(existing.effective[LARGEST]) < int(source.effective.get(LARGEST, 0)):
         during[LARGEST] = source.effective[LARGEST]
     held = {name: Suspended(existing.own.get(name), value) for name, value in during.items()}
-    changed = {name: each for name, each in held.items() if existing.effective.get(name) != each.during}
+    changed = {name: setting for name, setting in held.items() if existing.effective.get(name) != setting.during}
     return changed | _limits(existing)
 
 

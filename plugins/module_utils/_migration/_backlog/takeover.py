@@ -62,9 +62,9 @@ def take_over(
     """
     names = all_groups(backlog)
     # Who is refused for it must not end the run that it is refused for.
-    for each, progress in _progress(backlog, destination).items():
+    for backlog_range, progress in _progress(backlog, destination).items():
         if progress is not None:
-            _check_end(destination, backlog, each, progress)
+            _check_end(destination, backlog, backlog_range, progress)
     decide = functools.partial(_decided, backlog, destination, fresh, made, rebuilt or {})
     claimed = claim(destination, backlog.name, names, backlog.ranges, run, decide)
     if isinstance(claimed, Lost):
@@ -88,14 +88,14 @@ def _decided(
     kept: KnownProgress,
 ) -> Claimed | Lost:
     """What take_over() claims, from what the progress groups hold."""
-    empty = [where for where, progress in kept.items() if progress is None and where.topic in made]
+    empty = [partition for partition, progress in kept.items() if progress is None and partition.topic in made]
     bounds = dict.fromkeys(empty, _EMPTY) | positions.partition_bounds(destination, kept.keys() - set(empty))
     is_first = not any(kept.values())
     ranges, lost = _judged(backlog, destination, kept, bounds, fresh and is_first)
-    if any(where not in rebuilt or rebuilt[where][0] != end for where, end in lost.items()):
+    if any(partition not in rebuilt or rebuilt[partition][0] != end for partition, end in lost.items()):
         return Lost(lost)
     progress = {each.destination: kept[each.destination] or Progress(each.start) for each in ranges if each.copies}
-    return Claimed(ranges, progress | {where: rebuilt[where][1] for where in lost}, is_first)
+    return Claimed(ranges, progress | {partition: rebuilt[partition][1] for partition in lost}, is_first)
 
 
 def check_takeover(backlog: Backlog, destination: Connection) -> dict[TopicPartition, int]:
@@ -155,11 +155,11 @@ def check_lost(
     """Raise Refused, unless the option is to rebuild, for logs that have grown, of which no progress tells by what."""
     if not lost or on_lost_progress is OnLostProgress.REBUILD:
         return
-    where = min(lost)
-    begin = next(each.begin for each in backlog.ranges if each.destination == where)
+    partition = min(lost)
+    begin = next(each.begin for each in backlog.ranges if each.destination == partition)
     more = f" ({len(lost) - 1:,} more partitions)" if len(lost) > 1 else ""
     raise Refused(
-        f"the progress of the copy is gone, and the log has grown from {begin} to {lost[where]} since it was planned{more}",
+        f"the progress of the copy is gone, and the log has grown from {begin} to {lost[partition]} since it was planned{more}",
         cluster=str(destination),
         group=all_groups(backlog)[0],
         why="a progress group was deleted, or its commits have expired (offsets.retention.minutes): going on would copy "
@@ -167,7 +167,7 @@ def check_lost(
         remedy=f"set {option_name('on_lost_progress')} to rebuild, which compares the copied records with the source "
         f"and goes on after the last one; or {begin_anew()}; "
         f"or copy to other topics ({option_name('topic_map')}) from another directory",
-        **where._asdict(),
+        **partition._asdict(),
         kind=FailureKind.PROGRESS_LOST,
     )
 
@@ -181,7 +181,7 @@ def _named(backlog: Backlog, destination: Connection) -> Commits:
 def _is_still_claimed(destination: Connection, group: str, run: Run) -> bool:
     """Does the first progress group name this run only? Another one may have claimed partitions since."""
     named = map(run_of, groups.read_groups(destination, [group])[group].offsets.values())
-    return all(its is not None and its.id == run.id for its in named)
+    return all(named_run is not None and named_run.id == run.id for named_run in named)
 
 
 def _judged(
@@ -194,26 +194,26 @@ def _judged(
     """The ranges with the begins that hold, and those whose logs have grown without progress, with their ends."""
     lost: dict[TopicPartition, int] = {}
     ranges = {each.destination: each for each in backlog.ranges}
-    for where, log in bounds.items():
-        planned, progress = ranges[where], kept[where]
+    for partition, log in bounds.items():
+        planned, progress = ranges[partition], kept[partition]
         if progress is not None:
             _check_end(destination, backlog, planned, progress)
             preconditions.check_log(destination, planned, progress.next, log)
         elif log.high_watermark > planned.begin and fresh:
-            ranges[where] = dataclasses.replace(planned, begin=log.end)
+            ranges[partition] = dataclasses.replace(planned, begin=log.end)
         elif log.high_watermark > planned.begin:
-            lost[where] = log.high_watermark
+            lost[partition] = log.high_watermark
     return tuple(ranges.values()), lost
 
 
-def _check_end(destination: Connection, backlog: Backlog, each: BacklogRange, progress: Progress) -> None:
-    if progress.end and progress.end != each.end:
+def _check_end(destination: Connection, backlog: Backlog, backlog_range: BacklogRange, progress: Progress) -> None:
+    if progress.end and progress.end != backlog_range.end:
         raise Refused(
-            f"another directory's run has planned this copy up to source offset {progress.end}, and this one up to {each.end}: "
-            f"{progress.run}",
+            f"another directory's run has planned this copy up to source offset {progress.end}, "
+            f"and this one up to {backlog_range.end}: {progress.run}",
             cluster=str(destination),
             group=all_groups(backlog)[0],
             remedy="go on in that directory, or with its copy.json",
-            **each.destination._asdict(),
+            **backlog_range.destination._asdict(),
             kind=FailureKind.COPY_ELSEWHERE,
         )

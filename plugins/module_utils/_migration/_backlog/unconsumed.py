@@ -36,11 +36,11 @@ def quiet_bounds(
         return first
     time.sleep(idle_wait)
     second = positions.partition_bounds(source, partitions)
-    for where, its in sorted(second.items()):
-        if its.high_watermark != first[where].high_watermark:
-            what = f"the log grows: from {first[where].high_watermark} to {its.high_watermark} in {idle_wait:g} s"
-        elif its.end != its.high_watermark:
-            what = f"a transaction is open: the log ends at {its.high_watermark}, and is stable up to {its.end}"
+    for partition, log in sorted(second.items()):
+        if log.high_watermark != first[partition].high_watermark:
+            what = f"the log grows: from {first[partition].high_watermark} to {log.high_watermark} in {idle_wait:g} s"
+        elif log.end != log.high_watermark:
+            what = f"a transaction is open: the log ends at {log.high_watermark}, and is stable up to {log.end}"
         else:
             continue
         raise Refused(
@@ -49,7 +49,7 @@ def quiet_bounds(
             why="what is written from now on would not be copied",
             remedy="stop the producers (kafka-transactions.sh ends the transaction of one that has died), "
             f"or set {option_name('live')} to copy what is there now and leave the rest",
-            **where._asdict(),
+            **partition._asdict(),
             kind=FailureKind.RECORDS_UNREACHABLE,
         )
     return second
@@ -62,20 +62,20 @@ def open_ranges(
     on_uncommitted: OnUncommitted,
 ) -> list[BacklogRange]:
     """For each partition the range from the first group's offset to the end, without the destination's ends."""
-    stands: dict[TopicPartition, set[int]] = {}
+    offsets_of: dict[TopicPartition, set[int]] = {}
     names: dict[TopicPartition, TopicPartition] = {}
     for draft in wanted:
-        its = bounds[draft.source_partition]
-        offset = standing(draft, its.log_start, its.end, on_uncommitted)
+        log = bounds[draft.source_partition]
+        offset = standing(draft, log.log_start, log.end, on_uncommitted)
         names[draft.source_partition] = draft.partition
-        its_stands = stands.setdefault(draft.source_partition, set())
+        partition_offsets = offsets_of.setdefault(draft.source_partition, set())
         if offset is None:
             continue
-        if offset > its.end:
-            beyond = offset > its.high_watermark
+        if offset > log.end:
+            beyond = offset > log.high_watermark
             raise Refused(
                 f"offset {offset} is committed, and the log "
-                + (f"ends at {its.high_watermark}" if beyond else f"is stable up to {its.end} only"),
+                + (f"ends at {log.high_watermark}" if beyond else f"is stable up to {log.end} only"),
                 cluster=str(source),
                 group=draft.source_group,
                 why="the topic was recreated or truncated" if beyond else "a transaction is open",
@@ -83,14 +83,14 @@ def open_ranges(
                 **draft.source_partition._asdict(),
                 kind=FailureKind.RECORDS_UNREACHABLE,
             )
-        its_stands.add(max(offset, its.log_start))
-    found = []
-    for where, offsets in sorted(stands.items()):
-        end = bounds[where].end
+        partition_offsets.add(max(offset, log.log_start))
+    ranges = []
+    for partition, offsets in sorted(offsets_of.items()):
+        end = bounds[partition].end
         start = min(offsets, default=end)
         boundaries = tuple(sorted(offset for offset in offsets if offset < end))
-        found.append(BacklogRange(where, start, end, names[where], 0, boundaries))
-    return found
+        ranges.append(BacklogRange(partition, start, end, names[partition], 0, boundaries))
+    return ranges
 
 
 def standing(draft: Draft, start: int, end: int, on_uncommitted: OnUncommitted) -> int | None:
@@ -109,42 +109,42 @@ def standing(draft: Draft, start: int, end: int, on_uncommitted: OnUncommitted) 
 
 
 def ends(
-    destination: Connection, found: t.Sequence[BacklogRange], existing: t.Collection[str], append: bool
+    destination: Connection, ranges: t.Sequence[BacklogRange], existing: t.Collection[str], append: bool
 ) -> dict[TopicPartition, int]:
     """Where the destination's logs end now; 0 in topics that are still to be made."""
-    partitions = [each.destination for each in found if each.destination.topic in existing]
+    partitions = [each.destination for each in ranges if each.destination.topic in existing]
     bounds = positions.partition_bounds(destination, partitions) if partitions else {}
-    for where, its in sorted(bounds.items()):
-        if its.log_start < its.high_watermark and not append:
+    for partition, log in sorted(bounds.items()):
+        if log.log_start < log.high_watermark and not append:
             raise Refused(
-                f"the topic is not empty: it has offsets {its.log_start} to {its.high_watermark}",
+                f"the topic is not empty: it has offsets {log.log_start} to {log.high_watermark}",
                 cluster=str(destination),
                 why="groups cannot distinguish copied records from existing ones",
                 remedy=f"name another topic in {option_name('topic_map')}, empty this one, "
                 f"or set {option_name('append')} to write after what is there",
-                **where._asdict(),
+                **partition._asdict(),
                 kind=FailureKind.TOPIC_NOT_EMPTY,
             )
-    return {each.destination: bounds[each.destination].end if each.destination in bounds else 0 for each in found}
+    return {each.destination: bounds[each.destination].end if each.destination in bounds else 0 for each in ranges}
 
 
-def zero_times(source: Connection, found: t.Iterable[BacklogRange]) -> list[Note]:
+def zero_times(source: Connection, backlog_ranges: t.Iterable[BacklogRange]) -> list[Note]:
     """A note of unconsumed records with the timestamp 0, which nobody can write, and about how many there are.
 
     As far as look-ups tell: of records that are not in the order of their times, some are not found.
     """
-    ranges = sorted((each for each in found if each.copies), key=lambda each: each.source)
+    ranges = sorted((each for each in backlog_ranges if each.copies), key=lambda each: each.source)
     asked = [(each.source, time) for each in ranges for time in (0, 1)]
     try:
         told = positions.lookup_all_times(source, asked)
     except MigrationError:  # brokers cannot look up every log by time, and this is a hint
         return []
     named = []
-    for each in ranges:
-        first, later = told[each.source, 0], told[each.source, 1]
-        end = each.end if later is None else min(later, each.end)
-        if first is not None and first < end and each.start < end:
-            named.append(f"{each.source} (up to {counted(end - max(first, each.start), 'record')})")
+    for backlog_range in ranges:
+        first, later = told[backlog_range.source, 0], told[backlog_range.source, 1]
+        end = backlog_range.end if later is None else min(later, backlog_range.end)
+        if first is not None and first < end and backlog_range.start < end:
+            named.append(f"{backlog_range.source} (up to {counted(end - max(first, backlog_range.start), 'record')})")
     text = (
         "Records with the timestamp 0 cannot be written so, and would have 1 (ms) at the destination: "
         f"{first_of(named, _NAMED, 'more partitions')}."

@@ -82,37 +82,39 @@ def hand_over(task: Handover, store: Store, receipt: ConnectReceipt, save: Save 
     task.selection.check_words()
     store.check()
     notes: list[Note] = []
-    its = task.replicator
-    check_stopped(task.source, [its.group])
-    check_stopped(its.connection, its.worker_groups)
-    offsets = _chosen(task, stopped_at(task.source, its, notes), notes)
-    found = store.read()
-    notes += found.notes
-    if found.misplaced and task.on_misplaced == OnMisplaced.FAIL:
-        where, key = found.misplaced[0]
+    replicator = task.replicator
+    check_stopped(task.source, [replicator.group])
+    check_stopped(replicator.connection, replicator.worker_groups)
+    offsets = _chosen(task, stopped_at(task.source, replicator, notes), notes)
+    stored = store.read()
+    notes += stored.notes
+    if stored.misplaced and task.on_misplaced == OnMisplaced.FAIL:
+        partition, key = stored.misplaced[0]
         raise Refused(
-            f"Connect cannot use {counted(len(found.misplaced), 'key')} of the connector (in a partition where "
+            f"Connect cannot use {counted(len(stored.misplaced), 'key')} of the connector (in a partition where "
             "it does not look, or "
             "without an offset); "
             f"the first is {key!r}",
-            **where._asdict(),
+            **partition._asdict(),
             why="Connect may take either of two values of one key, and its task fails on a value that is not an offset",
             remedy=f"set {option_name('on_misplaced')} to remove",
             kind=FailureKind.POSITIONS_UNCLEAR,
         )
-    before = {where: found.offsets.get(where) for where in offsets}
-    after = _after(task.on_rewind, offsets, found.offsets, receipt)
-    changes = {where: offset for where, offset in after.items() if before[where] != offset}
+    before = {partition: stored.offsets.get(partition) for partition in offsets}
+    after = _after(task.on_rewind, offsets, stored.offsets, receipt)
+    changes = {partition: offset for partition, offset in after.items() if before[partition] != offset}
     _check(task, changes)
-    done = HandoverOutcome(before, {**after}, len(changes), found.misplaced, tuple(notes))
-    if save is not None and (changes or found.misplaced):
+    done = HandoverOutcome(before, {**after}, len(changes), stored.misplaced, tuple(notes))
+    if save is not None and (changes or stored.misplaced):
         earlier = receipt.by_partition()
         prepared = receipt.merged(
-            ConnectEntry(where, earlier[where].before if where in earlier else before[where], offset, None)
-            for where, offset in changes.items()
+            ConnectEntry(
+                partition, earlier[partition].before if partition in earlier else before[partition], offset, None
+            )
+            for partition, offset in changes.items()
         )
         save(prepared)
-        _write(prepared, changes, store, found.misplaced, save)
+        _write(prepared, changes, store, stored.misplaced, save)
     return done
 
 
@@ -132,13 +134,13 @@ def take_back(store: Store, receipt: ConnectReceipt, selection: Selection, save:
         selection, exclude_topic_patterns=selection.exclude_topic_patterns or ()
     ).select_topics(topics_known)
     store.check()
-    found = store.read()
+    stored = store.read()
     concerned = {entry.partition: entry for entry in receipt.entries if entry.partition.topic in chosen.names}
-    before = {where: found.offsets.get(where) for where in concerned}
+    before = {partition: stored.offsets.get(partition) for partition in concerned}
     moved = [
-        where
-        for where, entry in concerned.items()
-        if entry.written is not None and before[where] not in (entry.written, entry.before)
+        partition
+        for partition, entry in concerned.items()
+        if entry.written is not None and before[partition] not in (entry.written, entry.before)
     ]
     if moved:
         raise Refused(
@@ -147,8 +149,8 @@ def take_back(store: Store, receipt: ConnectReceipt, selection: Selection, save:
             remedy="keep it; to begin anew, empty the destination's topics first",
             kind=FailureKind.POSITIONS_MOVED,
         )
-    after = {where: entry.before for where, entry in concerned.items()}
-    changes = {where: offset for where, offset in after.items() if before[where] != offset}
+    after = {partition: entry.before for partition, entry in concerned.items()}
+    changes = {partition: offset for partition, offset in after.items() if before[partition] != offset}
     if save is not None and changes:
         cleared = receipt.merged(entry._replace(written=None) for entry in concerned.values())
         _write(cleared, changes, store, (), save)
@@ -177,8 +179,8 @@ def _write(
 
 def _chosen(task: Handover, offsets: Offsets, notes: list[Note]) -> Offsets:
     """The offsets of the topics that are selected."""
-    chosen = task.selection.select_topics({where.topic for where in offsets})
-    missing = sorted(set(task.selection.topics) - {where.topic for where in offsets})
+    chosen = task.selection.select_topics({partition.topic for partition in offsets})
+    missing = sorted(set(task.selection.topics) - {partition.topic for partition in offsets})
     if missing:
         raise NotFound(
             f"no position is known of topic {', '.join(missing)}",
@@ -186,7 +188,7 @@ def _chosen(task: Handover, offsets: Offsets, notes: list[Note]) -> Offsets:
             remedy=f"correct {option_name('topics')}",
         )
     notes += excluded(topics=chosen.left_out)
-    notes += task.selection.unused("topics", {where.topic for where in offsets}, "of which a position is known")
+    notes += task.selection.unused("topics", {partition.topic for partition in offsets}, "of which a position is known")
     counts = topics.partition_counts(task.source, set(chosen.names))
     unknown = [
         TopicPartition(name, number)
@@ -200,17 +202,19 @@ def _chosen(task: Handover, offsets: Offsets, notes: list[Note]) -> Offsets:
             "is copied of them already."
         )
         notes.append(Note(NoteKind.POSITION_MISSING, text))
-    return {where: offset for where, offset in sorted(offsets.items()) if where.topic in chosen.names}
+    return {partition: offset for partition, offset in sorted(offsets.items()) if partition.topic in chosen.names}
 
 
-def _after(on_rewind: OnRewind, offsets: Offsets, found: Offsets, receipt: ConnectReceipt) -> Offsets:
+def _after(on_rewind: OnRewind, offsets: Offsets, stored: Offsets, receipt: ConnectReceipt) -> Offsets:
     """What is to be stored. Whoever has gone on after what was handed over, by the receipt, keeps its position."""
     earlier = receipt.by_partition()
-    ahead = {where: found[where] for where, offset in offsets.items() if found.get(where, -1) > offset}
+    ahead = {
+        partition: stored[partition] for partition, offset in offsets.items() if stored.get(partition, -1) > offset
+    }
     gone_on = {
-        where: offset
-        for where, offset in ahead.items()
-        if where in earlier and earlier[where].written == offsets[where]
+        partition: offset
+        for partition, offset in ahead.items()
+        if partition in earlier and earlier[partition].written == offsets[partition]
     }
     doubtful = sorted(ahead.keys() - gone_on.keys())
     match on_rewind:
@@ -223,9 +227,9 @@ def _after(on_rewind: OnRewind, offsets: Offsets, found: Offsets, receipt: Conne
                 return offsets | gone_on
         case _:
             t.assert_never(on_rewind)
-    where = doubtful[0]
+    partition = doubtful[0]
     raise Refused(
-        f"{where}: {found[where]} is stored already, and Replicator has copied up to {offsets[where]}"
+        f"{partition}: {stored[partition]} is stored already, and Replicator has copied up to {offsets[partition]}"
         + (f" ({len(doubtful):,} partitions are ahead)" if doubtful[1:] else ""),
         why="whatever MirrorMaker 2 has copied after Replicator's position would be recopied",
         remedy=f"set {option_name('on_rewind')} to keep what is stored, or to rewind where it is wrong",
@@ -248,25 +252,27 @@ def _check(task: Handover, changes: Offsets) -> None:
 def _problems(task: Handover, offsets: Offsets) -> list[str]:
     """MirrorMaker 2 begins anew, without a word, where a position is out of range."""
     policy = task.policy
-    source_counts = topics.partition_counts(task.source, {where.topic for where in offsets})
-    destination_counts = topics.partition_counts(task.destination, {policy.topic(where.topic) for where in offsets})
+    source_counts = topics.partition_counts(task.source, {partition.topic for partition in offsets})
+    destination_counts = topics.partition_counts(
+        task.destination, {policy.topic(partition.topic) for partition in offsets}
+    )
     lines = []
     known = []
-    for where in offsets:
-        copy = policy.topic(where.topic)
-        if where.partition >= source_counts.get(where.topic, 0):
-            lines.append(f"{where} does not exist at the source")
-        elif where.partition >= destination_counts.get(copy, 0):
-            lines.append(f"{copy}-{where.partition}, the copy of {where}, does not exist at the destination")
+    for partition in offsets:
+        copy = policy.topic(partition.topic)
+        if partition.partition >= source_counts.get(partition.topic, 0):
+            lines.append(f"{partition} does not exist at the source")
+        elif partition.partition >= destination_counts.get(copy, 0):
+            lines.append(f"{copy}-{partition.partition}, the copy of {partition}, does not exist at the destination")
         else:
-            known.append(where)
-    for where, its in positions.partition_bounds(task.source, known).items():
-        offset = offsets[where]
-        if offset > its.end - 1:
+            known.append(partition)
+    for partition, log in positions.partition_bounds(task.source, known).items():
+        offset = offsets[partition]
+        if offset > log.end - 1:
             lines.append(
-                f"{where}: position {offset} is after the source's last offset {its.end - 1}; MirrorMaker 2 "
+                f"{partition}: position {offset} is after the source's last offset {log.end - 1}; MirrorMaker 2 "
                 "would copy the partition again from its start"
             )
-        elif offset < its.log_start - 1:
-            lines.append(f"{where}: records from {offset + 1} to {its.log_start - 1} have expired at the source")
+        elif offset < log.log_start - 1:
+            lines.append(f"{partition}: records from {offset + 1} to {log.log_start - 1} have expired at the source")
     return sorted(lines)

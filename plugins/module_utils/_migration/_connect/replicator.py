@@ -51,39 +51,43 @@ class Stored(t.NamedTuple):
     unknown: int
 
 
-def stopped_at(source: Connection, its: Replicator, notes: list[Note]) -> Offsets:
+def stopped_at(source: Connection, replicator: Replicator, notes: list[Note]) -> Offsets:
     """The last record that was copied, by the source's partition; notes gets what the user should know.
 
     Raises NotFound, or Refused where stored and group tell different things or a record is damaged.
     """
-    if not its.worker_groups and (running := running_workers(its.connection)):
-        text = f"Connect runs on {its.connection} ({names_text(running)}): see that {its.connector} is stopped there."
+    if not replicator.worker_groups and (running := running_workers(replicator.connection)):
+        text = (
+            f"Connect runs on {replicator.connection} ({names_text(running)}): "
+            f"see that {replicator.connector} is stopped there."
+        )
         notes.append(Note(NoteKind.CONNECTOR_MAY_RUN, text))
-    of_group = consumed_by(source, its.group) if its.position != "stored" else {}
-    if its.position == "group":
+    of_group = consumed_by(source, replicator.group) if replicator.position != "stored" else {}
+    if replicator.position == "group":
         if not of_group:
             raise NotFound(
                 "the group has committed nothing",
                 cluster=str(source),
-                group=its.group,
+                group=replicator.group,
                 remedy="correct group, or take what is stored (position: stored)",
             )
         return of_group
-    stored = stored_by(its.connection, its.topic, its.connector)
+    stored = stored_by(replicator.connection, replicator.topic, replicator.connector)
     if stored.unknown:
-        notes.append(Note(NoteKind.KEYS_UNKNOWN, f"{stored.unknown} keys in {its.topic} are of no connector."))
-    if its.position == "agree" and not of_group:
-        text = f"Group {its.group} has committed nothing at the source, so nothing was compared with it."
+        notes.append(Note(NoteKind.KEYS_UNKNOWN, f"{stored.unknown} keys in {replicator.topic} are of no connector."))
+    if replicator.position == "agree" and not of_group:
+        text = f"Group {replicator.group} has committed nothing at the source, so nothing was compared with it."
         notes.append(Note(NoteKind.NOT_COMPARED, text))
     differs = {
-        where: (offset, of_group[where])
-        for where, offset in sorted(stored.offsets.items())
-        if where in of_group and of_group[where] != offset
+        partition: (offset, of_group[partition])
+        for partition, offset in sorted(stored.offsets.items())
+        if partition in of_group and of_group[partition] != offset
     }
     if differs:
-        where, (offset, consumed) = next(iter(differs.items()))
+        partition, (offset, consumed) = next(iter(differs.items()))
         raise Refused(
-            f"{where}: the last record that was copied is {offset} by {its.topic}, and {consumed} by group {its.group}"
+            f"{partition}: the last record that was copied is {offset} by {replicator.topic}, "
+            f"and {consumed} by group {replicator.group}"
             + (f" ({len(differs):,} partitions differ)" if len(differs) > 1 else ""),
             cluster=str(source),
             why="Replicator was not stopped cleanly, or the group is another's",
@@ -95,7 +99,7 @@ def stopped_at(source: Connection, its: Replicator, notes: list[Note]) -> Offset
 
 def stored_by(connection: Connection, topic: str, connector: str) -> Stored:
     """What a connector of this name has stored. Raises Refused for a record of its that tells no position plainly."""
-    found: dict[TopicPartition, list[tuple[StoredRecord, int]]] = collections.defaultdict(list)
+    stored_at: dict[TopicPartition, list[tuple[StoredRecord, int]]] = collections.defaultdict(list)
     others: set[str] = set()
     unknown = 0
     for record in last_records(connection, topic, committed=True):
@@ -108,24 +112,24 @@ def stored_by(connection: Connection, topic: str, connector: str) -> Stored:
             others.add(key.connector)
         else:
             try:
-                where = connect_offsets.replicator_partition(key)
+                partition = connect_offsets.replicator_partition(key)
                 offset = connect_offsets.read_offset(record.value)
             except DamagedRecord as exc:
                 raise _refused(connection, record, exc) from exc
             if offset is not None:
-                found[where].append((record, offset))
-    for where, candidates in sorted(found.items()):
+                stored_at[partition].append((record, offset))
+    for partition, candidates in sorted(stored_at.items()):
         if len({offset for _record, offset in candidates}) > 1:
             told = ", ".join(f"{offset} in {record.partition} at {record.offset}" for record, offset in candidates)
             raise Refused(
-                f"{connector} has stored several positions for {where}: {told}",
+                f"{connector} has stored several positions for {partition}: {told}",
                 cluster=str(connection),
                 topic=topic,
                 why="which of them is the newest cannot be known",
                 remedy="write a tombstone for the wrong key, or take the position of its group (position: group)",
                 kind=FailureKind.POSITIONS_UNCLEAR,
             )
-    if not found:
+    if not stored_at:
         holds = f"it holds those of {names_text(sorted(others))}" if others else "it holds those of no connector"
         raise NotFound(
             f"no position of {connector} is there",
@@ -134,13 +138,15 @@ def stored_by(connection: Connection, topic: str, connector: str) -> Stored:
             why=holds,
             remedy="correct the connector's name or the topic",
         )
-    return Stored({where: each[0][1] for where, each in found.items()}, tuple(sorted(others)), unknown)
+    return Stored(
+        {partition: candidates[0][1] for partition, candidates in stored_at.items()}, tuple(sorted(others)), unknown
+    )
 
 
 def consumed_by(source: Connection, group: str) -> Offsets:
     """The last record that a replication tool's group at the source has consumed, where it has consumed any."""
     offsets = groups.read_settled_groups(source, [group])[group].offsets
-    return {where: each.offset - 1 for where, each in offsets.items() if each.offset > 0}
+    return {partition: commit.offset - 1 for partition, commit in offsets.items() if commit.offset > 0}
 
 
 def _key(connection: Connection, record: StoredRecord, connector: str) -> ConnectorKey | None:

@@ -52,12 +52,12 @@ class Store(t.Protocol):
 
 def check_stopped(connection: Connection, worker_groups: t.Collection[str]) -> None:
     """Raise GroupBusy where a worker of Connect, or a replication tool, is a member of one of these groups."""
-    found = groups.read_groups(connection, sorted(worker_groups))
-    for name, its in sorted(found.items()):
-        if its.has_members:
-            problem = {name: f"it has members (its state is {its.state})"}
+    readings = groups.read_groups(connection, sorted(worker_groups))
+    for name, reading in sorted(readings.items()):
+        if reading.has_members:
+            problem = {name: f"it has members (its state is {reading.state})"}
             raise GroupBusy(
-                quiet.with_clients(connection, problem, found)[name],
+                quiet.with_clients(connection, problem, readings)[name],
                 cluster=str(connection),
                 group=name,
                 why="a worker that runs does not see what is written now, and writes over it when it stops",
@@ -68,22 +68,22 @@ def check_stopped(connection: Connection, worker_groups: t.Collection[str]) -> N
 def running_workers(connection: Connection) -> list[str]:
     """The groups of Connect's workers that have members, by name."""
     listed = [each.group for each in groups.list_groups(connection, surely=False) if each.protocol_type == "connect"]
-    return [name for name, its in groups.read_groups(connection, listed).items() if its.has_members]
+    return [name for name, reading in groups.read_groups(connection, listed).items() if reading.has_members]
 
 
 def check_read_back(store: Store, changes: Changes, cluster: str) -> dict[TopicPartition, int]:
     """What is stored now. Raises BrokerError where that is not what was written, or a misplaced key is left."""
-    found = store.read()
+    stored = store.read()
     for partition, offset in sorted(changes.items()):
-        if found.offsets.get(partition) != offset:
+        if stored.offsets.get(partition) != offset:
             raise BrokerError(
-                f"{partition} reads back as {found.offsets.get(partition)}, and {offset} was written",
+                f"{partition} reads back as {stored.offsets.get(partition)}, and {offset} was written",
                 cluster=cluster,
                 why="somebody else writes to it at the same time",
                 remedy="stop them, and run the same again",
                 kind=FailureKind.COMMIT_DIFFERS,
             )
-    if found.misplaced:
-        where, key = found.misplaced[0]
-        raise BrokerError(f"{where} holds the key {key!r}, which belongs in another partition", cluster=cluster)
-    return found.offsets
+    if stored.misplaced:
+        holding, key = stored.misplaced[0]
+        raise BrokerError(f"{holding} holds the key {key!r}, which belongs in another partition", cluster=cluster)
+    return stored.offsets

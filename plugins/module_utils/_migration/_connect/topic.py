@@ -52,8 +52,8 @@ class TopicStore:
         """Connect reads what was aborted too, unless it copies exactly once: both views must agree."""
         if not self._exists():
             return StoredOffsets({}, notes=self._doubts())
-        found, of_committed = self._read(committed=False), self._read(committed=True)
-        if found != of_committed:
+        stored, of_committed = self._read(committed=False), self._read(committed=True)
+        if stored != of_committed:
             raise Refused(
                 "aborted or open transactions have left other positions than committed ones",
                 cluster=str(self.connection),
@@ -61,7 +61,7 @@ class TopicStore:
                 remedy="start and stop MirrorMaker 2 once, or write the positions again without a transaction",
                 kind=FailureKind.POSITIONS_UNCLEAR,
             )
-        return found
+        return stored
 
     def write(self, changes: Changes, misplaced: t.Sequence[tuple[TopicPartition, bytes]]) -> None:
         """Plainly: what an aborted transaction holds would count."""
@@ -74,8 +74,10 @@ class TopicStore:
         records = []
         for partition, offset in sorted(changes.items()):
             key = self._key(partition)
-            where = TopicPartition(self.topic, connect_offsets.connect_partition(key, count))
-            records.append(NewRecord(where, key, None if offset is None else connect_offsets.offset_value(offset)))
+            connect_partition = TopicPartition(self.topic, connect_offsets.connect_partition(key, count))
+            records.append(
+                NewRecord(connect_partition, key, None if offset is None else connect_offsets.offset_value(offset))
+            )
         write_records(self.connection, records)
 
     def _exists(self) -> bool:
@@ -94,11 +96,11 @@ class TopicStore:
     def _partition(self, key: bytes | None) -> TopicPartition | None:
         """The source's partition that a key of this connector is about, with its members in any order."""
         try:
-            its = connect_offsets.read_key(key)
-            alias, partition = connect_offsets.mirror_source_partition(its)
+            connector_key = connect_offsets.read_key(key)
+            alias, partition = connect_offsets.mirror_source_partition(connector_key)
         except DamagedRecord:
             return None
-        return partition if (its.connector, alias) == (self.connector, self.source_alias) else None
+        return partition if (connector_key.connector, alias) == (self.connector, self.source_alias) else None
 
     def _read(self, committed: bool) -> StoredOffsets:
         count = topics.partition_counts(self.connection, [self.topic])[self.topic]

@@ -49,13 +49,13 @@ class RestStore:
         offsets: dict[TopicPartition, int] = {}
         for partition, offset in connect_rest.read_offsets(self.rest, self.connector):
             try:
-                its = connect_offsets.ConnectorKey(self.connector, partition)
-                alias, where = connect_offsets.mirror_source_partition(its)
+                connector_key = connect_offsets.ConnectorKey(self.connector, partition)
+                alias, source_partition = connect_offsets.mirror_source_partition(connector_key)
             except DamagedRecord:
                 continue
             last = None if offset is None else offset.get("offset")
             if alias == self.source_alias and isinstance(last, int) and last >= 0:
-                offsets[where] = last
+                offsets[source_partition] = last
         return StoredOffsets(offsets)
 
     def write(self, changes: Changes, misplaced: t.Sequence[tuple[TopicPartition, bytes]]) -> None:  # noqa: ARG002
@@ -65,38 +65,40 @@ class RestStore:
             self.connector,
             [
                 (
-                    {"cluster": self.source_alias, **where._asdict()},
+                    {"cluster": self.source_alias, **partition._asdict()},
                     None if offset is None else {"offset": offset},
                 )
-                for where, offset in sorted(changes.items())
+                for partition, offset in sorted(changes.items())
             ],
         )
 
     def _check_policy(self, config: t.Mapping[str, str]) -> None:
         """Connect would store positions of any alias and topic, beside those that the connector looks for."""
-        its = {
+        settings = {
             "connector.class": "",
             "source.cluster.alias": "source",
             "replication.policy.class": _POLICIES["default"],
             "replication.policy.separator": ".",
             **config,
         }
-        if its["connector.class"] not in _CLASSES:
+        if settings["connector.class"] not in _CLASSES:
             raise InvalidInput(
-                f"connector {self.connector} is a {its['connector.class']}",
+                f"connector {self.connector} is a {settings['connector.class']}",
                 cluster=str(self.rest),
                 remedy="name the MirrorSourceConnector that goes on",
                 kind=FailureKind.CONNECTOR_UNFIT,
             )
         wanted = {"source.cluster.alias": self.source_alias}
-        if its["replication.policy.class"] in _POLICIES.values():  # of others nothing is known
+        if settings["replication.policy.class"] in _POLICIES.values():  # of others nothing is known
             wanted["replication.policy.class"] = _POLICIES[self.policy.name]
         if self.policy.name == "default":
             wanted["replication.policy.separator"] = self.policy.separator
         for name, value in wanted.items():
-            if its[name] != value and "${" not in its[name]:  # nor of what a provider of configurations fills in
+            # nor of what a provider of configurations fills in
+            if settings[name] != value and "${" not in settings[name]:
                 raise InvalidInput(
-                    f"connector {self.connector} has {name} {its[name]}, and {option_name('replication_policy')} says {value}",
+                    f"connector {self.connector} has {name} {settings[name]}, "
+                    f"and {option_name('replication_policy')} says {value}",
                     cluster=str(self.rest),
                     remedy=f"correct {option_name('replication_policy')}, or the connector",
                     kind=FailureKind.CONNECTOR_UNFIT,

@@ -118,11 +118,11 @@ def _prefix(acl: Acl, covered: t.Sequence[str], mapping: Mapping) -> str:
     prefix = acl.name
     named = [rule.name for rule in mapping.topic_rules if rule.name and rule.name.startswith(prefix)]
     probes = [*covered, *named, f"{prefix}-", f"{prefix}0", f"{prefix}x", f"{prefix}.x_1"]
-    found = set()
+    prefixes = set()
     for topic in probes:
         rest, new = topic[len(prefix) :], mapping.topic(topic)
-        found.add(new.removesuffix(rest) if new.endswith(rest) and len(new) > len(rest) else None)
-    if len(found) > 1 or None in found:
+        prefixes.add(new.removesuffix(rest) if new.endswith(rest) and len(new) > len(rest) else None)
+    if len(prefixes) > 1 or None in prefixes:
         raise Refused(
             f"the source's {acl} covers topics with a prefix, and {option_name('topic_map')} does not give them one prefix",
             why="an ACL with a prefix also covers topics that do not exist yet",
@@ -130,7 +130,7 @@ def _prefix(acl: Acl, covered: t.Sequence[str], mapping: Mapping) -> str:
             f"or set {option_name('acls')} to none, and grant the ACLs yourself",
             kind=FailureKind.INVALID_OPTION,
         )
-    return str(found.pop())
+    return str(prefixes.pop())
 
 
 def _mirrored(acl: Acl) -> list[Acl]:
@@ -140,9 +140,11 @@ def _mirrored(acl: Acl) -> list[Acl]:
         return {"WRITE": [], "ALL": reading}.get(acl.operation, [acl])
     if acl.operation == "ALL":
         operations = (
-            _READING if acl.resource == TOPIC else tuple(each for each in _READING if each != "DESCRIBE_CONFIGS")
+            _READING
+            if acl.resource == TOPIC
+            else tuple(operation for operation in _READING if operation != "DESCRIBE_CONFIGS")
         )
-        return [acl._replace(operation=each) for each in operations if _is_legal(acl.resource, each)]
+        return [acl._replace(operation=operation) for operation in operations if _is_legal(acl.resource, operation)]
     return [acl] if acl.permission == ALLOW and acl.operation in _READING else []
 
 

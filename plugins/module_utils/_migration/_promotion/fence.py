@@ -98,17 +98,17 @@ def plan_fence(
 def look_beyond(cluster: Connection, names: t.Collection[str], seconds: float) -> list[StillWritten]:
     """The topics that still grow despite the fence, between two looks that are so many seconds apart."""
     counts = topics.partition_counts(cluster, names)
-    where = every_partition(counts)
-    found: list[StillWritten] = []
-    before = positions.log_ends(cluster, where)
+    partitions = every_partition(counts)
+    grown: list[StillWritten] = []
+    before = positions.log_ends(cluster, partitions)
     for _look in range(_LOOKS):
         time.sleep(seconds)
-        now = positions.log_ends(cluster, where)
-        found = grown_topics(cluster, before, now)
-        if not found:
+        now = positions.log_ends(cluster, partitions)
+        grown = grown_topics(cluster, before, now)
+        if not grown:
             break
         before = now
-    return found
+    return grown
 
 
 def told(cluster: Connection, passing: t.Sequence[StillWritten], policy: OnStillWritten) -> list[Note]:

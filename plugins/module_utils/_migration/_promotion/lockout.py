@@ -55,12 +55,12 @@ def _first_reasons(acls: t.Sequence[Acl], existing: t.Collection[Acl], is_open: 
     return [text]
 
 
-def _notes(reasons: t.Sequence[str], on_lockout: OnLockout, cluster: str, where: str) -> list[Note]:
+def _notes(reasons: t.Sequence[str], on_lockout: OnLockout, cluster: str, addition: str) -> list[Note]:
     if reasons and on_lockout is OnLockout.FAIL:
         raise Refused(
             f"ACLs would lock clients out: {'; and '.join(reasons)}",
             cluster=cluster,
-            remedy=f"first grant{where} what the other clients of these resources need, the replication tool and "
+            remedy=f"first grant{addition} what the other clients of these resources need, the replication tool and "
             f"the user of this run among them; then set {option_name('on_lockout')} to add",
             kind=FailureKind.ACL_LOCKOUT,
         )

@@ -43,9 +43,9 @@ def plan_promotion(
 ) -> topic_decisions.Planned:
     """Decide what is changed, and let the destination's brokers check it. Nothing is written."""
     all_done(lambda: check_selection(selection), options.check)
-    found = survey.take_survey(source, destination, selection, mapping, options.acls)
+    surveyed = survey.take_survey(source, destination, selection, mapping, options.acls)
     planned = topic_decisions.decide_topics(
-        found, mapping, options, _use(destination, found, options), str(destination)
+        surveyed, mapping, options, _use(destination, surveyed, options), str(destination)
     )
     trial.check(destination, planned.plan)
     return planned
@@ -75,10 +75,10 @@ def check_expected(
     ]
     acls_now = list_acls(destination) if plan.acls else frozenset()
     acls = [
-        each
-        for each in plan.acls
-        if not (each.action == ADD and each.acl in acls_now)
-        and not (each.action == REMOVE and each.acl not in acls_now)
+        change
+        for change in plan.acls
+        if not (change.action == ADD and change.acl in acls_now)
+        and not (change.action == REMOVE and change.acl not in acls_now)
     ]
     remaining = dataclasses.replace(plan, topics=tuple(left), acls=tuple(acls))
     trial.check(destination, remaining)
@@ -117,11 +117,11 @@ def apply_plan(destination: Connection, plan: TopicPlan, receipt: PromotionRecei
     return made
 
 
-def _use(destination: Connection, found: survey.Survey, options: PromotionOptions) -> topic_decisions.TopicUse:
-    fewer = topic_decisions.with_fewer_partitions(found)
+def _use(destination: Connection, surveyed: survey.Survey, options: PromotionOptions) -> topic_decisions.TopicUse:
+    fewer = topic_decisions.with_fewer_partitions(surveyed)
     if not fewer or options.on_fewer_partitions in (OnFewerPartitions.FAIL, OnFewerPartitions.LEAVE):
         return topic_decisions.TopicUse()
-    counts = {name: found.destination[name].partitions for name in fewer}
+    counts = {name: surveyed.destination[name].partitions for name in fewer}
     return topic_decisions.TopicUse(
         empty_topics(destination, counts),
         {name: readers for name, readers in readers_of(destination, fewer).items() if readers},
@@ -130,21 +130,21 @@ def _use(destination: Connection, found: survey.Survey, options: PromotionOption
 
 def empty_topics(connection: Connection, counts: t.Mapping[str, int]) -> frozenset[str]:
     """Those of these topics that hold no record. counts: their partitions."""
-    where = every_partition(counts)
-    bounds = positions.partition_bounds(connection, where)
-    filled = {each.topic for each, its in bounds.items() if its.high_watermark > its.log_start}
+    partitions = every_partition(counts)
+    bounds = positions.partition_bounds(connection, partitions)
+    filled = {partition.topic for partition, log in bounds.items() if log.high_watermark > log.log_start}
     return frozenset(counts.keys() - filled)
 
 
 def readers_of(connection: Connection, names: t.Collection[str]) -> dict[str, tuple[str, ...]]:
     """The groups that have committed offsets on each of these topics, as far as the user may describe them."""
     listed = [each.group for each in groups.list_groups(connection)]
-    found: dict[str, set[str]] = {name: set() for name in names}
+    readers: dict[str, set[str]] = {name: set() for name in names}
     for name, reading in (groups.read_groups(connection, listed, skip_denied=True) if listed else {}).items():
-        for where in (*reading.offsets, *reading.open):
-            if where.topic in found:
-                found[where.topic].add(name)
-    return {name: tuple(sorted(each)) for name, each in found.items()}
+        for partition in (*reading.offsets, *reading.open):
+            if partition.topic in readers:
+                readers[partition.topic].add(name)
+    return {name: tuple(sorted(of_topic)) for name, of_topic in readers.items()}
 
 
 def _noted(plan: TopicPlan, receipt: PromotionReceipt) -> PromotionReceipt:
@@ -161,7 +161,9 @@ def _merged(change: TopicChange, known: TopicReceipt | None) -> TopicReceipt:
     if known is not None and known.topic_id is not None and change.topic_id not in (None, known.topic_id):
         known = None  # somebody has made the topic anew
     if change.is_new:
-        made = {name: Setting(None, each.after) for name, each in change.settings.items() if each.after is not None}
+        made = {
+            name: Setting(None, setting.after) for name, setting in change.settings.items() if setting.after is not None
+        }
         return TopicReceipt(change.topic, created=True, partitions=change.after, settings=made)
     if known is not None and known.created and known.topic_id is None:
         known = None  # nobody knows who has made the topic
@@ -172,17 +174,17 @@ def _merged(change: TopicChange, known: TopicReceipt | None) -> TopicReceipt:
     if known.created:
         return known
     settings = dict(known.settings)
-    for name, each in change.settings.items():
-        before_first = settings[name].before if name in settings else each.before
-        settings[name] = Setting(before_first, each.after)
+    for name, setting in change.settings.items():
+        before_first = settings[name].before if name in settings else setting.before
+        settings[name] = Setting(before_first, setting.after)
     return dataclasses.replace(known, settings=settings)
 
 
 def _with_ids(receipt: PromotionReceipt, creation: Creation) -> PromotionReceipt:
     """The receipt with the ids of the topics that were made, and without those that somebody else has made."""
     noted = {
-        name: dataclasses.replace(each, topic_id=creation.made[name]) if name in creation.made else each
-        for name, each in receipt.topics.items()
+        name: dataclasses.replace(known, topic_id=creation.made[name]) if name in creation.made else known
+        for name, known in receipt.topics.items()
         if name not in creation.found
     }
     return dataclasses.replace(receipt, topics=noted)
@@ -206,14 +208,14 @@ def _left(
         raise _changed(destination, change, "it was deleted and created again")
     if state.partitions not in (change.before, change.after):
         raise _changed(destination, change, f"it has {state.partitions} partitions, and had {change.before}")
-    for name, each in change.settings.items():
+    for name, setting in change.settings.items():
         now = state.configs.own.get(name)
-        if not is_same_value(now, each.before) and not is_same_value(now, each.after):
-            raise _changed(destination, change, f"its {name} is {_shown(now)}, and was {_shown(each.before)}")
+        if not is_same_value(now, setting.before) and not is_same_value(now, setting.after):
+            raise _changed(destination, change, f"its {name} is {_shown(now)}, and was {_shown(setting.before)}")
     left = {
-        name: each
-        for name, each in change.settings.items()
-        if not is_same_value(state.configs.own.get(name), each.after)
+        name: setting
+        for name, setting in change.settings.items()
+        if not is_same_value(state.configs.own.get(name), setting.after)
     }
     return dataclasses.replace(change, before=state.partitions, settings=left)
 

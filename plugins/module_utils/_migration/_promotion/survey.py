@@ -73,21 +73,21 @@ def take_survey(
     """What both clusters have of the selected topics. which: none reads no ACLs."""
     source_id, destination_id = both(source, destination, topics.cluster_id)
     source_topics, destination_topics = both(source, destination, topics.list_topics)
-    found = naming.pairs(selection, mapping, source_topics, str(source))
+    pairs = naming.pairs(selection, mapping, source_topics, str(source))
     one_cluster = clusters.are_one(source, destination)
-    naming.check_topic_names(found.names, destination_topics, one_cluster, str(destination))
+    naming.check_topic_names(pairs.names, destination_topics, one_cluster, str(destination))
     source_states, destination_states = at_once(
-        functools.partial(topic_states, source, list(found.names)),
-        functools.partial(topic_states, destination, list(found.names.values())),
+        functools.partial(topic_states, source, list(pairs.names)),
+        functools.partial(topic_states, destination, list(pairs.names.values())),
     )
-    gone = found.names.keys() - source_states.keys()
+    gone = pairs.names.keys() - source_states.keys()
     if gone:  # deleted since it was listed: as if it had never been there, and an error if the user names it
         source_topics = [topic for topic in source_topics if topic not in gone]
-        found = naming.pairs(selection, mapping, source_topics, str(source))
+        pairs = naming.pairs(selection, mapping, source_topics, str(source))
     return Survey(
         source_id,
         destination_id,
-        found.names,
+        pairs.names,
         tuple(source_topics),
         tuple(destination_topics),
         source_states,
@@ -95,7 +95,7 @@ def take_survey(
         _known(destination, destination_states),
         storage.broker_count(destination),
         *(both(source, destination, acl_requests.list_acls) if which is not Acls.NONE else (frozenset(), frozenset())),
-        (*equal_ids(source_id, destination_id, one_cluster), *found.notes),
+        (*equal_ids(source_id, destination_id, one_cluster), *pairs.notes),
         which is not Acls.NONE and may_be_open(destination),
     )
 
@@ -135,7 +135,7 @@ def both(source: Connection, destination: Connection, ask: t.Callable[[Connectio
 
 def _known(destination: Connection, states: t.Mapping[str, TopicState]) -> frozenset[str]:
     """Any topic shows all settings that its brokers know; where there is none, one that is not made."""
-    found = [state.configs for state in states.values()]
-    if not found:
-        found = list(try_creation(destination, {_PROBE: NewTopic(1, -1, {})}).configs.values())
-    return frozenset(name for configs in found[:1] for name in configs.effective)
+    known_configs = [state.configs for state in states.values()]
+    if not known_configs:
+        known_configs = list(try_creation(destination, {_PROBE: NewTopic(1, -1, {})}).configs.values())
+    return frozenset(name for configs in known_configs[:1] for name in configs.effective)

@@ -86,16 +86,16 @@ def decide_topics(
         else:
             topics.append(_existing(pair, destination_state, use, options, notes, destination))
         _check_replicas(topics[-1], destination_state, destination)
-    found = access.Access((), ())
+    acl_changes = access.Access((), ())
     if options.acls is not Acls.NONE:
-        found = access.acl_changes(survey, mapping, options)
-        added = [each.acl for each in found.changes if each.action == ADD]
+        acl_changes = access.acl_changes(survey, mapping, options)
+        added = [each.acl for each in acl_changes.changes if each.action == ADD]
         is_open = survey.open_without_acls
         notes += lockout.check_lockout(added, survey.destination_acls, is_open, options.on_lockout, destination)
     made = TopicPlan(
-        survey.source_id, survey.destination_id, tuple(sorted(topics, key=lambda each: each.topic)), found.changes
+        survey.source_id, survey.destination_id, tuple(sorted(topics, key=lambda each: each.topic)), acl_changes.changes
     )
-    return Planned(made, tuple(notes) + found.notes)
+    return Planned(made, tuple(notes) + acl_changes.notes)
 
 
 class _TopicPair(t.NamedTuple):

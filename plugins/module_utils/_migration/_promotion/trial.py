@@ -40,8 +40,8 @@ def check(destination: Connection, plan: TopicPlan) -> None:
             ("", "leave the topic out"),
         ),
     )
-    for topic, each in topic_making.unwritable(wanted, trial).items():
-        problem = replicas_problem(topic, each.in_sync, each.replicas, True, str(destination))
+    for topic, replicas in topic_making.unwritable(wanted, trial).items():
+        problem = replicas_problem(topic, replicas.in_sync, replicas.replicas, True, str(destination))
         if problem:
             raise problem
 
@@ -85,8 +85,8 @@ def _by_setting(destination: Connection, plan: TopicPlan) -> dict[str, Refusal]:
     named: dict[str, list[str]] = {topic: [] for topic in unclear}
     for settings in itertools.zip_longest(*(changes[topic].items() for topic in unclear)):
         alone = {topic: each for topic, each in zip(unclear, settings, strict=True) if each is not None}
-        for topic, found in topic_changes.try_settings(
+        for topic, refusal in topic_changes.try_settings(
             destination, {topic: {name: value} for topic, (name, value) in alone.items()}
         ).items():
-            named[topic].append(f"{alone[topic][0]}: {found.why}")
+            named[topic].append(f"{alone[topic][0]}: {refusal.why}")
     return refusals | {topic: refusals[topic]._replace(why="; ".join(lines)) for topic, lines in named.items() if lines}

@@ -115,7 +115,7 @@ def undo_promotion(destination: Connection, undo: Undo, save: t.Callable[[Promot
     """Do it. The receipt is saved last: a rollback that was killed is done again from its beginning."""
     delete_acls(destination, undo.deleted_acls)
     create_acls(destination, undo.created_acls)
-    back = {topic: {name: each.after for name, each in its.items()} for topic, its in undo.settings.items()}
+    back = {topic: {name: each.after for name, each in settings.items()} for topic, settings in undo.settings.items()}
     alter_topic_configs(destination, back)
     delete_topics(destination, undo.deleted)
     save(undo.receipt)

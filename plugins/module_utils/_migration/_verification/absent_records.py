@@ -51,16 +51,16 @@ def absent_beside(entry: PlanEntry, source_logs: ClusterLogs, destination_logs: 
     return Absent(len(absent), absent[0], False, source.facts.open_from, start)
 
 
-def with_absent_flaw(found: Finding, absent: Absent | None, is_compacted: bool) -> Finding:
+def with_absent_flaw(finding: Finding, absent: Absent | None, is_compacted: bool) -> Finding:
     """The finding, with these records as a problem.
 
     is_compacted: the destination may have dropped them because their keys came again, and they are a note.
     """
     if absent is None:
-        return found
-    found = dataclasses.replace(found, absent=absent.records, first_difference=(absent.source, None))
+        return finding
+    finding = dataclasses.replace(finding, absent=absent.records, first_difference=(absent.source, None))
     if is_compacted:
         text = f"{absent}; it is compacted, so that only each key's newest record counts"
-        return dataclasses.replace(found, notes=(Note(NoteKind.ABSENT, text),))
+        return dataclasses.replace(finding, notes=(Note(NoteKind.ABSENT, text),))
     flaw = Flaw(ProblemKind.ABSENT, f"{absent.what}{absent.cause}")
-    return dataclasses.replace(found, problems=(*found.problems, flaw))
+    return dataclasses.replace(finding, problems=(*finding.problems, flaw))

@@ -24,7 +24,7 @@ def differing(entries: t.Collection[PlanEntry], source: Connection, destination:
 
     To count records does not show that a topic was created again: none of its new records has a copy yet.
     """
-    found: dict[Key, list[Flaw]] = {}
+    flaws_by_key: dict[Key, list[Flaw]] = {}
     for alike, source_logs, destination_logs in by_parts(entries, source, destination):
         anchors = [(entry, at) for entry in alike for at in anchors_of(entry)]
         originals = {(source_partition(entry, at), (at.source, at.source + 1)) for entry, at in anchors}
@@ -35,8 +35,8 @@ def differing(entries: t.Collection[PlanEntry], source: Connection, destination:
         )
         for entry in alike:
             if flaws := list(flaws_of(entry, source_logs, destination_logs)):
-                found[entry.key] = flaws
-    return found
+                flaws_by_key[entry.key] = flaws
+    return flaws_by_key
 
 
 def by_parts(
@@ -91,5 +91,5 @@ def flaws_of(entry: PlanEntry, source_logs: ClusterLogs, destination_logs: Clust
 
 
 def _record(side: ClusterLogs, partition: TopicPartition, offset: int) -> Record | None:
-    found = side.logs[partition].between(offset, offset + 1)
-    return found[0] if found else None
+    records = side.logs[partition].between(offset, offset + 1)
+    return records[0] if records else None

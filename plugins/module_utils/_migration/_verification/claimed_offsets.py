@@ -83,13 +83,16 @@ def entries_to_prove(
     entries: list[PlanEntry] = []
     problems: list[Problem] = []
     for entry in wanted:
-        found = readings[entry.group].offsets.get(entry.partition)
+        committed = readings[entry.group].offsets.get(entry.partition)
         ours = written.get(entry.key)
         if ours is not None and ours.written is not None:
-            if not same_commit(found, ours.written) and not ours.explains(found):
-                why = f"offset {commit_text(ours.written)} was committed, but the committed offset is now {commit_text(found)}"
+            if not same_commit(committed, ours.written) and not ours.explains(committed):
+                why = (
+                    f"offset {commit_text(ours.written)} was committed, but the committed offset is now "
+                    f"{commit_text(committed)}"
+                )
                 problems.append(entry_problem(entry, ProblemKind.MOVED, why))
-        elif not same_commit(found, entry.target):
+        elif not same_commit(committed, entry.target):
             continue
         entries.append(entry)
     return entries, problems
@@ -167,22 +170,31 @@ def of_commits(
     commits = commits_of(groups.read_groups(destination, names)) if names else {}
     cases: list[ClaimCase] = []
     problems: list[Problem] = []
-    for group, its, partitions in _together(wanted, mapping, destination_counts):
-        is_merged = len(its) > 1 or partitions != [its[0].partition]
-        blocked = None if is_merged else drafts.without_records(its[0], source_counts, destination_counts)
+    for group, group_drafts, partitions in _together(wanted, mapping, destination_counts):
+        is_merged = len(group_drafts) > 1 or partitions != [group_drafts[0].partition]
+        blocked = None if is_merged else drafts.without_records(group_drafts[0], source_counts, destination_counts)
         lacking = [partition for partition in partitions if (group, partition) not in commits]
-        stands = tuple((draft.source_partition, draft.offset) for draft in its)
+        source_offsets = tuple((draft.source_partition, draft.offset) for draft in group_drafts)
         if blocked is not None:
             problems.append(
-                Problem(ProblemKind.NOT_COMPARABLE, group, stands, ((its[0].partition, 0),), None, blocked.detail)
+                Problem(
+                    ProblemKind.NOT_COMPARABLE,
+                    group,
+                    source_offsets,
+                    ((group_drafts[0].partition, 0),),
+                    None,
+                    blocked.detail,
+                )
             )
         elif lacking:
             why = "nothing is committed at the destination"
-            problems += [Problem(ProblemKind.NOT_COMMITTED, group, stands, ((each, 0),), None, why) for each in lacking]
+            problems += [
+                Problem(ProblemKind.NOT_COMMITTED, group, source_offsets, ((each, 0),), None, why) for each in lacking
+            ]
         else:
             claim = Claim(
                 group,
-                stands,
+                source_offsets,
                 tuple((partition, commits[group, partition].offset) for partition in partitions),
                 None,
             )
@@ -203,22 +215,22 @@ def _together(
             merged.setdefault((draft.group, draft.partition.topic), []).append(draft)
         else:
             yield draft.group, [draft], [draft.partition]
-    for (group, topic), its in merged.items():
-        yield group, its, [TopicPartition(topic, number) for number in range(counts[topic])]
+    for (group, topic), group_drafts in merged.items():
+        yield group, group_drafts, [TopicPartition(topic, number) for number in range(counts[topic])]
 
 
 def _claim(entries: list[PlanEntry]) -> Claim:
     first = entries[0]
     repeats = [0 if entry.verdict is Verdict.EXACT else entry.repeats for entry in entries]
-    stands: dict[TopicPartition, int] = {}
+    source_offsets: dict[TopicPartition, int] = {}
     for at in first.source:
         if at.offset is not None:
-            stands.setdefault(
+            source_offsets.setdefault(
                 at.partition, at.offset
             )  # of several groups, the first is the one that the offset was found for
     return Claim(
         first.group,
-        tuple(stands.items()),
+        tuple(source_offsets.items()),
         tuple((entry.partition, entry.offset or 0) for entry in entries),
         None if None in repeats else sum(each or 0 for each in repeats),
         leaves=first.verdict is Verdict.SAFE and first.reason is Reason.NEW_RECORDS,

@@ -65,19 +65,19 @@ def findings(
     with repeating(say) as tell, session_on_demand(spark, tell) as session:
         means = _Means(source, destination, session, functools.cache(lambda: absence(spark)), tell)
 
-        def look(its: t.Sequence[ClaimCase], existed: t.Mapping[TopicPartition, int]) -> _Look:
-            near = _look(its, limit, existed, means)
-            numbers = [] if limit is None else _unsure(its, near, tolerated)
+        def look(chosen: t.Sequence[ClaimCase], existed: t.Mapping[TopicPartition, int]) -> _Look:
+            near = _look(chosen, limit, existed, means)
+            numbers = [] if limit is None else _unsure(chosen, near, tolerated)
             if not numbers:
                 return near
             tell(
                 f"reading whole logs for {counted(len(numbers), 'offset')}, because too little is certain within the limit"
             )
-            whole = _look([its[number] for number in numbers], None, existed, means)
-            found = list(near.found)
+            whole = _look([chosen[number] for number in numbers], None, existed, means)
+            every_finding = list(near.found)
             for number, finding_of_whole in zip(numbers, whole.found, strict=True):
-                found[number] = finding_of_whole
-            return near._replace(found=found)
+                every_finding[number] = finding_of_whole
+            return near._replace(found=every_finding)
 
         first = look(cases, {})
         return _looked_again(cases, first, destination, look, tell)
@@ -123,7 +123,7 @@ def _look(
 def _counted(cases: t.Sequence[ClaimCase], limit: int | None, means: _Means, logs: _Edges) -> _Look:
     """The look at these logs, whose edges are known. Raises LogChanged where they have other edges now."""
     source, destination = means.source, means.destination
-    found: dict[int, ClaimCounts] = {}
+    counts: dict[int, ClaimCounts] = {}
     left_out: dict[int, int] = {}  # offsets, by the number of the case
     for parts in sorted({case.match_on.covered for case in cases}):
         numbers = [number for number, case in enumerate(cases) if case.match_on.covered == parts]
@@ -133,21 +133,25 @@ def _counted(cases: t.Sequence[ClaimCase], limit: int | None, means: _Means, log
         if no_spark is not None:
             wanted = _sizes(units)
             units = _units(cases, numbers, logs, limit, most=FEW)
-            left_out |= {number: wanted[number] - its for number, its in _sizes(units).items() if its < wanted[number]}
+            left_out |= {
+                number: wanted[number] - size for number, size in _sizes(units).items() if size < wanted[number]
+            }
             size = _size(units)
         if size:
             partitions = {extent.partition for unit in units for extent in unit.pair.destinations}
-            where = f" in this process ({no_spark.removesuffix('.')})" if no_spark else ""
-            means.tell(f"comparing up to {counted(size, 'record')} of {counted(len(partitions), 'partition')}{where}")
+            process_note = f" in this process ({no_spark.removesuffix('.')})" if no_spark else ""
+            means.tell(
+                f"comparing up to {counted(size, 'record')} of {counted(len(partitions), 'partition')}{process_note}"
+            )
         if size > FEW and no_spark is None:
             with on_spark(means.session(), source, destination, units, parts, limit) as reader:
-                found |= reader.count()
+                counts |= reader.count()
         else:
             for some in _in_turn(units) if size > FEW else [units]:
-                found |= InProcess(source, destination, some, parts).count()
-        if doubted := _few_with_extra_copies(units, found):
-            found |= with_aborted_copies(source, destination, doubted, parts, found)
-    every = [_finding(case, found[number], logs) for number, case in enumerate(cases)]
+                counts |= InProcess(source, destination, some, parts).count()
+        if doubted := _few_with_extra_copies(units, counts):
+            counts |= with_aborted_copies(source, destination, doubted, parts, counts)
+    every = [_finding(case, counts[number], logs) for number, case in enumerate(cases)]
     for number, offsets in left_out.items():
         every[number] = _with_left_out(every[number], offsets)
     return _Look(every, logs)
@@ -158,7 +162,9 @@ def _size(units: t.Iterable[PartitionUnit]) -> int:
     return sum(pair.size for pair in read_once(unit.pair for unit in units).values())
 
 
-def _few_with_extra_copies(units: t.Iterable[PartitionUnit], found: t.Mapping[int, ClaimCounts]) -> list[PartitionUnit]:
+def _few_with_extra_copies(
+    units: t.Iterable[PartitionUnit], counts: t.Mapping[int, ClaimCounts]
+) -> list[PartitionUnit]:
     """Those with copies that may be those of aborted records, which leave gaps at the source.
 
     As many as this process reads at once.
@@ -166,8 +172,11 @@ def _few_with_extra_copies(units: t.Iterable[PartitionUnit], found: t.Mapping[in
     few: list[PartitionUnit] = []
     size = 0
     for unit in units:
-        several = [found[number] for number in unit.windows]
-        extra = any(its.gaps and (its.counts.destination_only or its.counts.recopied) for its in several)
+        several = [counts[number] for number in unit.windows]
+        extra = any(
+            claim_counts.gaps and (claim_counts.counts.destination_only or claim_counts.counts.recopied)
+            for claim_counts in several
+        )
         if extra and size + unit.pair.size <= FEW:
             few.append(unit)
             size += unit.pair.size
@@ -193,12 +202,12 @@ def _in_turn(units: t.Iterable[PartitionUnit]) -> t.Iterator[list[PartitionUnit]
         yield some
 
 
-def _with_left_out(found: Finding, offsets: int) -> Finding:
+def _with_left_out(finding: Finding, offsets: int) -> Finding:
     text = (
         f"{counted(offsets, 'offset')} of both logs not read, because Spark is not installed here. To read all, install Java "
         "17 or newer and requirements-spark.txt"
     )
-    return dataclasses.replace(found, notes=(*found.notes, Note(NoteKind.NOT_COUNTED, text)))
+    return dataclasses.replace(finding, notes=(*finding.notes, Note(NoteKind.NOT_COUNTED, text)))
 
 
 def _unsure(cases: t.Sequence[ClaimCase], look: _Look, tolerated: t.Collection[ProblemKind]) -> list[int]:
@@ -209,11 +218,11 @@ def _unsure(cases: t.Sequence[ClaimCase], look: _Look, tolerated: t.Collection[P
     """
     return [
         number
-        for number, each in enumerate(look.found)
-        if not each.complete
+        for number, finding in enumerate(look.found)
+        if not finding.complete
         and (
-            any(flaw.kind not in tolerated for flaw in each.problems)
-            or any(note.kind is NoteKind.NOT_COUNTED for note in each.notes)
+            any(flaw.kind not in tolerated for flaw in finding.problems)
+            or any(note.kind is NoteKind.NOT_COUNTED for note in finding.notes)
         )
         and _log_size(cases[number].claim, look.logs) <= SHORT
     ]
@@ -223,7 +232,7 @@ def _log_size(claim: Claim, logs: _Edges) -> int:
     """How many offsets its logs have together."""
     sides = (logs.source, claim.source), (logs.destination, claim.destination)
     facts = [side.logs[partition].facts for side, positions in sides for partition, _offset in positions]
-    return sum(its.high_watermark - its.log_start for its in facts)
+    return sum(log.high_watermark - log.log_start for log in facts)
 
 
 def _looked_again(
@@ -239,27 +248,27 @@ def _looked_again(
     what the tool has still to copy. A further look asks only about records that existed at the first one. Later records
     cannot be skipped: they were written after the destination's log had reached the offset, so their copies follow it.
     """
-    found = list(first.found)
+    latest = list(first.found)
     existed = {partition: log.facts.high_watermark for partition, log in first.logs.source.logs.items()}
     ends = first.logs.destination
     for _further in range(_MOST_LOOKS):
         doubted = [
             number
-            for number, each in enumerate(found)
-            if each.skipped and not any(flaw.kind == ProblemKind.BEYOND_END for flaw in each.problems)
+            for number, finding in enumerate(latest)
+            if finding.skipped and not any(flaw.kind == ProblemKind.BEYOND_END for flaw in finding.problems)
         ]
         if not doubted:
             break
         time.sleep(_PAUSE)
-        its = [cases[number] for number in doubted]
-        if not _has_grown(its, ends, destination):
+        doubted_cases = [cases[number] for number in doubted]
+        if not _has_grown(doubted_cases, ends, destination):
             break
         tell(f"looking again at {counted(len(doubted), 'offset')}, because the replication tool goes on copying")
-        again = look(its, existed)
+        again = look(doubted_cases, existed)
         ends = again.logs.destination
         for number, finding_again in zip(doubted, again.found, strict=True):
-            found[number] = finding_again
-    return found
+            latest[number] = finding_again
+    return latest
 
 
 def _has_grown(cases: t.Sequence[ClaimCase], before: ClusterLogs, destination: Connection) -> bool:
@@ -295,16 +304,16 @@ def _read_for(claim: Claim, logs: _Edges, limit: int | None) -> tuple[Windows, L
     sources = zip(claim.source, windows.source, strict=True)
     destinations = zip(claim.destination, windows.destination, strict=True)
     return windows, LogPair(
-        tuple(_extent(logs.source, *its, limit, hidden=True) for its in sources),
-        tuple(_extent(logs.destination, *its, limit, hidden=False) for its in destinations),
+        tuple(_extent(logs.source, *source, limit, hidden=True) for source in sources),
+        tuple(_extent(logs.destination, *destination, limit, hidden=False) for destination in destinations),
     )
 
 
-def _extent(side: ClusterLogs, position: PartitionOffset, its: Window, limit: int | None, *, hidden: bool) -> Extent:
+def _extent(side: ClusterLogs, position: PartitionOffset, window: Window, limit: int | None, *, hidden: bool) -> Extent:
     """What is read for a window; of the source also what transactions hold."""
     partition, _offset = position
     facts = side.logs[partition].facts
-    start, end = extent(its, facts.log_start, facts.high_watermark if hidden else facts.end, limit)
+    start, end = extent(window, facts.log_start, facts.high_watermark if hidden else facts.end, limit)
     return Extent(partition, start, min(end, max(start, facts.end)), end if hidden else None)
 
 
@@ -316,16 +325,17 @@ def _windows(claim: Claim, logs: _Edges, limit: int | None) -> Windows:
     around = [_window(logs.source, each, reach, hidden=True) for each in claim.source]
     return Windows(
         tuple(
-            _until(its, logs.existed.get(partition)) for its, (partition, _at) in zip(around, claim.source, strict=True)
+            _until(window, logs.existed.get(partition))
+            for window, (partition, _at) in zip(around, claim.source, strict=True)
         ),
         tuple(_window(logs.destination, each, reach, hidden=False) for each in claim.destination),
-        is_lossy=any(its.is_lossy for its in facts) or any(its.cut_below for its in around),
+        is_lossy=any(log.is_lossy for log in facts) or any(window.cut_below for window in around),
     )
 
 
-def _until(its: Window, offset: int | None) -> Window:
+def _until(window: Window, offset: int | None) -> Window:
     """The same; what is at or after the offset serves as partner of other records only."""
-    return its if offset is None else its._replace(near=max(its.at, min(its.near, offset)))
+    return window if offset is None else window._replace(near=max(window.at, min(window.near, offset)))
 
 
 def _window(side: ClusterLogs, position: PartitionOffset, reach: int | None, *, hidden: bool) -> Window:
@@ -334,14 +344,14 @@ def _window(side: ClusterLogs, position: PartitionOffset, reach: int | None, *, 
     return window(offset, facts.log_start, facts.high_watermark if hidden else facts.end, reach)
 
 
-def _finding(case: ClaimCase, its: ClaimCounts, logs: _Edges) -> Finding:
+def _finding(case: ClaimCase, claim_counts: ClaimCounts, logs: _Edges) -> Finding:
     claim = case.claim
     copies = [logs.destination.logs[partition].facts for partition, _offset in claim.destination]
     found = finding(
         claim,
-        its.counts,
-        its.windows,
-        _matched_by(case.match_on, its.headers, all(facts.log_append_time for facts in copies)),
+        claim_counts.counts,
+        claim_counts.windows,
+        _matched_by(case.match_on, claim_counts.headers, all(facts.log_append_time for facts in copies)),
         is_compacted=any(facts.compacted for facts in copies),
         opens=[logs.source.logs[partition].facts.open_from for partition, _offset in claim.source],
         starts=[facts.log_start for facts in copies],
@@ -370,16 +380,16 @@ def _matched_by(match_on: MatchOn, headers: bool, are_stamped: bool) -> tuple[st
     return tuple(part for part in match_on.compared(headers).parts if part in its_parts)
 
 
-def _with_hidden(found: Finding, destination_logs: ClusterLogs) -> Finding:
+def _with_hidden(finding: Finding, destination_logs: ClusterLogs) -> Finding:
     """Copies that an open transaction hides from consumers are not read, and the offset may skip them."""
     hidden = 0
-    for partition, offset in found.destination:
+    for partition, offset in finding.destination:
         facts = destination_logs.logs[partition].facts
         hidden += max(0, min(offset, facts.high_watermark) - facts.end)
     if not hidden:
-        return found
+        return finding
     text = (
         f"{counted(hidden, 'offset')} before the group's were not read, because an open transaction at the destination hides "
         "them; wait until it ends, and verify again"
     )
-    return dataclasses.replace(found, complete=False, notes=(*found.notes, Note(NoteKind.NOT_COUNTED, text)))
+    return dataclasses.replace(finding, complete=False, notes=(*finding.notes, Note(NoteKind.NOT_COUNTED, text)))

@@ -81,28 +81,28 @@ class InProcess:
         held = _spans((each.partition, each.end, each.open_end or each.end) for each in sources)
 
         def originals() -> _Logs:
-            found = _read(source, stable, parts, committed=True)
+            logs = _read(source, stable, parts, committed=True)
             for partition, records in _read(source, held, parts, committed=False).items():
-                found[partition] = found.get(partition, []) + records
-            return found
+                logs[partition] = logs.get(partition, []) + records
+            return logs
 
         self._logs = at_once(originals, lambda: _copies(destination, units, parts))
 
     def count(self) -> dict[int, ClaimCounts]:
         """See UnitReader."""
-        found: dict[int, ClaimCounts] = {}
+        by_claim: dict[int, ClaimCounts] = {}
         for unit, contents in _contents(self._units, self._logs):
             gaps = any(map(self._has_gaps, unit.pair.sources))
             for claim, windows in unit.windows.items():
                 read = aligned(windows, contents.landmark_runs)
                 counts = contents.counts(read, contents.progress)
-                found[claim] = ClaimCounts(counts, read, not contents.headers_changed, gaps)
-        return found
+                by_claim[claim] = ClaimCounts(counts, read, not contents.headers_changed, gaps)
+        return by_claim
 
-    def _has_gaps(self, its: dealing.Extent) -> bool:
-        records, end = self._logs[0].get(its.partition, []), its.open_end or its.end
-        low, high = (bisect.bisect_left(records, offset, key=_offset) for offset in (its.start, end))
-        return high - low < end - its.start
+    def _has_gaps(self, extent: dealing.Extent) -> bool:
+        records, end = self._logs[0].get(extent.partition, []), extent.open_end or extent.end
+        low, high = (bisect.bisect_left(records, offset, key=_offset) for offset in (extent.start, end))
+        return high - low < end - extent.start
 
 
 def with_aborted_copies(
@@ -110,7 +110,7 @@ def with_aborted_copies(
     destination: Connection,
     units: t.Sequence[PartitionUnit],
     parts: tuple[str, ...],
-    found: t.Mapping[int, ClaimCounts],
+    by_claim: t.Mapping[int, ClaimCounts],
 ) -> dict[int, ClaimCounts]:
     """What was found of the claims of these units, with copies of aborted records named as such.
 
@@ -122,9 +122,9 @@ def with_aborted_copies(
     result: dict[int, ClaimCounts] = {}
     for unit, contents in _contents(units, logs):
         for claim in unit.windows:
-            its = found[claim]
-            uncommitted = contents.counts(its.windows, contents.progress)
-            result[claim] = its._replace(counts=with_aborted(its.counts, uncommitted))
+            claim_counts = by_claim[claim]
+            uncommitted = contents.counts(claim_counts.windows, contents.progress)
+            result[claim] = claim_counts._replace(counts=with_aborted(claim_counts.counts, uncommitted))
     return result
 
 
@@ -140,10 +140,13 @@ def _contents(
     for unit in units:
         together[unit.pair.partitions, unit.match_on].append(unit)
     for (partitions, match_on), alike in together.items():
-        source, copies = ([its.get(each, []) for each in side] for its, side in zip(logs, partitions, strict=True))
+        source, copies = (
+            [cluster_logs.get(partition, []) for partition in side]
+            for cluster_logs, side in zip(logs, partitions, strict=True)
+        )
         shared = SharedRecords(source, copies, match_on)
         for unit in alike:
-            spans = ([(its.start, its.open_end or its.end) for its in side] for side in unit.pair)
+            spans = ([(extent.start, extent.open_end or extent.end) for extent in side] for side in unit.pair)
             yield unit, shared.contents(*spans, is_lossy=unit.is_lossy)
 
 
@@ -153,23 +156,23 @@ def _copies(destination: Connection, units: t.Iterable[PartitionUnit], parts: tu
 
 
 def _spans(spans: t.Iterable[tuple[TopicPartition, int, int]]) -> _Spans:
-    found: dict[TopicPartition, list[Span]] = collections.defaultdict(list)
+    united_spans: dict[TopicPartition, list[Span]] = collections.defaultdict(list)
     for partition, start, end in spans:
         if start < end:
-            found[partition] = united(found[partition], (start, end))
-    return dict(found)
+            united_spans[partition] = united(united_spans[partition], (start, end))
+    return dict(united_spans)
 
 
 def _read(connection: Connection, spans: _Spans, parts: tuple[str, ...], *, committed: bool) -> _Logs:
-    pieces = [Piece(0, partition, *span) for partition, its in spans.items() for span in its]
-    found: _Logs = collections.defaultdict(list)
+    pieces = [Piece(0, partition, *span) for partition, partition_spans in spans.items() for span in partition_spans]
+    logs: _Logs = collections.defaultdict(list)
     for rows in scan(connection, pieces, parts=parts, committed=committed):
-        stamped = itertools.chain.from_iterable(itertools.repeat(its.log_append_time, its.length) for its in rows.runs)
+        stamped = itertools.chain.from_iterable(itertools.repeat(run.log_append_time, run.length) for run in rows.runs)
         columns = zip(rows.offsets, rows.timestamps, rows.fingerprints, rows.bare, stamped, strict=True)
         records = map(record_of, columns)
         for run in rows.runs:
-            found[run.piece.partition] += itertools.islice(records, run.length)
-    return dict(found)
+            logs[run.piece.partition] += itertools.islice(records, run.length)
+    return dict(logs)
 
 
 @contextlib.contextmanager
@@ -221,18 +224,18 @@ class _OnSpark:
         whole: dict[int, dict[int, Windows]] = {}
         cut: dict[int, dict[int, Windows]] = {}
         for number, unit in enumerate(self.units):
-            (whole if all(its.is_complete for its in unit.windows.values()) else cut)[number] = unit.windows
+            (whole if all(window.is_complete for window in unit.windows.values()) else cut)[number] = unit.windows
         # What is lacking is first taken for still to come, and nothing consumed for it.
         answers = self.ask({**whole, **{number: {} for number in cut}}, {}, bool(cut))
         again = {
             number: windows
             for number, windows in whole.items()
             if any(counts.to_come for counts in answers[number].counts.values())
-            or any(_lags(its, answers[number].progress) for its in windows.values())
+            or any(_lags(window, answers[number].progress) for window in windows.values())
         }
         for number, windows in cut.items():
             runs = pair_runs(answers[number].landmarks)
-            again[number] = {claim: aligned(its, runs) for claim, its in windows.items()}
+            again[number] = {claim: aligned(window, runs) for claim, window in windows.items()}
         later = self.ask(again, answers, False)
         return {
             claim: ClaimCounts(

@@ -49,7 +49,12 @@ class Verified(t.NamedTuple):
 
 def expect(method: str, plan: Plan, source: Connection, destination: Connection) -> None:
     """Let consumers connect while it is found out what is to be read of this plan: they are needed then."""
-    logs = [log for its in (plan.source_traits, plan.destination_traits) for each in its.logs.values() for log in each]
+    logs = [
+        log
+        for traits in (plan.source_traits, plan.destination_traits)
+        for topic_logs in traits.logs.values()
+        for log in topic_logs
+    ]
     longest = max((log.end - log.start for log in logs if log), default=0)
     of_method = expect_ranges if method == "anchors" else functools.partial(expect_scan, longest=longest)
     expect_reading(of_method, source, destination)
@@ -75,28 +80,28 @@ def records(
     flaws = differing(unidentified, source, destination)
     tolerated = (ProblemKind.ABSENT,) if on_absent == OnAbsent.WARN else ()
     counted = findings(cases, source, destination, limit, spark, say, tolerated)
-    found = _tolerated([_with_flaws(each, flaws) for each in counted], on_absent)
-    right = [each for each in found if not each.problems]
+    every_finding = _tolerated([_with_flaws(each, flaws) for each in counted], on_absent)
+    right = [each for each in every_finding if not each.problems]
     # Where both logs were read to their ends, and nothing is there, that is what had to be proved.
     seen = [each for each in right if each.compared or each.complete]
     proved = sum(len(each.destination) for each in seen)
     verified = Verified(
         proved,
         sum(each.without_records for each in claimed) + sum(len(each.destination) for each in right) - proved,
-        sum(each.compared for each in found),
+        sum(each.compared for each in every_finding),
         by_gravity(
             [
                 *(problem for each in claimed for problem in each.problems),
-                *(problem for each in found for problem in problems_of(each)),
+                *(problem for each in every_finding for problem in problems_of(each)),
             ]
         ),
-        _notes(found),
+        _notes(every_finding),
         sum(len(each.destination) for each in seen if not each.complete),
     )
-    its = iter(found)
+    remaining = iter(every_finding)
     reports = [
-        Report(each.source_id, each.destination_id, limit, tuple(itertools.islice(its, len(each.cases))))
-        for each in claimed
+        Report(claims.source_id, claims.destination_id, limit, tuple(itertools.islice(remaining, len(claims.cases))))
+        for claims in claimed
     ]
     return verified, reports
 
@@ -121,54 +126,60 @@ def anchors(
     """
     entries, problems = entries_to_compare(plan, receipt, source, destination, chosen)
     looked_at = [entry for entry in entries if anchors_of(entry) or entry.absent]
-    found = []
+    every_finding = []
     for alike, source_logs, destination_logs in by_parts(looked_at, source, destination):
         at_once(
-            functools.partial(read_spans, source_logs, {its for entry in alike for its in _source_spans(entry)}),
+            functools.partial(read_spans, source_logs, {span for entry in alike for span in _source_spans(entry)}),
             functools.partial(
-                read_spans, destination_logs, {its for entry in alike for its in _destination_spans(entry)}
+                read_spans, destination_logs, {span for entry in alike for span in _destination_spans(entry)}
             ),
         )
         read_spans(destination_logs, _gaps(alike, source_logs))
         for entry in alike:
-            its = _finding(entry, flaws_of(entry, source_logs, destination_logs))
+            finding = _finding(entry, flaws_of(entry, source_logs, destination_logs))
             absent = absent_beside(entry, source_logs, destination_logs)
-            found.append(with_absent_flaw(its, absent, destination_logs.logs[entry.partition].facts.compacted))
-    found = _tolerated(found, on_absent)
+            every_finding.append(
+                with_absent_flaw(finding, absent, destination_logs.logs[entry.partition].facts.compacted)
+            )
+    every_finding = _tolerated(every_finding, on_absent)
     verified = Verified(
-        sum(not each.problems for each in found),
+        sum(not each.problems for each in every_finding),
         len(entries) - len(looked_at),
-        sum(each.compared for each in found),
-        by_gravity([*problems, *(problem for each in found for problem in problems_of(each))]),
-        _notes(found),
+        sum(each.compared for each in every_finding),
+        by_gravity([*problems, *(problem for each in every_finding for problem in problems_of(each))]),
+        _notes(every_finding),
     )
-    return verified, Report(plan.source_id, plan.destination_id, None, tuple(found), method="anchors")
+    return verified, Report(plan.source_id, plan.destination_id, None, tuple(every_finding), method="anchors")
 
 
 def together(verified: t.Iterable[Verified]) -> Verified:
     """What was found of several plans, as one."""
-    each = list(verified)
+    several = list(verified)
     return Verified(
-        sum(its.verified for its in each),
-        sum(its.without_records for its in each),
-        sum(its.compared for its in each),
-        by_gravity([problem for its in each for problem in its.problems]),
-        _in_order(note for its in each for note in its.notes),
-        sum(its.incomplete for its in each),
+        sum(one.verified for one in several),
+        sum(one.without_records for one in several),
+        sum(one.compared for one in several),
+        by_gravity([problem for one in several for problem in one.problems]),
+        _in_order(note for one in several for note in one.notes),
+        sum(one.incomplete for one in several),
     )
 
 
-def _with_flaws(found: Finding, flaws: t.Mapping[Key, t.Sequence[Flaw]]) -> Finding:
-    more = [flaw for partition, _offset in found.destination for flaw in flaws.get((found.group, partition), ())]
-    return dataclasses.replace(found, problems=(*found.problems, *more)) if more else found
+def _with_flaws(finding: Finding, flaws: t.Mapping[Key, t.Sequence[Flaw]]) -> Finding:
+    more = [flaw for partition, _offset in finding.destination for flaw in flaws.get((finding.group, partition), ())]
+    return dataclasses.replace(finding, problems=(*finding.problems, *more)) if more else finding
 
 
-def _tolerated(found: list[Finding], on_absent: OnAbsent) -> list[Finding]:
-    return [tolerating_absent(each, "on_absent: warn") for each in found] if on_absent == OnAbsent.WARN else found
+def _tolerated(findings: list[Finding], on_absent: OnAbsent) -> list[Finding]:
+    return (
+        [tolerating_absent(finding, "on_absent: warn") for finding in findings]
+        if on_absent == OnAbsent.WARN
+        else findings
+    )
 
 
-def _notes(found: t.Iterable[Finding]) -> list[Note]:
-    return _in_order(Note(note.kind, f"{each.name}: {note.text}") for each in found for note in each.notes)
+def _notes(findings: t.Iterable[Finding]) -> list[Note]:
+    return _in_order(Note(note.kind, f"{finding.name}: {note.text}") for finding in findings for note in finding.notes)
 
 
 def _in_order(notes: t.Iterable[Note]) -> list[Note]:
