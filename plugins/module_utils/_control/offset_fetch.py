@@ -49,8 +49,8 @@ def first_commits(
         return topic_rows(((at, at.partition) for at in sorted(beside[group])), partitions="partition_indexes")
 
     def read(rows: t.Sequence[tuple[str, t.Any]]) -> dict[str, frozenset[TopicPartition]]:
-        found = {group: frozenset(_unstable(row)) for group, row in rows}
-        return {group: unstable for group, unstable in found.items() if unstable}
+        unstable_by_group = {group: frozenset(_unstable(row)) for group, row in rows}
+        return {group: unstable for group, unstable in unstable_by_group.items() if unstable}
 
     return _question(client, coordinators, asked, True, 7, read)
 

@@ -24,13 +24,13 @@ def named_transactions(client: AdminClient, groups: t.Collection[str]) -> dict[s
     """For each group the open transactions that may commit its offsets, in words; empty where brokers do not tell."""
     try:
         (topic,) = request_metadata(client, [OFFSETS_TOPIC]).topics
-        found = _open(client) if topic.partitions else []
+        transactions = _open(client) if topic.partitions else []
     except (KafkaFailure, ValueError):
         return dict.fromkeys(groups, "")
     texts = {}
     for group in groups:
         partition = offsets_partition(group, len(topic.partitions)) if topic.partitions else -1
-        named = [_text(row) for row in found if partition in _written(row)]
+        named = [_text(row) for row in transactions if partition in _written(row)]
         texts[group] = " or ".join(named[:_NAMED]) + (f" or {len(named) - _NAMED} more" if named[_NAMED:] else "")
     return texts
 
@@ -53,7 +53,7 @@ def _open(client: AdminClient) -> list[t.Any]:
     asked = [
         Request(
             "DescribeTransactions",
-            {"transactional_ids": [each.transactional_id for each in answer.transaction_states]},
+            {"transactional_ids": [transaction.transactional_id for transaction in answer.transaction_states]},
             node,
         )
         for node, answer in zip(nodes, listed, strict=True)

@@ -104,7 +104,10 @@ class CopyRun:
         preconditions.check_topics(backlog, self.source, self.destination)
         progress = copy_state.read_progress(backlog, self.destination, stable=True)
         ranges = tuple(
-            self._done(each, progress[each.source] if each.copies else Progress(each.end)) for each in backlog.ranges
+            self._done(
+                backlog_range, progress[backlog_range.source] if backlog_range.copies else Progress(backlog_range.end)
+            )
+            for backlog_range in backlog.ranges
         )
         done = dataclasses.replace(backlog, ranges=ranges)
         preconditions.check_done(done, self.destination)
@@ -165,8 +168,12 @@ def copy_differences(
     source_bounds = positions.partition_bounds(source, [each.source for each in ranges])
     destination_bounds = positions.partition_bounds(destination, [each.destination for each in ranges])
     wanted = [
-        Compared(each, source_bounds[each.source].log_start, destination_bounds[each.destination].end)
-        for each in ranges
+        Compared(
+            backlog_range,
+            source_bounds[backlog_range.source].log_start,
+            destination_bounds[backlog_range.destination].end,
+        )
+        for backlog_range in ranges
     ]
     if not wanted:
         return []

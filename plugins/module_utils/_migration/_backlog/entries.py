@@ -152,7 +152,7 @@ def _entry(draft: Draft, backlog_range: BacklogRange, on_uncommitted: OnUncommit
 def _lost(ranges: t.Iterable[RangeSummary]) -> list[Note]:
     """What groups have not consumed and nobody can copy any more."""
     lost = [each for each in ranges if each.lost]
-    named = [f"{each.range.source} ({each.lost:,} offsets of {names_text(each.groups)})" for each in lost]
+    named = [f"{summary.range.source} ({summary.lost:,} offsets of {names_text(summary.groups)})" for summary in lost]
     said = first_of(named, _NAMED, "more partitions")
     text = f"Unconsumed records have left the source's logs, and are lost: {said}."
     return [Note(NoteKind.RECORDS_EXPIRED, text)] if lost else []

@@ -92,7 +92,11 @@ def plan(
         TopicPair(
             source_topic,
             destination_topic,
-            any(each.start < each.end for each in ranges if each.source.topic == source_topic),
+            any(
+                backlog_range.start < backlog_range.end
+                for backlog_range in ranges
+                if backlog_range.source.topic == source_topic
+            ),
         )
         for source_topic, destination_topic in sorted(names.items())
     ]
@@ -182,7 +186,9 @@ def _check_planned(
 def _growth(known: Backlog, bounds: SourceBounds, source: Connection, live: bool) -> list[Note]:
     """A note if producers have written after the ends that the copy has fixed. Raises Refused where they must not yet."""
     grown = {
-        each.source: count for each in known.ranges if (count := bounds[each.source].high_watermark - each.end) > 0
+        backlog_range.source: count
+        for backlog_range in known.ranges
+        if (count := bounds[backlog_range.source].high_watermark - backlog_range.end) > 0
     }
     if not grown:
         return []

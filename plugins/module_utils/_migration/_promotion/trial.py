@@ -66,7 +66,7 @@ def to_grow(plan: TopicPlan) -> dict[str, int]:
 def to_set(plan: TopicPlan) -> dict[str, dict[str, str | None]]:
     """The settings of topics that are there, None for those that fall back to the brokers' default."""
     return {
-        change.topic: {name: each.after for name, each in change.settings.items()}
+        change.topic: {name: setting.after for name, setting in change.settings.items()}
         for change in plan.topics
         if change.settings and not change.is_new
     }
@@ -80,7 +80,7 @@ def _by_setting(destination: Connection, plan: TopicPlan) -> dict[str, Refusal]:
     changes = to_set(plan)
     refusals = topic_changes.try_settings(destination, changes)
     unclear = [
-        topic for topic, each in refusals.items() if each.error != topic_making.DENIED and len(changes[topic]) > 1
+        topic for topic, refusal in refusals.items() if refusal.error != topic_making.DENIED and len(changes[topic]) > 1
     ]
     named: dict[str, list[str]] = {topic: [] for topic in unclear}
     for settings in itertools.zip_longest(*(changes[topic].items() for topic in unclear)):

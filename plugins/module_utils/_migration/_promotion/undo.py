@@ -136,12 +136,12 @@ def undo_whole(
 def _settings_back(name: str, known: TopicReceipt, state: TopicState, notes: list[Note]) -> dict[str, SettingChange]:
     """What somebody has set since the promotion is not touched."""
     back = {}
-    for setting, each in known.settings.items():
+    for setting, noted in known.settings.items():
         now = state.configs.own.get(setting)
-        if is_same_value(now, each.before):
+        if is_same_value(now, noted.before):
             continue
-        if is_same_value(now, each.written):
-            back[setting] = SettingChange(now, each.before, DEFAULT)
+        if is_same_value(now, noted.written):
+            back[setting] = SettingChange(now, noted.before, DEFAULT)
         else:
             text = f"{name}: somebody has changed {setting} since the promotion, and it is left alone."
             notes.append(Note(NoteKind.SETTING_LEFT_ALONE, text))

@@ -189,7 +189,8 @@ def of_commits(
         elif lacking:
             why = "nothing is committed at the destination"
             problems += [
-                Problem(ProblemKind.NOT_COMMITTED, group, source_offsets, ((each, 0),), None, why) for each in lacking
+                Problem(ProblemKind.NOT_COMMITTED, group, source_offsets, ((partition, 0),), None, why)
+                for partition in lacking
             ]
         else:
             claim = Claim(
