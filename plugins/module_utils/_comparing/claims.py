@@ -93,7 +93,7 @@ def window(at: int, log_start: int, log_end: int, reach: int | None) -> Window:
     return Window(low, at, high, high, low > log_start, high < end)
 
 
-def extent(its: Window, log_start: int, log_end: int, step: int | None) -> tuple[int, int]:
+def extent(window: Window, log_start: int, log_end: int, step: int | None) -> tuple[int, int]:
     """What is read for a window: [start, end), up to the next multiples of `step`, or all where little more is left.
 
     So offsets near to one another share what is read, and no claim's result depends on the others. None: the whole log.
@@ -101,7 +101,7 @@ def extent(its: Window, log_start: int, log_end: int, step: int | None) -> tuple
     end = max(log_start, log_end)
     if step is None:
         return log_start, end
-    low, high = its.low - its.low % step, its.high + -its.high % step
+    low, high = window.low - window.low % step, window.high + -window.high % step
     return (log_start if low <= log_start + step else low), (end if high >= end - step else high)
 
 
@@ -150,11 +150,11 @@ def with_pairs(runs: t.Sequence[PairRun], pairs: t.Collection[SingleContent]) ->
     """The runs of all of these, as pair_runs() finds them. runs: as it has found them. Fast where few pairs are added."""
     if not (runs and pairs):
         return pair_runs(pairs) if pairs else list(runs)
-    if len(runs) == 1 and {(its.source_place, its.place) for its in pairs} == {runs[0].places}:
-        sources = sorted([*runs[0].sources, *(its.source for its in pairs)])
-        offsets = sorted([*runs[0].offsets, *(its.offset for its in pairs)])
+    if len(runs) == 1 and {(pair.source_place, pair.place) for pair in pairs} == {runs[0].places}:
+        sources = sorted([*runs[0].sources, *(pair.source for pair in pairs)])
+        offsets = sorted([*runs[0].offsets, *(pair.offset for pair in pairs)])
         find = bisect.bisect_left
-        if all(find(sources, its.source) == find(offsets, its.offset) for its in pairs):  # all in the same order
+        if all(find(sources, pair.source) == find(offsets, pair.offset) for pair in pairs):  # all in the same order
             return [runs[0]._replace(sources=sources, offsets=offsets)]
     return pair_runs([*itertools.chain.from_iterable(run.pairs for run in runs), *pairs])
 
@@ -186,22 +186,23 @@ def aligned(windows: Windows, runs: t.Iterable[PairRun]) -> Windows:
             destination_nears[run.place, run.source_place].append(_Slice(run.offsets, at, stop))
         if start < min(at, stop):
             destination_lows[run.place, run.source_place].append(_Slice(run.offsets, start, min(at, stop)))
-    if any(each.cut_below for each in destination):
+    if any(window.cut_below for window in destination):
         source = tuple(
-            each._replace(seen=min((offset for place, offset in firsts if place == at), default=each.high))
-            for at, each in enumerate(source)
+            window._replace(seen=min((offset for place, offset in firsts if place == at), default=window.high))
+            for at, window in enumerate(source)
         )
-    if any(each.cut_above for each in destination):
+    if any(window.cut_above for window in destination):
         source = tuple(
-            each._replace(near=min(each.near, _last(source_nears, at, each.at))) for at, each in enumerate(source)
+            window._replace(near=min(window.near, _last(source_nears, at, window.at)))
+            for at, window in enumerate(source)
         )
-    if any(each.cut_above for each in windows.source):
+    if any(window.cut_above for window in windows.source):
         destination = tuple(
-            each._replace(near=_last(destination_nears, at, each.at)) for at, each in enumerate(destination)
+            window._replace(near=_last(destination_nears, at, window.at)) for at, window in enumerate(destination)
         )
-    if any(each.cut_below for each in windows.source):
+    if any(window.cut_below for window in windows.source):
         destination = tuple(
-            each._replace(low=_first(destination_lows, at, each.at)) for at, each in enumerate(destination)
+            window._replace(low=_first(destination_lows, at, window.at)) for at, window in enumerate(destination)
         )
     return windows._replace(source=source, destination=destination)
 
@@ -219,14 +220,22 @@ _Slices = dict[tuple[int, int], list[_Slice]]  # by the partition, and the one o
 
 def _last(slices: _Slices, place: int, default: int) -> int:
     """After this offset of a partition only the outermost ones stand, whichever partition the others belong to."""
-    found = [_nth(its, -1 - _number(its) // _OUTERMOST) + 1 for (at, _other), its in slices.items() if at == place]
-    return min(found, default=default)
+    offsets = [
+        _nth(pair_slices, -1 - _number(pair_slices) // _OUTERMOST) + 1
+        for (at, _other), pair_slices in slices.items()
+        if at == place
+    ]
+    return min(offsets, default=default)
 
 
 def _first(slices: _Slices, place: int, default: int) -> int:
     """Before this offset of a partition only the outermost ones stand, whichever partition the others belong to."""
-    found = [_nth(its, _number(its) // _OUTERMOST) for (at, _other), its in slices.items() if at == place]
-    return max(found, default=default)
+    offsets = [
+        _nth(pair_slices, _number(pair_slices) // _OUTERMOST)
+        for (at, _other), pair_slices in slices.items()
+        if at == place
+    ]
+    return max(offsets, default=default)
 
 
 def _number(slices: t.Iterable[_Slice]) -> int:

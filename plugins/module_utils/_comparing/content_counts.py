@@ -48,12 +48,12 @@ Offsets = dict[int, list[int]]
 
 def offsets_by_partition(records: t.Iterable[CountedRecord]) -> Offsets:
     """Where they stand."""
-    found: Offsets = collections.defaultdict(list)
+    offsets: Offsets = collections.defaultdict(list)
     for place, offset, _time in records:
-        found[place].append(offset)
-    for its in found.values():
-        its.sort()
-    return dict(found)
+        offsets[place].append(offset)
+    for partition_offsets in offsets.values():
+        partition_offsets.sort()
+    return dict(offsets)
 
 
 _LOW, _AT, _HIGH, _NEAR = (operator.attrgetter(name) for name in ("low", "at", "high", "near"))
@@ -65,18 +65,20 @@ def _number(offsets: Offsets, windows: t.Sequence[Window], start: _Edge | None, 
     return sum(
         max(
             0,
-            bisect.bisect_left(its, end(windows[place]))
-            - (bisect.bisect_left(its, start(windows[place])) if start else 0),
+            bisect.bisect_left(ascending, end(windows[place]))
+            - (bisect.bisect_left(ascending, start(windows[place])) if start else 0),
         )
-        for place, its in offsets.items()
+        for place, ascending in offsets.items()
     )
 
 
 def _between(offsets: Offsets, windows: t.Sequence[Window], start: _Edge, end: _Edge) -> list[PlaceInClaim]:
     return [
         (place, offset)
-        for place, its in sorted(offsets.items())
-        for offset in its[bisect.bisect_left(its, start(windows[place])) : bisect.bisect_left(its, end(windows[place]))]
+        for place, ascending in sorted(offsets.items())
+        for offset in ascending[
+            bisect.bisect_left(ascending, start(windows[place])) : bisect.bisect_left(ascending, end(windows[place]))
+        ]
     ]
 
 
@@ -93,7 +95,9 @@ def of_offsets(source: Offsets, copies: Offsets, windows: Windows, progress: Too
         windows,
         begun_late=before < consumed,
     )
-    skipped, perhaps_skipped = (min(before, max(0, wanted - follow + its)) for its in (young, perhaps_young))
+    skipped, perhaps_skipped = (
+        min(before, max(0, wanted - follow + young_copies)) for young_copies in (young, perhaps_young)
+    )
     repeated = max(0, counted - unconsumed) if consumed else 0
     lacking = max(0, wanted - before - follow)
     result = Counts(
@@ -144,8 +148,12 @@ def _unreached(offsets: Offsets, windows: Windows, progress: ToolProgress) -> in
     if any(window.cut_above for window in windows.destination):
         return 0
     return sum(
-        max(0, bisect.bisect_left(its, windows.source[place].at) - bisect.bisect_right(its, progress.reached[place]))
-        for place, its in offsets.items()
+        max(
+            0,
+            bisect.bisect_left(ascending, windows.source[place].at)
+            - bisect.bisect_right(ascending, progress.reached[place]),
+        )
+        for place, ascending in offsets.items()
         if place in progress.reached
     )
 
@@ -177,10 +185,10 @@ def of_mixed(
     )
     needed = tallies(_times(consumed), _times(near), older)
     followed = tallies(_times(consumed), _times(unconsumed), counted_copies)
-    skipped, absent = sum(each.skipped(0) for each in needed), sum(each.absent for each in needed)
+    skipped, absent = sum(tally.skipped(0) for tally in needed), sum(tally.absent for tally in needed)
     perhaps = needed if perhaps_older is older else tallies(_times(consumed), _times(near), perhaps_older)
-    perhaps_skipped = sum(each.skipped(0) for each in perhaps)
-    repeated = sum(each.surely_repeated(0) for each in followed)
+    perhaps_skipped = sum(tally.skipped(0) for tally in perhaps)
+    repeated = sum(tally.surely_repeated(0) for tally in followed)
     follow = sum(distance >= 0 for distance, _time in counted_copies)
     near.sort()
     return Counts(

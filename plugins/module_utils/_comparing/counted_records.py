@@ -44,7 +44,10 @@ class AlikeRecords(t.NamedTuple):
     def contents(self, names: HeaderNames, timestamps: bool) -> t.Iterator[OneContent]:
         """Told apart as the rule does it. names: at least theirs. timestamps: whether times are compared at all."""
         if not self.source or not any(
-            record[:2] in its for its, records in zip(names, self, strict=True) if its for record in records
+            record[:2] in side_names
+            for side_names, records in zip(names, self, strict=True)
+            if side_names
+            for record in records
         ):
             yield OneContent(self.source, self.copies)
             return

@@ -80,7 +80,7 @@ class Contents:
         self.landmark_runs = with_pairs(timed or by_content, further)
         for run in timed:
             self._arrive([CountedRecord(run.source_place, run.sources[-1], 0)], [CountedRecord(run.place, 0, 0)])
-        only = ((its.source_place, its.source) for its in once_by_time)
+        only = ((pair.source_place, pair.source) for pair in once_by_time)
         for place, offset in itertools.chain(only, ((run.source_place, run.sources[-1]) for run in timed)):
             self.progress.timed_once[place] = max(offset, self.progress.timed_once.get(place, -1))
         for run in self.runs:
@@ -135,8 +135,8 @@ def _pair(original: CountedRecord, copy: CountedRecord) -> SingleContent:
 
 def _once_by_time(source: t.Iterable[CountedRecord], copies: t.Iterable[CountedRecord]) -> list[SingleContent]:
     """Records of one content whose time occurs once on each side."""
-    originals, found = (_single_by_time(each) for each in (source, copies))
-    return [_pair(original, found[time]) for time, original in originals.items() if time in found]
+    originals, only_copies = (_single_by_time(records) for records in (source, copies))
+    return [_pair(original, only_copies[time]) for time, original in originals.items() if time in only_copies]
 
 
 def _single_by_time(records: t.Iterable[CountedRecord]) -> dict[int, CountedRecord]:
@@ -155,4 +155,6 @@ def _separable(
     parts = separable(Content(numbers, [(at, copy.time) for at, copy in enumerate(copies)]))
     if parts is None:
         return None
-    return [([source[at] for at in its], [copies[at] for at in its_copies]) for its, its_copies, _by in parts]
+    return [
+        ([source[at] for at in indices], [copies[at] for at in copy_indices]) for indices, copy_indices, _by in parts
+    ]

@@ -41,15 +41,15 @@ class SharedRecords:
         self._lonely: list[CountedRecord] = []
         self._times: dict[tuple[int, int], int] = {}  # of records whose only copies the broker has stamped
         kept, stamped = list[SingleContent](), list[SingleContent]()
-        originals, found = self._by_family(source), self._by_family(copies)
-        for family, its in originals.items():
-            theirs = found.pop(family, None)
-            if theirs is None:
-                self._lonely += [self._counted(*each) for each in its]
+        originals, copies_by_family = self._by_family(source), self._by_family(copies)
+        for family, family_records in originals.items():
+            family_copies = copies_by_family.pop(family, None)
+            if family_copies is None:
+                self._lonely += [self._counted(*placed) for placed in family_records]
                 continue
             # Nearly all: the only copy of a record has its headers, and its time or one that the broker has stamped.
-            if len(its) == len(theirs) == 1:
-                (place, record), (copy_place, copy) = its[0], theirs[0]
+            if len(family_records) == len(family_copies) == 1:
+                (place, record), (copy_place, copy) = family_records[0], family_copies[0]
                 own, time = self._time(record), self._time(copy, may_be_stamped=True)
                 if (time is None or own == time != -1) and self._name(record) == self._name(copy):
                     (stamped if time is None else kept).append(
@@ -58,19 +58,19 @@ class SharedRecords:
                     if time is None:
                         self._times[place, record.offset] = t.cast(int, own)
                     continue
-            self._several[family] = self._alike(family, its, theirs)
+            self._several[family] = self._alike(family, family_records, family_copies)
         self._lonely.sort()
-        only_copies = itertools.chain.from_iterable(found.values())
-        self._destination_only = sorted(self._counted(*each, may_be_stamped=True) for each in only_copies)
+        only_copies = itertools.chain.from_iterable(copies_by_family.values())
+        self._destination_only = sorted(self._counted(*placed, may_be_stamped=True) for placed in only_copies)
         self._runs = pair_runs(kept), pair_runs(stamped)
 
     def _by_family(self, logs: t.Sequence[t.Iterable[Record]]) -> dict[bytes, list[_Placed]]:
         """The records by what they are without headers that may differ."""
-        found: dict[bytes, list[_Placed]] = collections.defaultdict(list)
+        families: dict[bytes, list[_Placed]] = collections.defaultdict(list)
         for place, records in enumerate(logs):
             for record in records:
-                found[record.fingerprint if self._families_have_headers else record.bare].append((place, record))
-        return found
+                families[record.fingerprint if self._families_have_headers else record.bare].append((place, record))
+        return families
 
     def _name(self, record: Record) -> bytes:
         return record.fingerprint if self._headers else record.bare
@@ -85,9 +85,12 @@ class SharedRecords:
 
     def _alike(self, family: bytes, source: t.Sequence[_Placed], copies: t.Sequence[_Placed]) -> AlikeRecords:
         for names, records in zip(self._names, (source, copies), strict=True):
-            names.update({(at, its.offset): self._name(its) for at, its in records if self._name(its) != family})
+            names.update(
+                {(at, record.offset): self._name(record) for at, record in records if self._name(record) != family}
+            )
         return AlikeRecords(
-            [self._counted(*each) for each in source], [self._counted(*each, may_be_stamped=True) for each in copies]
+            [self._counted(*placed) for placed in source],
+            [self._counted(*placed, may_be_stamped=True) for placed in copies],
         )
 
     def contents(self, source: Spans, copies: Spans, *, is_lossy: bool) -> Contents:
@@ -115,18 +118,18 @@ class SharedRecords:
 
 def _within(records: list[CountedRecord], spans: Spans) -> list[CountedRecord]:
     """Those of these offsets, of records by partition and offset."""
-    found: list[CountedRecord] = []
+    inside: list[CountedRecord] = []
     for place, (start, end) in enumerate(spans):
         low = bisect.bisect_left(records, (place, start))
-        found += records[low : bisect.bisect_left(records, (place, end), low)]
-    return found
+        inside += records[low : bisect.bisect_left(records, (place, end), low)]
+    return inside
 
 
 def _sliced(
     runs: t.Iterable[PairRun], source: Spans, copies: Spans, lonely: list[CountedRecord], others: list[CountedRecord]
 ) -> list[PairRun]:
     """The runs of what is in extents on both sides; what is so on one side only goes into the other lists."""
-    found: list[PairRun] = []
+    shared_runs: list[PairRun] = []
     for run in runs:
         low, high = _bounds(run.sources, source[run.source_place])
         first, last = _bounds(run.offsets, copies[run.place])
@@ -141,12 +144,12 @@ def _sliced(
         if begin == end:
             continue
         part = PairRun(run.source_place, run.sources[begin:end], run.place, run.offsets[begin:end])
-        if found and found[-1].places == part.places and found[-1].offsets[-1] <= part.offsets[0]:
-            found[-1].sources.extend(part.sources)
-            found[-1].offsets.extend(part.offsets)
+        if shared_runs and shared_runs[-1].places == part.places and shared_runs[-1].offsets[-1] <= part.offsets[0]:
+            shared_runs[-1].sources.extend(part.sources)
+            shared_runs[-1].offsets.extend(part.offsets)
         else:
-            found.append(part)
-    return found
+            shared_runs.append(part)
+    return shared_runs
 
 
 def _bounds(offsets: list[int], span: Span) -> tuple[int, int]:

@@ -80,9 +80,9 @@ class ToolProgress(t.NamedTuple):
 def furthest(progress: t.Iterable[ToolProgress]) -> ToolProgress:
     """Of all of these together."""
     result = ToolProgress.none()
-    for each in progress:
-        for highest, its in zip(result, each, strict=True):
-            for place, offset in its.items():
+    for part in progress:
+        for highest, offsets in zip(result, part, strict=True):
+            for place, offset in offsets.items():
                 highest[place] = max(offset, highest.get(place, -1))
     return result
 

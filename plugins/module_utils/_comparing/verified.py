@@ -80,9 +80,11 @@ def _problems(
     repeated = counts.repeated + counts.pending
     if claim.repeats is not None and repeated > claim.repeats:
         said = f"at most {claim.repeats:,}" if claim.repeats else "none"
-        where = f"from {_offsets(claim)} on, first {_spot(claim, counts.first_repeated)}" if counts.repeated else ""
+        repeated_from = (
+            f"from {_offsets(claim)} on, first {_spot(claim, counts.first_repeated)}" if counts.repeated else ""
+        )
         late = f"{counts.pending:,} still to be copied, because the replication tool has not come as far as the group"
-        what = "; ".join(each for each in (where, late if counts.pending else "") if each)
+        what = "; ".join(clause for clause in (repeated_from, late if counts.pending else "") if clause)
         yield Flaw(ProblemKind.REPEATED, f"{_records(repeated, 'consumed')} repeated: {what}; the plan says {said}")
     if _is_elsewhere(claim, counts, windows):
         yield Flaw(
@@ -194,9 +196,9 @@ def _to_come_note(claim: Claim, number: int) -> Note:
 def _expired_clause(claim: Claim, windows: Windows) -> str:
     """What records that only the destination has may be, where the source's log begins after a committed offset."""
     expired = sum(
-        max(0, its.low - offset)
-        for its, (_partition, offset) in zip(windows.source, claim.source, strict=True)
-        if not its.cut_below
+        max(0, window.low - offset)
+        for window, (_partition, offset) in zip(windows.source, claim.source, strict=True)
+        if not window.cut_below
     )
     if not expired:
         return ""

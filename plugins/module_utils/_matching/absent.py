@@ -31,17 +31,17 @@ def with_absent(reader: Reader, question: Question, decision: Decision) -> Decis
     """
     if decision.offset is None or decision.absent or reader.destination.facts.compacted:
         return decision
-    found: Absent | None = None
+    absent: Absent | None = None
     if isinstance(decision.certificate, NothingConsumed):
-        found = _at_the_start(reader, question)
+        absent = _at_the_start(reader, question)
     elif isinstance(decision.certificate, FromTheEnd):
         if decision.certificate.missing:
-            found = _after_the_offset(reader, decision.offset, _matching(decision))
+            absent = _after_the_offset(reader, decision.offset, _matching(decision))
     elif decision.after is not None:
-        found = _before(reader, decision.offset, decision.after.source_offset, _matching(decision))
+        absent = _before(reader, decision.offset, decision.after.source_offset, _matching(decision))
     elif decision.reason is Reason.EXPIRED:
-        found = _by_times(reader, decision.offset)
-    return whole.noting_absent(reader, decision, found)
+        absent = _by_times(reader, decision.offset)
+    return whole.noting_absent(reader, decision, absent)
 
 
 def _matching(decision: Decision) -> Matching:
@@ -98,9 +98,13 @@ def _by_times(reader: Reader, offset: int) -> Absent | None:
     copies = [] if place is None else destination.records(place, place + FIRST)
     if not copies or copies[0].log_append_time:
         return None
-    found = source.first_at(copies[0].timestamp)
+    source_offset = source.first_at(copies[0].timestamp)
     key = matching.key(copies[0])
-    originals = [] if found is None else [r for r in source.records(found, found + FIRST) if matching.key(r) == key]
+    originals = (
+        []
+        if source_offset is None
+        else [r for r in source.records(source_offset, source_offset + FIRST) if matching.key(r) == key]
+    )
     return _before(reader, offset, originals[0].offset, matching) if originals else None
 
 

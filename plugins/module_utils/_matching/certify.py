@@ -82,14 +82,14 @@ def _ends_with_consumed(reader: Reader, context: Context, known: Known, cut: Cut
     unexplained = list(cut.sides[cut.sides.index(Side.CONSUMED) :]).count(Side.UNKNOWN)
     if known.key(last) != known.key(context.before[-1]) or unexplained:
         return _ENDS_OTHERWISE
-    found = same_before(reader, context, known, context.before[-1].offset + 1, last.offset + 1)
-    if found is None:
+    comparison = same_before(reader, context, known, context.before[-1].offset + 1, last.offset + 1)
+    if comparison is None:
         return _ENDS_OTHERWISE
-    if found.are_many:
-        return EndsWithConsumed(found, unexplained)
-    copies = reader.destination.records(last.offset + 1 - found.records, last.offset + 1)
+    if comparison.are_many:
+        return EndsWithConsumed(comparison, unexplained)
+    copies = reader.destination.records(last.offset + 1 - comparison.records, last.offset + 1)
     doubt_copies_of_later_ones(reader, copies)
-    return EndsWithConsumed(found, unexplained)
+    return EndsWithConsumed(comparison, unexplained)
 
 
 def doubt_copies_of_later_ones(reader: Reader, copies: t.Sequence[Record]) -> None:
@@ -116,13 +116,13 @@ def same_before(reader: Reader, context: Context, known: Known, end: int, copies
         originals = source.records(end - width, end)
         length = min(len(copies), len(originals))
         whole = end - width <= source.start
-        found = _compared(known, originals[len(originals) - length :], copies[len(copies) - length :], whole)
-        if found is None or len(copies) < len(originals):
+        comparison = _compared(known, originals[len(originals) - length :], copies[len(copies) - length :], whole)
+        if comparison is None or len(copies) < len(originals):
             return None
         if context.unconsumed_among(copies):
             return None
-        if found.tells_places_apart:
-            return found
+        if comparison.tells_places_apart:
+            return comparison
     return None
 
 
@@ -174,9 +174,9 @@ def _gapless(reader: Reader, known: Known, shift: int, begin: int, end: int, *, 
         copies = destination.records(low - shift, high - shift)
         if len(originals) < high - low or len(copies) < high - low or Side.BOTH in known.sides(copies):
             return None
-        found = _compared(known, originals, copies, whole=high - low == end - begin)
-        if found is None or found.tells_places_apart:
-            return found
+        comparison = _compared(known, originals, copies, whole=high - low == end - begin)
+        if comparison is None or comparison.tells_places_apart:
+            return comparison
     return None
 
 

@@ -137,7 +137,7 @@ def doubted(records: t.Mapping[t.Any, int], copies: t.Mapping[t.Any, int]) -> bo
 
 
 def _numbers(offsets: t.Mapping[t.Any, t.Sequence[int]]) -> dict[t.Any, int]:
-    return {time: len(its) for time, its in offsets.items()}
+    return {time: len(places) for time, places in offsets.items()}
 
 
 _STAMPED, _OWN, _OTHER = range(3)

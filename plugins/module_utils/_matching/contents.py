@@ -97,7 +97,9 @@ def _may_be_changed(
     """
     records = collections.Counter(record.name for record in source)
     is_doubted = doubted(records, collections.Counter(copy.name for copy in copies))
-    doubted_times = {time for time, its in _names_by_time(copies).items() if doubted(at_time.get(time, {}), its)}
+    doubted_times = {
+        time for time, copy_names in _names_by_time(copies).items() if doubted(at_time.get(time, {}), copy_names)
+    }
     for copy in copies:
         names: t.Mapping[Name, int] = at_time.get(copy.time, {})
         if copy.name in names:

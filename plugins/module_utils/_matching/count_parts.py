@@ -47,7 +47,7 @@ class Facts(t.NamedTuple):
     @property
     def arrived(self) -> int:
         """A source record that has surely arrived: the last one that tells."""
-        return next((its for (its,) in (self.last_by_time, self.last_pair) if its is not None), -1)
+        return next((place for (place,) in (self.last_by_time, self.last_pair) if place is not None), -1)
 
 
 class Reach(t.NamedTuple):

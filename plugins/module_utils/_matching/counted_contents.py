@@ -107,15 +107,15 @@ class CountedContents:
                 pairs += self._added(content)
             else:
                 self._first(self.facts.destination_only, (place for place, _time in content.copies))
-        found = singles_of(pairs, None if sides.are_single else self._positions, self._destinations)
-        self._singles = [found] if singles is None else [singles, found]
+        singles_of_pairs = singles_of(pairs, None if sides.are_single else self._positions, self._destinations)
+        self._singles = [singles_of_pairs] if singles is None else [singles, singles_of_pairs]
         ends = [begin + self._step for begin in self._begins]
-        self._last_singles = [[its for each in self._singles for its in each.lasts(end)] for end in ends]
-        timed = [last_before(its.timed, _END) for its in self._singles]
-        untimed = [last_before(its.untimed, _END) for its in self._singles]
+        self._last_singles = [[last for singles in self._singles for last in singles.lasts(end)] for end in ends]
+        timed = [last_before(singles.timed, _END) for singles in self._singles]
+        untimed = [last_before(singles.untimed, _END) for singles in self._singles]
         self.facts.last_by_time[0], self.facts.last_pair[0] = highest(timed), highest(timed + untimed)
         if recurs:
-            self._lacking += [int(place) for its in self._singles for place in its.untimed]
+            self._lacking += [int(place) for singles in self._singles for place in singles.untimed]
         self._short.sort()
         self._lacking = sorted(self._lacking if recurs else self._lacking + self._short)
         self._sources.sort()
@@ -188,7 +188,7 @@ class CountedContents:
         for at, count, wanted, unit in self._parts(commits):
             first, best = count.first_wanted, firsts[at]
             if first is not None and (best is None or first < best[0]):
-                firsts[at] = first, min(its for its in unit.sources if not self._is_consumed(its, commits))
+                firsts[at] = first, min(place for place in unit.sources if not self._is_consumed(place, commits))
             if wanted and not count.consumed:
                 recopied[at] = lowest((recopied[at], count.earliest))
         return firsts, recopied
@@ -200,15 +200,15 @@ class CountedContents:
         ]
         for unit, counts in self._counts(commits):
             if any(count.surely_unconsumed for count in counts):
-                where = {self._source_at(its) for its in unit.sources if not self._is_consumed(its, commits)}
-                if len(where) == 1:
-                    at = where.pop()
+                partitions = {self._source_at(place) for place in unit.sources if not self._is_consumed(place, commits)}
+                if len(partitions) == 1:
+                    at = partitions.pop()
                     surely[at] = max(surely[at], 1 + any(count.firmly_unconsumed for count in counts))
         return surely
 
     def _last(self, commits: Commits, at: int) -> CopyAndRecord | None:
         """The last consumed record of a source partition, and whether it has arrived."""
-        lasts = [its.last(commits[at]) for its in self._singles]
+        lasts = [singles.last(commits[at]) for singles in self._singles]
         other = last_before(self._sources, commits[at])
         last = highest((*lasts, None if other is None else (other, 0)))
         if last is None or last[0] < self._begins[at]:
@@ -223,13 +223,13 @@ class CountedContents:
         times = dict(unit.content.source)
         if unit.content.has_firmly_arrived(times[last]):
             return 2
-        consumed = collections.Counter(time for its, time in times.items() if self._is_consumed(its, commits))
+        consumed = collections.Counter(time for place, time in times.items() if self._is_consumed(place, commits))
         return int(unit.content.has_arrived(consumed, times[last]))
 
     def _next(self, commits: Commits, at: int) -> int | None:
         following = bisect.bisect_left(self._sources, commits[at])
         others = self._sources[following : following + 1]
-        first = lowest((*others, *(its.next(commits[at]) for its in self._singles)))
+        first = lowest((*others, *(singles.next(commits[at]) for singles in self._singles)))
         return None if first is None or self._source_at(first) != at else int(first)
 
     def _is_consumed(self, place: int, commits: Commits) -> bool:
@@ -280,8 +280,8 @@ class CountedContents:
         wanted = collections.Counter(map(self._destination_at, by_age[len(by_age) - need :]))
         # Where copies are missing, nobody knows of which side, nor in which partition.
         missing = max(0, count.consumed + count.wanted - len(by_age)) if count.wanted else 0
-        for at, its in itertools.groupby(sorted(by_age), self._destination_at):
-            copies = list(its)
+        for at, places in itertools.groupby(sorted(by_age), self._destination_at):
+            copies = list(places)
             consumed = missing + len(copies) - wanted[at] if count.consumed else 0
             yield _Part(at, Tally(copies, wanted[at], consumed, count.hidden), count.wanted > 0, unit)
 
@@ -297,19 +297,22 @@ class CountedContents:
         for copy, original in self._aborted.items():
             if original < commits[0] and copy < offsets[0]:
                 lasts[0] = highest((lasts[0], (copy, original)))
-        repeats = [sum(both) for both in zip(*(its.repeated(commits, offsets) for its in self._singles), strict=True)]
+        repeats = [
+            sum(both) for both in zip(*(singles.repeated(commits, offsets) for singles in self._singles), strict=True)
+        ]
         equal, again, loose = [0] * len(repeats), [False] * len(repeats), [False] * len(repeats)
         both = if_lost = 0
         if self._recurs:
             both = sum(
-                max(0, its.repeated(commits, offsets)[0] - its.timed_before(commits[0])) for its in self._singles
+                max(0, singles.repeated(commits, offsets)[0] - singles.timed_before(commits[0]))
+                for singles in self._singles
             )
         for at, count, wanted, unit in self._parts(commits, stable):
             if not count.consumed:
                 continue
             last, best = count.last_consumed(offsets[at]), lasts[at]
             if last is not None and (best is None or last > best[0]):
-                lasts[at] = last, max(its for its in unit.sources if self._is_consumed(its, commits))
+                lasts[at] = last, max(place for place in unit.sources if self._is_consumed(place, commits))
             number = count.repeated(offsets[at])
             repeats[at] += number
             if self._recurs:

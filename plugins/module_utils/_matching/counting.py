@@ -85,7 +85,9 @@ class Logs:
             sides,
             contents,
             once=once,
-            ages={place: its.timestamp for _at, place, its in copies.places()} if len(sides.destinations) > 1 else None,
+            ages={place: copy.timestamp for _at, place, copy in copies.places()}
+            if len(sides.destinations) > 1
+            else None,
             recurs=self._pair.recurs,
             aborted=self._copies_of_aborted(aborted, source, copies),
             kept=kept,
@@ -93,34 +95,39 @@ class Logs:
 
     def count(self, committed: t.Sequence[tuple[int, ...]]) -> list[GroupCount]:
         """Where groups belong that have consumed everything before these offsets, one for each source log."""
-        return [count_group(self._pair, self._contents, its) for its in committed]
+        return [count_group(self._pair, self._contents, offsets) for offsets in committed]
 
     def _without_lost(self, source: LogSet, copies: LogSet) -> LogSet:
         lost = copies_of_lost(
-            (Sighting(self._family(its), its.timestamp, at, its.offset) for at, _place, its in source.places()),
-            (Sighting(self._family(its), _kept_time(its), at, its.offset) for at, _place, its in copies.places()),
+            (
+                Sighting(self._family(record), record.timestamp, at, record.offset)
+                for at, _place, record in source.places()
+            ),
+            (Sighting(self._family(copy), _kept_time(copy), at, copy.offset) for at, _place, copy in copies.places()),
         )
-        left = [[its for its in log if (at, its.offset) not in lost] for at, log in enumerate(copies.records)]
+        left = [[copy for copy in log if (at, copy.offset) not in lost] for at, log in enumerate(copies.records)]
         return copies._replace(records=left)
 
     def _told_apart(self, source: LogSet, copies: LogSet) -> tuple[list[Once], list[Content], tuple[bool, bool]]:
         """What occurs once on each side, with all that tells it apart; other contents; Facts.kept_times and kept_headers."""
-        originals, found = self._by_family(source), self._by_family(copies)
+        originals, copies_by_family = self._by_family(source), self._by_family(copies)
         once: list[Once] = []
         others: list[Alike] = []
         for family, records in originals.items():
-            its = found.pop(family, [])
-            if len(records) == len(its) == 1:  # nearly all
-                (place, record), (copy_place, copy) = records[0], its[0]
+            family_copies = copies_by_family.pop(family, [])
+            if len(records) == len(family_copies) == 1:  # nearly all
+                (place, record), (copy_place, copy) = records[0], family_copies[0]
                 time = self._time(copy)
                 if self._name(record) == self._name(copy) and (time is None or time == record.timestamp):
                     once.append((place, copy_place, record.timestamp, time is None))
                     continue
-            others.append(self._alike(records, its))
-        others += [self._alike([], its) for its in found.values()]
-        kept_times = not any(is_stamped for *_its, is_stamped in once) and all(its.kept_times for its in others)
-        contents = [content for its in others for content in its.contents]
-        return once, contents, (kept_times, all(its.kept_headers for its in others))
+            others.append(self._alike(records, family_copies))
+        others += [self._alike([], family_copies) for family_copies in copies_by_family.values()]
+        kept_times = not any(is_stamped for *_pair_and_time, is_stamped in once) and all(
+            alike.kept_times for alike in others
+        )
+        contents = [content for alike in others for content in alike.contents]
+        return once, contents, (kept_times, all(alike.kept_headers for alike in others))
 
     def _by_family(self, logs: LogSet) -> dict[Name, list[tuple[int, Record]]]:
         families: dict[Name, list[tuple[int, Record]]] = collections.defaultdict(list)
@@ -143,8 +150,10 @@ class Logs:
             return {}
         known = {self._name(record) for _at, _place, record in source.places()}
         sides = self._pair.sides
-        found = copies_of_aborted(aborted, known, copies.records[0], self._name, self._pair.timestamps)
-        return {sides.destination.place(0, copy): sides.source.place(0, original) for copy, original in found.items()}
+        originals = copies_of_aborted(aborted, known, copies.records[0], self._name, self._pair.timestamps)
+        return {
+            sides.destination.place(0, copy): sides.source.place(0, original) for copy, original in originals.items()
+        }
 
 
 def _kept_time(copy: Record) -> int | None:

@@ -83,8 +83,8 @@ def _near(reader: Reader, question: Question) -> tuple[Decision | None, str]:
             decision, why = _by_times(reader, question, matching)
         except OtherMatching as other:
             matching = other.matching
-        except Doubt as found:
-            doubt = found
+        except Doubt as exc:
+            doubt = exc
             break
         except BudgetSpent:
             doubt = Doubt("more records would have to be read one by one than search_limit")

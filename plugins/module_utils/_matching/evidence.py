@@ -104,8 +104,8 @@ class Log:
         """
         if timestamp < 0 or self.untimed:
             return self.facts.log_start
-        found = self.lookups[timestamp]
-        return None if found is None or found >= self.end else max(found, self.facts.log_start)
+        offset = self.lookups[timestamp]
+        return None if offset is None or offset >= self.end else max(offset, self.facts.log_start)
 
     def add(self, span: Span, records: t.Iterable[Record]) -> None:
         """Take in the visible records of a span, all of them."""
@@ -271,8 +271,8 @@ def failed(
     An error's own text may hold a part of a record, so its kind and its places have to do.
     """
     frames = traceback.extract_tb(error.__traceback__)[-4:]
-    places = ", ".join(f"{pathlib.PurePath(each.filename).name}:{each.lineno} {each.name}()" for each in frames)
-    logs = [f"[{its.log_start}, {its.end}, {its.high_watermark}]" for its in (*sources, destination)]
+    places = ", ".join(f"{pathlib.PurePath(frame.filename).name}:{frame.lineno} {frame.name}()" for frame in frames)
+    logs = [f"[{facts.log_start}, {facts.end}, {facts.high_watermark}]" for facts in (*sources, destination)]
     return blocked(
         Reason.INTERNAL_ERROR,
         f"this collection has failed on this partition: {type(error).__name__} at {places}; committed "

@@ -145,61 +145,64 @@ def count_groups(
     pairs: t.Mapping[int, CountedPair], positions: t.Sequence[GroupPosition], run: AskAll
 ) -> list[GroupCount]:
     """Where groups belong. run is called two or three times."""
-    groups = [_Group(number, its.pair, pairs[its.pair], its.committed) for number, its in enumerate(positions)]
+    groups = [
+        _Group(number, position.pair, pairs[position.pair], position.committed)
+        for number, position in enumerate(positions)
+    ]
     facts = _learn(pairs, groups, run)
-    for its in groups:
-        its.limit(facts[its.of])
+    for group in groups:
+        group.limit(facts[group.of])
     _place(groups, run)
     # What is repeated from the limit on is mostly what is repeated from the offset on.
-    if loose := [its for its in groups if any(its.placed.loose)]:
+    if loose := [group for group in groups if any(group.placed.loose)]:
         _place(loose, run)
-    return [its.counted(facts[its.of]) for its in groups]
+    return [group.counted(facts[group.of]) for group in groups]
 
 
 def count_group(pair: CountedPair, contents: CountedContents, committed: tuple[int, ...]) -> GroupCount:
     """The same for one group, where all contents of its pair are here: there may be thousands of such groups."""
-    its = _Group(0, 0, pair, committed)
-    its.reach = contents.reach(its.commits)
-    its.limit(contents.facts)
-    its.take(contents.placed(*its.question))
-    if any(its.placed.loose):
-        its.take(contents.placed(*its.question))
-    return its.counted(contents.facts)
+    group = _Group(0, 0, pair, committed)
+    group.reach = contents.reach(group.commits)
+    group.limit(contents.facts)
+    group.take(contents.placed(*group.question))
+    if any(group.placed.loose):
+        group.take(contents.placed(*group.question))
+    return group.counted(contents.facts)
 
 
 def _learn(pairs: t.Mapping[int, CountedPair], groups: t.Sequence[_Group], run: AskAll) -> dict[int, Facts]:
-    asked = _by_number((its.of, its) for its in groups)
-    commits = {pair: [(its.number, its.commits) for its in several] for pair, several in asked.items()}
+    asked = _by_number((group.of, group) for group in groups)
+    commits = {pair: [(group.number, group.commits) for group in several] for pair, several in asked.items()}
 
     def ask(pair: int, contents: CountedContents) -> t.Iterator[Row]:
         yield ~pair, contents.facts
-        for number, its in commits.get(pair, ()):
-            yield number, contents.reach(its)
+        for number, committed in commits.get(pair, ()):
+            yield number, contents.reach(committed)
 
     said = _by_number(run(ask) if groups else ())
-    for its in groups:
-        its.reach = Reach.of_all(said[its.number] or [its.pair.nothing.reach(its.commits)])
-    return {pair: Facts.of_all(said[~pair] or [its.nothing.facts]) for pair, its in pairs.items()}
+    for group in groups:
+        group.reach = Reach.of_all(said[group.number] or [group.pair.nothing.reach(group.commits)])
+    return {pair: Facts.of_all(said[~pair] or [counted_pair.nothing.facts]) for pair, counted_pair in pairs.items()}
 
 
 def _place(groups: t.Sequence[_Group], run: AskAll) -> None:
-    asked = _by_number((its.of, its) for its in groups)
-    offsets = {pair: [(its.number, its.question) for its in several] for pair, several in asked.items()}
+    asked = _by_number((group.of, group) for group in groups)
+    offsets = {pair: [(group.number, group.question) for group in several] for pair, several in asked.items()}
 
     def ask(pair: int, contents: CountedContents) -> t.Iterator[Row]:
-        for number, its in offsets.get(pair, ()):
-            yield number, contents.placed(*its)
+        for number, question in offsets.get(pair, ()):
+            yield number, contents.placed(*question)
 
     said = _by_number(run(ask) if groups else ())
-    for its in groups:
-        its.take(Placed.of_all(said[its.number] or [its.pair.nothing.placed(*its.question)]))
+    for group in groups:
+        group.take(Placed.of_all(said[group.number] or [group.pair.nothing.placed(*group.question)]))
 
 
 def _by_number(pairs: t.Iterable[tuple[int, _T]]) -> dict[int, list[_T]]:
-    found: dict[int, list[_T]] = collections.defaultdict(list)
+    by_number: dict[int, list[_T]] = collections.defaultdict(list)
     for number, value in pairs:
-        found[number].append(value)
-    return found
+        by_number[number].append(value)
+    return by_number
 
 
 class _Group:

@@ -66,8 +66,8 @@ def of_all_contents(parts: t.Iterable[KeptTimes]) -> KeptTimes:
     """The same of all contents, from the parts that several tasks have seen."""
     result = KeptTimes({}, {}, {})
     for part in parts:
-        for into, its, better in zip(result[:3], part[:3], (max, min, max), strict=True):
-            for partition, offset in its.items():
+        for into, offsets, better in zip(result[:3], part[:3], (max, min, max), strict=True):
+            for partition, offset in offsets.items():
                 into[partition] = better(offset, into.get(partition, offset))
         result = result._replace(
             oldest=min(result.oldest, part.oldest), youngest_other=max(result.youngest_other, part.youngest_other)

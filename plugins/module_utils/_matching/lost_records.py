@@ -85,13 +85,13 @@ class LostRecords:
 
         None as well where only equal records of one time could be the missing ones: nobody can tell them from second copies.
         """
-        found = self.counted_back
-        if self.first is None and found.found:
+        back = self.counted_back
+        if self.first is None and back.found:
             return None
         missing = min(self.expired, self.position - self.reader.committed)
-        if found.found >= missing:
+        if back.found >= missing:
             return 0
-        return missing - found.records if found.records < missing else None
+        return missing - back.records if back.records < missing else None
 
     def _ends_well(self) -> bool:
         """Where both logs were read whole: does each content from L on stand there as often as the source still has it?
@@ -114,9 +114,9 @@ def lost_bound(lost: int | None, expired: int, each_a_record: bool) -> Bound:
     return Bound.AT_LEAST if lost < expired else Bound.EXACTLY if each_a_record else Bound.AT_MOST
 
 
-def with_lost(decision: Decision, lost: int | None, bound: Bound, where: str = "lost on both clusters") -> Decision:
+def with_lost(decision: Decision, lost: int | None, bound: Bound, label: str = "lost on both clusters") -> Decision:
     """The decision, with how many records are lost, and the same in words in its detail."""
-    text = f"; {where}: {RecordSum(lost, bound).clause('record')}" if lost else ""
+    text = f"; {label}: {RecordSum(lost, bound).clause('record')}" if lost else ""
     return dataclasses.replace(decision, lost=lost, lost_bound=bound, detail=decision.detail + text)
 
 
@@ -139,5 +139,5 @@ def lost_before_any(reader: Reader) -> int | None:
     first = originals[0]
     begin = destination.first_at(first.timestamp)
     near = [] if begin is None else destination.records(begin, begin + _HEAD)
-    at = next((each.offset for each in near if (each.timestamp, each.bare) == (first.timestamp, first.bare)), None)
+    at = next((copy.offset for copy in near if (copy.timestamp, copy.bare) == (first.timestamp, first.bare)), None)
     return None if at is None else max(0, source.start - (at - destination.start))

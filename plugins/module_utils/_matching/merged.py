@@ -135,7 +135,7 @@ def untouched(destination: LogFacts) -> Decision:
     return Decision.exact(NothingConsumed(0), destination.log_start, detail="nothing was ever consumed")
 
 
-def decide_merged(sources: Sources, found: PartitionCount, destination: LogFacts, policy: Policy) -> Decision:
+def decide_merged(sources: Sources, count: PartitionCount, destination: LogFacts, policy: Policy) -> Decision:
     """Where the group must stand in one destination partition.
 
     No unconsumed record that both clusters have is skipped, whatever the order of the copies.
@@ -143,35 +143,35 @@ def decide_merged(sources: Sources, found: PartitionCount, destination: LogFacts
     if sources.nothing_consumed:
         return untouched(destination)
     if sources.missing is not None:
-        return _lags(sources, sources.missing, found, destination)
+        return _lags(sources, sources.missing, count, destination)
     if sources.expired:
-        return _expired(sources, found, destination, policy)
-    return _placed(sources, found, destination, policy)
+        return _expired(sources, count, destination, policy)
+    return _placed(sources, count, destination, policy)
 
 
-def _lags(sources: Sources, missing: Missing, found: PartitionCount, destination: LogFacts) -> Decision:
+def _lags(sources: Sources, missing: Missing, count: PartitionCount, destination: LogFacts) -> Decision:
     """Consumed records are still to come. The lossless offset obeys no option that allows records to be skipped."""
-    last = found.answer.last_consumed
+    last = count.answer.last_consumed
     offset = destination.log_start if last is None else last + 1
     if sources.expired:
-        offset = _before_lost_ones(offset, found)
+        offset = _before_lost_ones(offset, count)
     deleted = rows.deleted_records(destination.log_start, destination.end <= destination.log_start)
     wait = "wait for the replication tool" + (" only if it has not copied them yet" if deleted else "")
     return blocked(
         Reason.DESTINATION_LAGS,
         f"{missing.records:,} consumed records are not at the destination; the last one, {missing.partition} offset "
         f"{missing.offset}, has not come, nor any after it; they would be repeated when they come{deleted}: {wait}",
-        lossless=CountedBefore(offset, found.answer.first_wanted),
+        lossless=CountedBefore(offset, count.answer.first_wanted),
         to_come=missing.records,
     )
 
 
-def _before_lost_ones(offset: int, found: PartitionCount) -> int:
+def _before_lost_ones(offset: int, count: PartitionCount) -> int:
     """This offset, or the first record that may be a copy of one that has expired at the source, if that comes before it.
 
     Where records of several partitions stand mixed, the last ones are not those that were consumed last.
     """
-    return min(at for at in (offset, found.first_unknown, found.first_surplus) if at is not None)
+    return min(at for at in (offset, count.first_unknown, count.first_surplus) if at is not None)
 
 
 def gap(sources: Sources, answer: Answer) -> Span | None:
@@ -182,21 +182,21 @@ def gap(sources: Sources, answer: Answer) -> Span | None:
     return last + 1, first + 1
 
 
-def _placed(sources: Sources, found: PartitionCount, destination: LogFacts, policy: Policy) -> Decision:
-    answer, unknown = found.answer, found.first_unknown
+def _placed(sources: Sources, count: PartitionCount, destination: LogFacts, policy: Policy) -> Decision:
+    answer, unknown = count.answer, count.first_unknown
     first, last = answer.first_wanted, answer.last_consumed
     if last is not None:
-        if first is None or not found.between.any:
+        if first is None or not count.between.any:
             return _counted(last + 1, answer)
-        if sources.compacted or found.between.younger:
-            return _lost(last + 1, answer, found.unread)
+        if sources.compacted or count.between.younger:
+            return _lost(last + 1, answer, count.unread)
         return _counted(first, answer)
     if unknown is None:
         return _counted(destination.log_start, answer)
     if sources.compacted:
         return _lost(destination.log_start, answer)
     if first is None and sources.incomplete:
-        return _by_policy(sources, found, destination, policy)
+        return _by_policy(sources, count, destination, policy)
     # Before the first copy stands what was there earlier, or what has expired after it was consumed.
     return _counted(first if first is not None and unknown < first else destination.log_start, answer)
 
@@ -233,20 +233,20 @@ def _lost(offset: int, answer: Answer, unread: bool = False) -> Decision:
     return Decision(Verdict.SAFE, offset, Reason.SOURCE_LOST_RECORDS, answer.at_most, detail)
 
 
-def _expired(sources: Sources, found: PartitionCount, destination: LogFacts, policy: Policy) -> Decision:
+def _expired(sources: Sources, count: PartitionCount, destination: LogFacts, policy: Policy) -> Decision:
     """The source has lost records that the group has not consumed; the destination may still have them."""
-    wanted, last = found.answer.first_wanted, found.answer.last_consumed
+    wanted, last = count.answer.first_wanted, count.answer.last_consumed
     first = (destination.end if wanted is None else wanted) if last is None else last + 1
 
     def back() -> tuple[int, str]:
         how = "the group starts before every record that may be a copy of an expired one, because it may not have consumed it"
-        return _before_lost_ones(first, found), how
+        return _before_lost_ones(first, count), how
 
     return chosen.expired(policy.on_expired, sources.expired, destination.log_start, first, back)
 
 
-def _by_policy(sources: Sources, found: PartitionCount, destination: LogFacts, policy: Policy) -> Decision:
+def _by_policy(sources: Sources, count: PartitionCount, destination: LogFacts, policy: Policy) -> Decision:
     """Nothing here is at the source any more, or ever was."""
     return chosen.without_anchor(
-        policy.on_no_anchor, destination.log_start, destination.end, sources.retention_ms, lambda: found.first_young
+        policy.on_no_anchor, destination.log_start, destination.end, sources.retention_ms, lambda: count.first_young
     )

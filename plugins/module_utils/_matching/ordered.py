@@ -32,12 +32,12 @@ def first_by_order(log: LogReader, known: Known, begin: int, timestamp: int) -> 
         probes = [(place, min(place + _PROBE, high)) for place in places]
         for probe in probes:
             log.want(*probe)
-        found = [record for probe in probes for record in log.records(*probe)[:1]]
-        check_stamps(known, found)
-        late = [record.timestamp >= timestamp for record in found]
-        if not found or late != sorted(late):
+        records = [record for probe in probes for record in log.records(*probe)[:1]]
+        check_stamps(known, records)
+        late = [record.timestamp >= timestamp for record in records]
+        if not records or late != sorted(late):
             return None
         at = late.count(False)
-        low = found[at - 1].offset if at else low
-        high = found[at].offset if at < len(found) else high
+        low = records[at - 1].offset if at else low
+        high = records[at].offset if at < len(records) else high
     return low

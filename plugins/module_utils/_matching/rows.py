@@ -114,18 +114,18 @@ def _lossless(reader: Reader, context: Context, known: Known, cut: Cut, reached:
         return NoRecordBefore(reader.destination.end, records=0)
     unconsumed = context.unconsumed_among(cut.records)
     offset = last.offset + 1
-    found = None if unconsumed else same_before(reader, context, known, reached + 1, offset)
-    if found is None:
+    comparison = None if unconsumed else same_before(reader, context, known, reached + 1, offset)
+    if comparison is None:
         return None
-    all_of_them = offset - found.records <= reader.destination.start
-    if found.distinct < DISTINCT:
+    all_of_them = offset - comparison.records <= reader.destination.start
+    if comparison.distinct < DISTINCT:
         if not all_of_them:
             return None
         try:
-            doubt_copies_of_later_ones(reader, reader.destination.records(offset - found.records, offset))
+            doubt_copies_of_later_ones(reader, reader.destination.records(offset - comparison.records, offset))
         except Doubt:
             return None
-    return ConsumedBefore(offset, found, all_of_them, unconsumed)
+    return ConsumedBefore(offset, comparison, all_of_them, unconsumed)
 
 
 def _doubt_unknown_records(reader: Reader, context: Context) -> None:

@@ -232,8 +232,8 @@ class _CutSearch:
 
     def passed_last_consumed(self) -> bool:
         """Is a copy of A there, and everything before it explained? Then what follows cannot move the cut back."""
-        found = self._last_consumed()
-        return found is not None and not any(r.offset < self._records[found].offset for r in self._unknown(self._begin))
+        index = self._last_consumed()
+        return index is not None and not any(r.offset < self._records[index].offset for r in self._unknown(self._begin))
 
     def unfinished(self) -> Cut:
         """The cut after the copy of A, when the budget has not led to L."""

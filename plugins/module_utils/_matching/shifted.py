@@ -59,8 +59,8 @@ def goes_on(question: Question, anchor: Anchor, timestamp: bool) -> bool | Need:
         logs.want(begin, logs.high)
         if not logs.destination.want(anchor.destination_offset, anchor.destination_offset + 1):
             raise NotRead
-        found = logs.anchor(anchor.destination_offset)
-        same = found is not None and found.fingerprint == anchor.fingerprint
+        current = logs.anchor(anchor.destination_offset)
+        same = current is not None and current.fingerprint == anchor.fingerprint
         if begin == logs.high:
             return same
         return same and logs.same(begin) is not None and logs.same(logs.high) is not None and logs.alone()
@@ -176,8 +176,8 @@ class _Shifted:
 
     def anchor(self, offset: int) -> Anchor | None:
         """The record that stands at this offset of the destination, if there is one."""
-        for found in self.destination.records(offset, offset + 1):
-            return Anchor(offset + self.shift, offset, self.matching.fingerprint(found))
+        for record in self.destination.records(offset, offset + 1):
+            return Anchor(offset + self.shift, offset, self.matching.fingerprint(record))
         return None
 
     def _around(self, place: int, width: int) -> Span:

@@ -93,11 +93,14 @@ def singles_of(
         for pair in pairs:
             cells[positions(pair[0], pair[1])].append(pair)
     spots: list[list[CopyAndRecord]] = [[] for _partition in range(destinations)]
-    for (_source, at), its in cells.items():
-        spots[at] += [(copy, source) for source, copy, _by_time in its]
+    for (_source, at), cell in cells.items():
+        spots[at] += [(copy, source) for source, copy, _by_time in cell]
     return Singles(
-        {at: ([pair[0] for pair in its], _lowest_from([pair[1] for pair in its])) for at, its in cells.items()},
-        [([copy for copy, _source in its], [source for _copy, source in its]) for its in map(sorted, spots)],
+        {at: ([pair[0] for pair in cell], _lowest_from([pair[1] for pair in cell])) for at, cell in cells.items()},
+        [
+            ([copy for copy, _source in sorted_spots], [source for _copy, source in sorted_spots])
+            for sorted_spots in map(sorted, spots)
+        ],
         [source for source, _copy, by_time in pairs if by_time],
         [source for source, _copy, by_time in pairs if not by_time],
     )

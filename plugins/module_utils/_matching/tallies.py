@@ -122,9 +122,9 @@ class Mixed:
         self._consumed_missing = self._without_copy(consumed)
         self._wanted_missing = self._without_copy(unconsumed)
         # Of each time the last copies stand for the unconsumed records; those before them follow as repeats.
-        last = {time: min(unconsumed.get(time, 0), len(its)) for time, its in self._own.items()}
+        last = {time: min(unconsumed.get(time, 0), len(own)) for time, own in self._own.items()}
         self._wanted_copies = sorted(
-            offset for time, its in self._own.items() for offset in its[len(its) - last[time] :]
+            offset for time, own in self._own.items() for offset in own[len(own) - last[time] :]
         )
         self._consumed_copies = sorted(
             offset
@@ -166,7 +166,7 @@ class Mixed:
             lists.append(self._stamped)
         if self._consumed_missing:
             lists.append(self._other)
-        return max((last for its in lists if (last := last_before(its, limit)) is not None), default=None)
+        return max((last for offsets in lists if (last := last_before(offsets, limit)) is not None), default=None)
 
     @property
     def surely_unconsumed(self) -> bool:
@@ -201,7 +201,7 @@ class Mixed:
         """As Tally.repeated_if_lost."""
         if not self.consumed:
             return repeated
-        if any(time < 0 and its for time, its in self._own.items()):
+        if any(time < 0 and own for time, own in self._own.items()):
             repeated = max(repeated, self._untold().repeated_if_lost(offset, repeated))
         others = _if_lost(self._other, offset, self._consumed_missing, self._wanted_missing)
         surely = self._surely(offset, 0) + self._missing_on_either_side
@@ -254,7 +254,7 @@ class Mixed:
     def _lacking_own(self) -> int:
         """How many records, consumed or not, have no copy with their own time."""
         both = self._consumed, self._unconsumed
-        return sum(max(0, sum(its.get(time, 0) for its in both) - len(own)) for time, own in self._own.items())
+        return sum(max(0, sum(numbers.get(time, 0) for numbers in both) - len(own)) for time, own in self._own.items())
 
     def _surely(self, offset: int, others: int) -> int:
         """others: of the copies with other times from the offset on, how many count: no second ones of unconsumed records."""
@@ -270,7 +270,7 @@ class Mixed:
     @property
     def earliest(self) -> int | None:
         """The first copy that surely stands for one of the records."""
-        return min((its[0] for its in (*self._own.values(), self._stamped) if its), default=None)
+        return min((offsets[0] for offsets in (*self._own.values(), self._stamped) if offsets), default=None)
 
 
 class Doubted(Mixed):
@@ -285,7 +285,7 @@ class Doubted(Mixed):
     def __init__(self, consumed: Numbers, unconsumed: Numbers, copies: TimedCopies, hidden: int = 0) -> None:
         super().__init__(consumed, unconsumed, copies, hidden)
         self._timeless = Tally(self._offsets, self.wanted, self.consumed, hidden)
-        surplus = surplus_wanted(consumed, unconsumed, {time: len(its) for time, its in self._own.items()})
+        surplus = surplus_wanted(consumed, unconsumed, {time: len(own) for time, own in self._own.items()})
         self._rounded = Mixed(consumed, {**unconsumed, **surplus}, copies, hidden)
 
     @property

@@ -27,7 +27,7 @@ _ALIKE = 8  # records that are compared to see that the last consumed one has co
 _NEAR = 64  # offsets in which they must not come again
 
 
-def decide_counted(question: Question, its: GroupCount, doubt: str = "") -> Decision | Need:
+def decide_counted(question: Question, count: GroupCount, doubt: str = "") -> Decision | Need:
     """Decide an entry from Spark's count of both logs; single records may have to be read as well. Pure.
 
     doubt: why the near way has not decided it.
@@ -35,7 +35,7 @@ def decide_counted(question: Question, its: GroupCount, doubt: str = "") -> Deci
     reader = Reader(question)
     try:
         edge = rows.at_the_edges(reader, question)
-        return edge.by(Way.ENDS) if edge else from_count(reader, question, its).by(Way.SPARK_COUNT, doubt)
+        return edge.by(Way.ENDS) if edge else from_count(reader, question, count).by(Way.SPARK_COUNT, doubt)
     except NotRead:
         return reader.need()
     except BudgetSpent:
@@ -69,8 +69,8 @@ def count_logs(reader: Reader, question: Question) -> GroupCount:
             stable=(facts.end,),
             lossy=facts.is_lossy,
         )
-    (found,) = made[key].count([(question.committed,)])
-    return t.cast(GroupCount, found)
+    (count,) = made[key].count([(question.committed,)])
+    return t.cast(GroupCount, count)
 
 
 def _last_has_come(reader: Reader, question: Question, offset: int) -> bool:
@@ -95,7 +95,9 @@ def _alike(before: list[bytes], after: list[bytes], copies_before: list[bytes], 
     Where few are left before it, those from it on count as well.
     """
     known = {*before, *after}  # compaction may have taken others
-    copies_before, copies_after = ([each for each in its if each in known] for its in (copies_before, copies_after))
+    copies_before, copies_after = (
+        [content for content in copies if content in known] for copies in (copies_before, copies_after)
+    )
     contents = before[-_ALIKE:]  # before these, the destination may have copies of what the source has lost
     if not contents or contents != copies_before[-len(contents) :]:
         return False
@@ -121,13 +123,13 @@ def _around(log: LogReader, offset: int) -> tuple[list[bytes], list[bytes]]:
     )
 
 
-def from_count(reader: Reader, question: Question, its: GroupCount) -> Decision:
+def from_count(reader: Reader, question: Question, count: GroupCount) -> Decision:
     """The decision by a count of both logs, with the records that are absent. Raises NotRead, BudgetSpent."""
-    decision = _from_count(reader, question, its)
+    decision = _from_count(reader, question, count)
     # A compacted log lacks older records of its keys as it should.
     if decision.offset is None or reader.destination.facts.compacted:
         return decision
-    return noting_absent(reader, decision, absent_of(reader, its))
+    return noting_absent(reader, decision, absent_of(reader, count))
 
 
 def noting_absent(reader: Reader, decision: Decision, absent: Absent | None) -> Decision:
@@ -140,14 +142,14 @@ def noting_absent(reader: Reader, decision: Decision, absent: Absent | None) -> 
     return dataclasses.replace(decision, absent=absent._replace(deleted_before=start))
 
 
-def absent_of(reader: Reader, its: GroupCount) -> Absent | None:
+def absent_of(reader: Reader, count: GroupCount) -> Absent | None:
     """The absent records of a single partition, with the transaction that is open at the source, if one is."""
-    absent = its.answers[0].absent
+    absent = count.answers[0].absent
     return absent and absent._replace(open_from=reader.source.facts.open_from)
 
 
-def _from_count(reader: Reader, question: Question, its: GroupCount) -> Decision:
-    (answer,), matching, (before,), (after,) = its.answers, its.matching, its.last_consumed, its.first_wanted
+def _from_count(reader: Reader, question: Question, count: GroupCount) -> Decision:
+    (answer,), matching, (before,), (after,) = count.answers, count.matching, count.last_consumed, count.first_wanted
     if answer.last_at_source is None and answer.next_at_source is None:
         return rows.no_anchor(reader, question, matching)
     position = rows.position_of_end(reader, answer.next_at_source)

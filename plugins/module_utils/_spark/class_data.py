@@ -58,7 +58,7 @@ def _folder() -> Path | None:
     folder = (Path(named).expanduser() if named else Path.home() / ".cache/streamshift-kafka") / "spark"
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        found = folder.stat()
+        status = folder.stat()
     except OSError:
         return None
-    return folder if found.st_uid == os.getuid() and not found.st_mode & 0o022 else None
+    return folder if status.st_uid == os.getuid() and not status.st_mode & 0o022 else None

@@ -58,7 +58,7 @@ class LogPair(t.NamedTuple):
     @property
     def partitions(self) -> tuple[tuple[TopicPartition, ...], ...]:
         """Those of the source, and those of the destination."""
-        return tuple(tuple(its.partition for its in side) for side in self)
+        return tuple(tuple(extent.partition for extent in side) for side in self)
 
     @property
     def size(self) -> int:
@@ -68,16 +68,16 @@ class LogPair(t.NamedTuple):
 
 def size_of(extents: t.Iterable[Extent]) -> int:
     """How many offsets these have."""
-    return sum((each.open_end or each.end) - each.start for each in extents)
+    return sum((extent.open_end or extent.end) - extent.start for extent in extents)
 
 
 def layout_of(pairs: t.Sequence[LogPair], *, timestamps: bool) -> Layout:
     """The axes of pairs, whose partitions are numbered in the order given. timestamps: whether times are compared at all."""
     return Layout(
-        Axis(tuple(its.start for pair in pairs for its in pair.sources)),
-        Axis(tuple(its.start for pair in pairs for its in pair.destinations)),
-        tuple(number for number, pair in enumerate(pairs) for _its in pair.sources),
-        tuple(number for number, pair in enumerate(pairs) for _its in pair.destinations),
+        Axis(tuple(extent.start for pair in pairs for extent in pair.sources)),
+        Axis(tuple(extent.start for pair in pairs for extent in pair.destinations)),
+        tuple(number for number, pair in enumerate(pairs) for _extent in pair.sources),
+        tuple(number for number, pair in enumerate(pairs) for _extent in pair.destinations),
         timestamps,
     )
 
@@ -91,8 +91,8 @@ def read_once(pairs: t.Iterable[LogPair]) -> dict[_Partitions, LogPair]:
     for pair in pairs:
         together.setdefault(pair.partitions, []).append(pair)
     return {
-        partitions: LogPair(*(_united(itertools.chain(*side)) for side in zip(*its, strict=True)))
-        for partitions, its in together.items()
+        partitions: LogPair(*(_united(itertools.chain(*side)) for side in zip(*overlapping, strict=True)))
+        for partitions, overlapping in together.items()
     }
 
 
@@ -107,8 +107,8 @@ def shared(pairs: t.Sequence[LogPair]) -> tuple[list[LogPair], Layout]:
     parts: list[tuple[Part, ...]] = []
     for side in (0, 1):
         numbers = itertools.count()
-        found = {key: [(next(numbers), its) for its in pair[side]] for key, pair in by_partitions.items()}
-        parts.append(tuple(_part(its, found[pair.partitions]) for pair in pairs for its in pair[side]))
+        numbered = {key: [(next(numbers), extent) for extent in pair[side]] for key, pair in by_partitions.items()}
+        parts.append(tuple(_part(extent, numbered[pair.partitions]) for pair in pairs for extent in pair[side]))
     return read, layout_of(pairs, timestamps=True)._replace(shares=Shares(axes.source, axes.destination, *parts))
 
 
@@ -116,11 +116,11 @@ def _united(extents: t.Iterable[Extent]) -> tuple[Extent, ...]:
     """The same offsets, each once. Where transactions are open, each extent of a partition says from which offset on."""
     spans: dict[TopicPartition, list[Span]] = {}
     opens: dict[TopicPartition, int] = {}
-    for its in extents:
-        end = its.open_end or its.end
-        spans[its.partition] = united(spans.get(its.partition, []), (its.start, end))
-        if its.end < end:
-            opens[its.partition] = min(its.end, opens.get(its.partition, its.end))
+    for extent in extents:
+        end = extent.open_end or extent.end
+        spans[extent.partition] = united(spans.get(extent.partition, []), (extent.start, end))
+        if extent.end < end:
+            opens[extent.partition] = min(extent.end, opens.get(extent.partition, extent.end))
     return tuple(
         Extent(partition, start, min(end, max(start, opens.get(partition, end))), end)
         for partition, several in spans.items()
@@ -128,11 +128,11 @@ def _united(extents: t.Iterable[Extent]) -> tuple[Extent, ...]:
     )
 
 
-def _part(its: Extent, read: t.Iterable[tuple[int, Extent]]) -> Part:
+def _part(wanted: Extent, read: t.Iterable[tuple[int, Extent]]) -> Part:
     """Where an extent is in what is read, given with its numbers."""
     for number, extent in read:
-        if extent.partition == its.partition and extent.start <= its.start < (extent.open_end or extent.end):
-            return number, its.start, its.open_end or its.end
+        if extent.partition == wanted.partition and extent.start <= wanted.start < (extent.open_end or extent.end):
+            return number, wanted.start, wanted.open_end or wanted.end
     return 0, 0, 0  # it is empty
 
 
@@ -150,11 +150,11 @@ def read_contents(
     An action fails with the errors of _records.scanning.scan(); open_session() gives them their shape.
     """
     buckets = buckets_for(sum(pair.size for pair in pairs), parallel_tasks(spark))
-    source_extents = [its for pair in pairs for its in pair.sources]
-    destination_extents = [its for pair in pairs for its in pair.destinations]
-    visible = [Range(its.partition, its.start, its.end) for its in source_extents]
-    held = [Range(its.partition, its.end, its.open_end or its.end) for its in source_extents]
-    copies = [Range(its.partition, its.start, its.end) for its in destination_extents]
+    source_extents = [extent for pair in pairs for extent in pair.sources]
+    destination_extents = [extent for pair in pairs for extent in pair.destinations]
+    visible = [Range(extent.partition, extent.start, extent.end) for extent in source_extents]
+    held = [Range(extent.partition, extent.end, extent.open_end or extent.end) for extent in source_extents]
+    copies = [Range(extent.partition, extent.start, extent.end) for extent in destination_extents]
 
     def packed(ranges: t.Sequence[Range], *, of_source: bool, committed: bool = True) -> DataFrame:
         pack = _packing(spark, layout, not of_source, buckets)

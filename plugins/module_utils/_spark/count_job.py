@@ -47,7 +47,9 @@ def count_wide(
     edges = seen_edges(contents, layout, lossy)
 
     def run(ask: Ask) -> t.Iterator[Row]:
-        return map(json.loads, texts_of(contents, lambda its: said(its, layout, pairs, without_headers, edges, ask)))
+        return map(
+            json.loads, texts_of(contents, lambda batches: said(batches, layout, pairs, without_headers, edges, ask))
+        )
 
     return count_groups(pairs, positions, run)
 
@@ -73,8 +75,8 @@ def pairs_of(
 def _numbers(pairs: t.Sequence[int]) -> dict[int, range]:
     """The numbers of each pair's partitions, which follow one another."""
     numbers = itertools.groupby(range(len(pairs)), pairs.__getitem__)
-    several = ((pair, list(its)) for pair, its in numbers)
-    return {pair: range(its[0], its[-1] + 1) for pair, its in several}
+    several = ((pair, list(partition_numbers)) for pair, partition_numbers in numbers)
+    return {pair: range(partition_numbers[0], partition_numbers[-1] + 1) for pair, partition_numbers in several}
 
 
 def said(

@@ -45,9 +45,9 @@ def cause_of(exc: BaseException, spark: str, log: str = "") -> MigrationError:
 def known_failure(text: str, spark: str) -> SparkFailed | None:
     """What a text of Spark means, if it is one that a user can do something about."""
     for pattern, what, remedy in _KNOWN:
-        if found := pattern.search(text):
+        if match := pattern.search(text):
             return SparkFailed(
-                what.format(*found.groups()), cluster=spark, remedy=remedy.format(spark=option_name("spark"))
+                what.format(*match.groups()), cluster=spark, remedy=remedy.format(spark=option_name("spark"))
             )
     return None
 

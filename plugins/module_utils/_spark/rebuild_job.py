@@ -36,19 +36,19 @@ def rebuild(
     portable_source, portable_destination = portable(source), portable(destination)
 
     def rebuild_share(share: t.Sequence[tuple[int, tuple[BacklogRange, int]]]) -> t.Iterator[str]:
-        ranges = [each for _number, each in share]
-        for (number, (each, _end)), progress in zip(
+        ranges = [backlog_range for _number, backlog_range in share]
+        for (number, (backlog_range, _end)), progress in zip(
             share, rebuilt(portable_source, portable_destination, ranges), strict=True
         ):
-            yield json.dumps([number, progress.position, all_metadata(progress, each.boundaries)])
+            yield json.dumps([number, progress.position, all_metadata(progress, backlog_range.boundaries)])
 
-    found: dict[TopicPartition, tuple[int, Progress]] = {}
+    ends_and_progress: dict[TopicPartition, tuple[int, Progress]] = {}
     for line in on_workers(spark, _dealt(spark, list(enumerate(lost))), rebuild_share):
         number, position, kept = json.loads(line)
-        each, end = lost[number]
+        backlog_range, end = lost[number]
         commits = [None if text is None else CommittedOffset(position, text) for text in kept]
-        found[each.destination] = end, progress_from_commits(each.start, commits)
-    return found
+        ends_and_progress[backlog_range.destination] = end, progress_from_commits(backlog_range.start, commits)
+    return ends_and_progress
 
 
 class Compared(t.NamedTuple):
@@ -67,8 +67,8 @@ def compare(
 
     def compare_share(share: t.Sequence[Compared]) -> t.Iterator[str]:
         with open_readers(portable_source, portable_destination) as readers:
-            for each in share:
-                yield from range_differences(*readers, each.range, each.start, each.end)
+            for compared in share:
+                yield from range_differences(*readers, compared.range, compared.start, compared.end)
 
     return sorted(on_workers(spark, _dealt(spark, wanted), compare_share))
 

@@ -41,11 +41,11 @@ def __getattr__(name: str) -> t.Any:
     try:
         home = importlib.import_module(HOMES[name])
         # As "from home import name" does it.
-        found = getattr(home, name) if hasattr(home, name) else importlib.import_module(f"{HOMES[name]}.{name}")
+        attribute = getattr(home, name) if hasattr(home, name) else importlib.import_module(f"{HOMES[name]}.{name}")
     except ImportError as exc:
-        found = stand_ins(exc)(name)
-    globals()[name] = found
-    return found
+        attribute = stand_ins(exc)(name)
+    globals()[name] = attribute
+    return attribute
 
 
 def errors() -> tuple[type[Exception], ...]:

@@ -71,11 +71,11 @@ def _unfit(directory: str, why: str | None) -> InvalidInput:
 def _remove_abandoned(ours: Path, say: Say) -> None:
     for folder in ours.parent.glob(f"{_PREFIX}*"):
         with contextlib.suppress(OSError):  # somebody else's, or gone meanwhile
-            found = folder.lstat()  # a link may be anybody's, and lead anywhere
-            if folder == ours or found.st_uid != os.getuid() or not stat.S_ISDIR(found.st_mode):
+            status = folder.lstat()  # a link may be anybody's, and lead anywhere
+            if folder == ours or status.st_uid != os.getuid() or not stat.S_ISDIR(status.st_mode):
                 continue
             if not (folder / _LOCK).exists():  # killed before it made the lock, or after it removed that
-                if time.time() - found.st_mtime > _NEWBORN_SECONDS:
+                if time.time() - status.st_mtime > _NEWBORN_SECONDS:
                     _remove(folder, say)
                 continue
             with open(folder / _LOCK) as lock:
@@ -105,15 +105,17 @@ def end_processes(folder: Path) -> None:
 
 def _processes(folder: Path) -> list[int]:
     """Those of this user that a session with this folder has started, as far as Linux tells; see proc_pid_environ(5)."""
-    found = []
+    process_ids = []
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):  # another user's, or gone meanwhile
             if process.stat().st_uid == os.getuid():
                 variables = (process / "environ").read_bytes().split(b"\0")
-                values = [each.partition(b"=")[2] for each in variables if each.startswith(b"SPARK_LOCAL_DIRS=")]
+                values = [
+                    variable.partition(b"=")[2] for variable in variables if variable.startswith(b"SPARK_LOCAL_DIRS=")
+                ]
                 if any(os.path.basename(os.fsdecode(value)) == folder.name for value in values):
-                    found.append(int(process.name))
-    return found
+                    process_ids.append(int(process.name))
+    return process_ids
 
 
 @contextlib.contextmanager

@@ -77,21 +77,22 @@ def count_tails(
 
 def folded(rows: t.Iterable[tuple[t.Any, ...]], asked: int) -> list[Tail]:
     """What is said of each that was asked, in the better one of both ways to compare; rows as in the worker's schema."""
-    found = {headers: [Tail(headers, 0, 0, None, 0, 0) for _asked in range(asked)] for headers in (True, False)}
-    for its_headers, number, unconsumed, missing, oldest, others, distinct in rows:
-        for headers in (True, False) if its_headers is None else (its_headers,):
-            its = found[headers][number]
-            times = [time for time in (its.oldest, oldest) if time is not None]
-            found[headers][number] = Tail(
+    by_headers = {headers: [Tail(headers, 0, 0, None, 0, 0) for _asked in range(asked)] for headers in (True, False)}
+    for row_headers, number, unconsumed, missing, oldest, others, distinct in rows:
+        for headers in (True, False) if row_headers is None else (row_headers,):
+            tail = by_headers[headers][number]
+            times = [time for time in (tail.oldest, oldest) if time is not None]
+            by_headers[headers][number] = Tail(
                 headers,
-                its.unconsumed + unconsumed,
-                its.missing + missing,
+                tail.unconsumed + unconsumed,
+                tail.missing + missing,
                 min(times, default=None),
-                its.others + others,
-                its.distinct + distinct,
+                tail.others + others,
+                tail.distinct + distinct,
             )
     return [
-        min(each, key=lambda tail: tail.others + tail.missing) for each in zip(found[True], found[False], strict=True)
+        min(both_ways, key=lambda tail: tail.others + tail.missing)
+        for both_ways in zip(by_headers[True], by_headers[False], strict=True)
     ]
 
 
@@ -132,20 +133,20 @@ def tails(
     sources = {pair: number for number, pair in enumerate(layout.source_pairs)}
     destinations = {pair: number for number, pair in enumerate(layout.destination_pairs)}
     for number, (pair, committed, offset) in enumerate(asked):
-        its, content = (column[edges[pair] : edges[pair + 1]] for column in (rows, contents))
-        if not len(its):
+        pair_rows, content = (column[edges[pair] : edges[pair + 1]] for column in (rows, contents))
+        if not len(pair_rows):
             continue
-        of_source = its < records.sources
-        places = records.places[its]
+        of_source = pair_rows < records.sources
+        places = records.places[pair_rows]
         unconsumed = of_source & (places >= layout.source.place(sources[pair], committed))
         following = ~of_source & (places >= layout.destination.place(destinations[pair], offset))
-        stamped = following & (records.stamped[its] if layout.timestamps else True)
-        content, in_doubt = _by_time(content, records.times[its], following, stamped)
+        stamped = following & (records.stamped[pair_rows] if layout.timestamps else True)
+        content, in_doubt = _by_time(content, records.times[pair_rows], following, stamped)
         wanted, followed = (
             np.bincount(content[which], minlength=content.max() + 1) for which in (unconsumed, following)
         )
         absent = (followed == 0) & (wanted > 0)
-        times = records.times[its[unconsumed & absent[content]]]
+        times = records.times[pair_rows[unconsumed & absent[content]]]
         yield (
             number,
             int(wanted.sum()),

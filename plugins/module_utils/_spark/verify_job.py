@@ -84,25 +84,25 @@ def answers(
     """What one task has to say: a text for each pair."""
     records = left_in(worker_packing.unpack(batches, layout), edges)
     contents = _contents(records, layout, places, asked)
-    return [json.dumps((pair, *_answer(its, asked[pair]))) for pair, its in contents]
+    return [json.dumps((pair, *_answer(pair_contents, asked[pair]))) for pair, pair_contents in contents]
 
 
 def summed_claims(texts: t.Iterable[str], asked: t.Iterable[int]) -> dict[int, PairCounts]:
     """What all tasks together say of each pair that was asked about."""
     counts: dict[tuple[int, int], list[Counts]] = collections.defaultdict(list)
-    found = {pair: PairCounts({}, ToolProgress.none(), []) for pair in asked}
+    summed = {pair: PairCounts({}, ToolProgress.none(), []) for pair in asked}
     for text in texts:
         pair, claims, progress, landmarks, changed = json.loads(text)
         for number, *values in claims:
             counts[pair, number].append(Counts(*values[:NUMBERS], *map(_spot, values[NUMBERS:])))
-        further = ToolProgress(*(dict(its) for its in progress))
-        found[pair] = found[pair]._replace(
-            progress=furthest([found[pair].progress, further]), headers_changed=found[pair].headers_changed or changed
+        further = ToolProgress(*(dict(offsets) for offsets in progress))
+        summed[pair] = summed[pair]._replace(
+            progress=furthest([summed[pair].progress, further]), headers_changed=summed[pair].headers_changed or changed
         )
-        found[pair].landmarks.extend(SingleContent(*each) for each in landmarks)
-    for (pair, number), its in counts.items():
-        found[pair].counts[number] = total(its)
-    return found
+        summed[pair].landmarks.extend(SingleContent(*each) for each in landmarks)
+    for (pair, number), claim_counts in counts.items():
+        summed[pair].counts[number] = total(claim_counts)
+    return summed
 
 
 def _spot(value: t.Any) -> Spot | None:
@@ -112,8 +112,8 @@ def _spot(value: t.Any) -> Spot | None:
 def _answer(contents: Contents, asked: PairClaims) -> tuple[list[t.Any], list[t.Any], list[SingleContent], bool]:
     counts = ((number, contents.counts(windows, asked.progress)) for number, windows in asked.windows.items())
     return (
-        [(number, *its) for number, its in counts if any(its)],
-        [list(its.items()) for its in contents.progress],
+        [(number, *claim_counts) for number, claim_counts in counts if any(claim_counts)],
+        [list(offsets.items()) for offsets in contents.progress],
         contents.landmarks[:: asked.sample] if asked.sample else [],
         contents.headers_changed,
     )
@@ -139,11 +139,11 @@ def _contents(
     positions, offsets = _positions(records, layout, places)
     with_headers = records.with_headers
     for rows in rows_by_pair(records, groups):
-        its = asked.get(rows.pair)
-        if its is None:
+        claims = asked.get(rows.pair)
+        if claims is None:
             continue
         source_rows, copy_rows = rows.single
-        may_differ, timestamps = its.match_on.headers_may_differ, its.match_on.timestamp
+        may_differ, timestamps = claims.match_on.headers_may_differ, claims.match_on.timestamp
         compared = records.times if timestamps else np.zeros_like(records.times)
         stamped = records.stamped | (not timestamps)
         is_own = (compared[source_rows] == compared[copy_rows]) & ~stamped[copy_rows] & (compared[source_rows] != -1)
@@ -162,11 +162,11 @@ def _contents(
         ) -> AlikeRecords:
             source_rows, copy_rows = groups.rows(content)
             source = map(CountedRecord, *(column[source_rows].tolist() for column in (positions, offsets, compared)))
-            its_times = [
+            copy_times = [
                 None if own else time
                 for own, time in zip(stamped[copy_rows].tolist(), compared[copy_rows].tolist(), strict=True)
             ]
-            copies = map(CountedRecord, positions[copy_rows].tolist(), offsets[copy_rows].tolist(), its_times)
+            copies = map(CountedRecord, positions[copy_rows].tolist(), offsets[copy_rows].tolist(), copy_times)
             if may_differ:
                 for table, rows in zip(names, (source_rows, copy_rows), strict=True):
                     for row in rows[with_headers[rows]].tolist():
@@ -175,7 +175,7 @@ def _contents(
 
         several = (alike(content) for content in rows.others.tolist())
         contents = Contents(
-            itertools.chain.from_iterable(each.contents(names, timestamps) for each in several),
+            itertools.chain.from_iterable(alike_records.contents(names, timestamps) for alike_records in several),
             pair_runs(pairs),
             pair_runs(others),
         )
@@ -194,8 +194,8 @@ def _positions(
         (slice(0, records.sources), layout.source, places.source),
         (slice(records.sources, None), layout.destination, places.destination),
     )
-    for rows, axis, its in sides:
+    for rows, axis, claim_numbers in sides:
         numbers = records.places[rows] // axis.step
-        positions[rows] = np.array(its, np.int64)[numbers]
+        positions[rows] = np.array(claim_numbers, np.int64)[numbers]
         offsets[rows] = records.places[rows] - numbers * axis.step + np.array(axis.starts, np.int64)[numbers]
     return positions, offsets

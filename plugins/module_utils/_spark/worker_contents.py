@@ -51,14 +51,16 @@ def rows_by_pair(records: Records, groups: Grouped) -> t.Iterator[PairRows]:
     of = of[by_pair]
     begins = np.flatnonzero(np.diff(of, prepend=-1))
     for begin, end in zip(begins.tolist(), np.append(begins[1:], len(of)).tolist(), strict=True):
-        its = by_pair[begin:end]
-        first = groups.starts[its[single[its]]]
-        lonely = tuple(_rows(groups, its[side[its] == 0])[0] for side in (groups.copies, groups.sources))
+        pair_contents = by_pair[begin:end]
+        first = groups.starts[pair_contents[single[pair_contents]]]
+        lonely = tuple(
+            _rows(groups, pair_contents[side[pair_contents] == 0])[0] for side in (groups.copies, groups.sources)
+        )
         yield PairRows(
             int(of[begin]),
             (groups.order[first], groups.order[first + 1]),
-            its[~single[its]],
-            its[both[its] & ~single[its]],
+            pair_contents[~single[pair_contents]],
+            pair_contents[both[pair_contents] & ~single[pair_contents]],
             t.cast("tuple[Column, Column]", lonely),
         )
 
@@ -77,9 +79,9 @@ def counted_contents(
     # Where headers may have been changed, records that are alike without them come together.
     groups = grouped(records, np.full(1 + int(records.pairs.max(initial=0)), not without_headers))
     stamped = records.stamped if layout.timestamps else None
-    for its in rows_by_pair(records, groups):
-        pair = pairs[its.pair]
-        source_rows, copy_rows = its.single
+    for pair_rows in rows_by_pair(records, groups):
+        pair = pairs[pair_rows.pair]
+        source_rows, copy_rows = pair_rows.single
         kept = (
             (records.times[source_rows] == records.times[copy_rows]) & ~records.stamped[copy_rows] & layout.timestamps
         )
@@ -87,18 +89,20 @@ def counted_contents(
             kept &= records.times[copy_rows] >= 0
         stamps_tell = pair.sides.are_single and not pair.recurs  # see CountedContents
         sure = kept | records.stamped[copy_rows] | (not layout.timestamps) if stamps_tell else kept
-        rows, of = _rows(groups, its.several)
+        rows, of = _rows(groups, pair_rows.several)
         timed, lacking, left = _by_time(records, rows, of, layout.timestamps, pair.recurs)
         columns = Columns(
             records.places[np.append(source_rows, timed[0])],
             records.places[np.append(copy_rows, timed[1])],
             np.append(sure, np.ones(len(timed[0]), bool)),
         )
-        alike = _several(records, groups, its.several[left], stamped, without_headers)
-        without, only = (records.places[which].tolist() for which in (np.append(its.lonely[0], lacking), its.lonely[1]))
+        alike = _several(records, groups, pair_rows.several[left], stamped, without_headers)
+        without, only = (
+            records.places[which].tolist() for which in (np.append(pair_rows.lonely[0], lacking), pair_rows.lonely[1])
+        )
         same_headers = not without_headers or not headers_differ(records, source_rows, copy_rows)
         yield (
-            its.pair,
+            pair_rows.pair,
             CountedContents(
                 pair.sides,
                 [
@@ -132,9 +136,9 @@ def singles_of_columns(columns: Columns, sides: Sides) -> Singles:
     keys = (sources // sides.source.step - sides.sources.start) * len(sides.destinations) + numbers
     cells: dict[tuple[int, int], t.Any] = {}
     for key in np.unique(keys).tolist():
-        its = keys == key
-        lowest = np.minimum.accumulate(copies[its][::-1])[::-1]
-        cells[divmod(key, len(sides.destinations))] = sources[its], lowest
+        in_cell = keys == key
+        lowest = np.minimum.accumulate(copies[in_cell][::-1])[::-1]
+        cells[divmod(key, len(sides.destinations))] = sources[in_cell], lowest
     by_copy = np.argsort(copies)
     edges = np.searchsorted(numbers[by_copy], np.arange(len(sides.destinations) + 1)).tolist()
     parts = [by_copy[begin:end] for begin, end in itertools.pairwise(edges)]
@@ -192,10 +196,11 @@ def _several(
     rows, copies = rows[order], copies[order]
     places, ages = records.places[rows].tolist(), records.times[rows].tolist()
     unknown = (copies if stamped is None else copies & stamped[rows]).tolist()
-    times = [None if its else time for time, its in zip(ages, unknown, strict=True)]
+    times = [None if is_unknown else time for time, is_unknown in zip(ages, unknown, strict=True)]
     with_headers = records.with_headers[rows].tolist() if without_headers else [False] * len(rows)
     named = [
-        records.fingerprint(row, True) if its else b"" for row, its in zip(rows.tolist(), with_headers, strict=True)
+        records.fingerprint(row, True) if has_headers else b""
+        for row, has_headers in zip(rows.tolist(), with_headers, strict=True)
     ]
     spots = list(map(Named, places, named, times))
     middles = groups.sources[contents].tolist()
@@ -205,10 +210,10 @@ def _several(
         alike.append(alike_contents(spots[begin:middle], spots[middle : middle + number], stamped is not None))
         begin = middle + number
     return _Several(
-        [content for its in alike for content in its.contents],
+        [content for alike_records in alike for content in alike_records.contents],
         dict(zip(places, ages, strict=True)),
-        all(its.kept_times for its in alike),
-        all(its.kept_headers for its in alike),
+        all(alike_records.kept_times for alike_records in alike),
+        all(alike_records.kept_headers for alike_records in alike),
     )
 
 

@@ -38,16 +38,20 @@ def edges_of(texts: t.Iterable[str], layout: Layout, lossy: t.Collection[int]) -
         pair, *dicts, oldest, youngest_other = json.loads(text)
         if pair in parts:
             # A place is the offset here, and the number of a partition on its axis the partition's.
-            last_own, first_without, last_copy = ({int(number): its[number] for number in its} for its in dicts)
+            last_own, first_without, last_copy = (
+                {int(number): places[number] for number in places} for places in dicts
+            )
             parts[pair].append(KeptTimes(last_own, first_without, last_copy, oldest, youngest_other))
-    kept = {pair: of_all_contents(its) for pair, its in parts.items()}
+    kept = {pair: of_all_contents(pair_parts) for pair, pair_parts in parts.items()}
     edges = []
     for number, pair in enumerate(layout.destination_pairs):
-        its = kept.get(pair)
-        if its is None or not its.are_kept:
+        kept_times = kept.get(pair)
+        if kept_times is None or not kept_times.are_kept:
             edges.append(-1)
         else:
-            edges.append(its.last_copy.get(number, -1) if its.last_own else (number + 1) * layout.destination.step)
+            edges.append(
+                kept_times.last_copy.get(number, -1) if kept_times.last_own else (number + 1) * layout.destination.step
+            )
     return edges
 
 
@@ -57,10 +61,10 @@ def left_in(records: Records, edges: Edges | None) -> Records:
 
     if edges is None or not len(records.pairs) or max(edges, default=-1) < 0:
         return records
-    its = _TimedRows(records)
+    timed = _TimedRows(records)
     step = (1 << 62) // max(1, len(edges))
-    others = its.rows[its.other]
-    older = records.times[others] < its.oldest_lacking()[its.contents[its.other]]
+    others = timed.rows[timed.other]
+    older = records.times[others] < timed.oldest_lacking()[timed.contents[timed.other]]
     before = records.places[others] < np.array(edges, np.int64)[records.places[others] // step]
     stays = np.ones(len(records.pairs), bool)
     stays[others[older & before]] = False
@@ -116,30 +120,30 @@ class _TimedRows:
 def _seen(records: Records, layout: Layout) -> dict[int, KeptTimes]:
     import numpy as np
 
-    its = _TimedRows(records)
-    pairs = records.pairs[its.rows]
-    has_other = np.zeros(1 + int(its.contents.max(initial=-1)), bool)
-    has_other[its.contents[its.other]] = True
-    without = its.lacking & has_other[its.contents] if len(its.rows) else its.lacking
+    timed = _TimedRows(records)
+    pairs = records.pairs[timed.rows]
+    has_other = np.zeros(1 + int(timed.contents.max(initial=-1)), bool)
+    has_other[timed.contents[timed.other]] = True
+    without = timed.lacking & has_other[timed.contents] if len(timed.rows) else timed.lacking
 
     def furthest(which: Flags, step: int, better: t.Any) -> dict[int, int]:
-        places = np.sort(records.places[its.rows[which]])
+        places = np.sort(records.places[timed.rows[which]])
         numbers = places // step
         at = np.searchsorted(numbers, np.unique(numbers), "left" if better is min else "right") - (better is max)
         return dict(zip(numbers[at].tolist(), places[at].tolist(), strict=True))
 
     def by_pair(which: Flags, better: t.Any) -> dict[int, int]:
-        order = np.lexsort((its.times[which], pairs[which]))
-        of, times = pairs[which][order], its.times[which][order]
+        order = np.lexsort((timed.times[which], pairs[which]))
+        of, times = pairs[which][order], timed.times[which][order]
         at = np.searchsorted(of, np.unique(of), "left" if better is min else "right") - (better is max)
         return dict(zip(of[at].tolist(), times[at].tolist(), strict=True))
 
-    oldest, youngest = by_pair(~its.is_copy, min), by_pair(its.other, max)
-    found = {pair: KeptTimes({}, {}, {}, time, youngest.get(pair, -math.inf)) for pair, time in oldest.items()}
-    for number, place in furthest(its.copied, layout.source.step, max).items():
-        found[layout.source_pairs[number]].last_own[number] = place
+    oldest, youngest = by_pair(~timed.is_copy, min), by_pair(timed.other, max)
+    kept_times = {pair: KeptTimes({}, {}, {}, time, youngest.get(pair, -math.inf)) for pair, time in oldest.items()}
+    for number, place in furthest(timed.copied, layout.source.step, max).items():
+        kept_times[layout.source_pairs[number]].last_own[number] = place
     for number, place in furthest(without, layout.source.step, min).items():
-        found[layout.source_pairs[number]].first_without[number] = place
-    for number, place in furthest(its.own, layout.destination.step, max).items():
-        found[layout.destination_pairs[number]].last_copy[number] = place
-    return found
+        kept_times[layout.source_pairs[number]].first_without[number] = place
+    for number, place in furthest(timed.own, layout.destination.step, max).items():
+        kept_times[layout.destination_pairs[number]].last_copy[number] = place
+    return kept_times

@@ -163,7 +163,7 @@ def unpack(batches: t.Iterable[pyarrow.RecordBatch], layout: Layout) -> Records:
         for copies, content in zip(batch.column(1).to_pylist(), batch.column(2).to_pylist(), strict=True):
             chunks[copies].append(np.frombuffer(content, np.int64).reshape(_COLUMNS, -1))
     empty = np.empty((_COLUMNS, 0), np.int64)
-    sides = [np.concatenate([empty, *its], axis=1) for its in chunks]
+    sides = [np.concatenate([empty, *side_chunks], axis=1) for side_chunks in chunks]
     if layout.shares is not None:
         read = layout.shares
         sides[0] = _shared_out(sides[0], read.source, read.source_parts, layout.source)
@@ -187,9 +187,9 @@ def _shared_out(columns: Column, read: Axis, parts: t.Sequence[Part], axis: Axis
     firsts = np.searchsorted(columns[4], lows)
     sizes = np.searchsorted(columns[4], highs) - firsts
     rows = np.repeat(firsts - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
-    found = columns[:, rows]
-    found[4] += np.repeat(np.arange(len(parts)) * axis.step - lows, sizes)
-    return found
+    shared = columns[:, rows]
+    shared[4] += np.repeat(np.arange(len(parts)) * axis.step - lows, sizes)
+    return shared
 
 
 def grouped(records: Records, headers: Flags) -> Grouped:

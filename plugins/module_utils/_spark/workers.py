@@ -34,15 +34,15 @@ def cores(spark: SparkSession, name: str, log: Path) -> int:
     """
     with deadline(APPEAR_WITHIN, spark.interruptAll) as passed:
         try:
-            found = [row[0] for row in spark.range(0, 1, 1, 1).mapInArrow(_lacking, "lacks string").collect()]
+            lacking = [row[0] for row in spark.range(0, 1, 1, 1).mapInArrow(_lacking, "lacks string").collect()]
             parallel = spark.range(10_000).select(spark_library.functions.spark_partition_id()).distinct().count()
         except spark_library.errors():
             if passed.is_set():
                 raise no_worker(name, log) from None
             raise
-    if found:
+    if lacking:
         raise SparkFailed(
-            f"Spark workers lack required packages: {', '.join(found)}",
+            f"Spark workers lack required packages: {', '.join(lacking)}",
             cluster=name,
             remedy=f"install it there, or send an environment with archives in {option_name('spark')}",
             kind=FailureKind.REQUIREMENT_MISSING,
