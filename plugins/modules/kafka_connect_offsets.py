@@ -238,8 +238,8 @@ def connect_offsets(module: Module) -> dict[str, t.Any]:
         "changed": bool(outcome.written or outcome.misplaced),
         "receipt": path,
         "entries": [
-            {**where._asdict(), "before": before, "after": outcome.after[where]}
-            for where, before in results.returned(
+            {**partition._asdict(), "before": before, "after": outcome.after[partition]}
+            for partition, before in results.returned(
                 sorted(outcome.before.items()),
                 ReturnEntries(params["return_entries"]),
                 lambda row: row[1] != outcome.after[row[0]],
@@ -251,7 +251,7 @@ def connect_offsets(module: Module) -> dict[str, t.Any]:
         "diff": results.diff(
             [
                 *_lines(outcome.before),
-                *(f"{where}: {key.decode(errors='replace')}" for where, key in outcome.misplaced),
+                *(f"{partition}: {key.decode(errors='replace')}" for partition, key in outcome.misplaced),
             ],
             _lines(outcome.after),
             f"{store} (before)",
@@ -261,7 +261,7 @@ def connect_offsets(module: Module) -> dict[str, t.Any]:
 
 
 def _lines(offsets: t.Mapping[t.Any, int | None]) -> list[str]:
-    return [f"{where}: {'none' if offset is None else offset}" for where, offset in sorted(offsets.items())]
+    return [f"{partition}: {'none' if offset is None else offset}" for partition, offset in sorted(offsets.items())]
 
 
 def _policy(params: dict[str, t.Any]) -> ReplicationPolicy:
@@ -295,14 +295,14 @@ def _check_method(params: dict[str, t.Any]) -> None:
 
 
 def _replicator(params: dict[str, t.Any], source: Connection, destination: Connection) -> Replicator:
-    its = params["replicator"]
+    replicator = params["replicator"]
     return Replicator(
-        source if its["cluster"] == "source" else destination,
-        its["offsets_topic"],
-        its["connector"],
-        its["group"] or its["connector"],
-        its["position"],
-        tuple(its["worker_groups"]),
+        source if replicator["cluster"] == "source" else destination,
+        replicator["offsets_topic"],
+        replicator["connector"],
+        replicator["group"] or replicator["connector"],
+        replicator["position"],
+        tuple(replicator["worker_groups"]),
     )
 
 

@@ -255,8 +255,8 @@ def look(module: Module) -> dict[str, t.Any]:
     asked, connection = waves.waves_from(params["waves"]), options.connection(params, "cluster")
     listed = use_case.group_overviews(connection, selection)
     groups, left_out = listed.groups, listed.left_out
-    found = waves.sort_groups(asked, [group.reading.group for group in groups])
-    told = waves.wave_lines(found) if asked else []
+    sorted_waves = waves.sort_groups(asked, [group.reading.group for group in groups])
+    told = waves.wave_lines(sorted_waves) if asked else []
     assessed = {}
     if params["assessment"]:
         part = group_part(params, connection, listed, selection)
@@ -268,7 +268,7 @@ def look(module: Module) -> dict[str, t.Any]:
         "left_out_groups": list(left_out),
         "summary": [*group_overview.overview_table(groups), *(note.text for note in excluded(left_out)), *told],
         **module.warned([*listed.unused, *waves.unused_patterns(asked, listed.listed, seen_on(connection))]),
-        **waves.wave_results(found),
+        **waves.wave_results(sorted_waves),
         "csv": group_overview.overview_csv(groups),
         **assessed,
     }

@@ -245,7 +245,9 @@ def take(module: Module) -> dict[str, t.Any]:
         ],
         "active_groups": sorted({*taken.active, *taken.moving, *taken.opened}),
         "members": [
-            {"group": group, **member._asdict()} for group, its in sorted(taken.members.items()) for member in its
+            {"group": group, **member._asdict()}
+            for group, members in sorted(taken.members.items())
+            for member in members
         ],
         "skipped_groups": list(taken.skipped),
         "left_out_groups": sorted({*taken.left_out_groups, *taken.not_consumer_groups, *taken.skipped}),

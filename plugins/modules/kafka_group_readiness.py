@@ -329,8 +329,8 @@ def look(module: Module) -> dict[str, t.Any]:
     objections = read_objections(params["report"], params["plan"]).lines
     made = dataclasses.replace(made, entries=tuple(objected(made.entries, objections)))
     now = documents.utc_text(last.now)
-    found = use_case.look_until_started(made, source, destination, last.ready_since, now, params["wait_for_start"])
-    rows = tuple(status.group_row(each) for each in found)
+    groups = use_case.look_until_started(made, source, destination, last.ready_since, now, params["wait_for_start"])
+    rows = tuple(status.group_row(group) for group in groups)
     written = status.Status(params["phase"], last.started, last.now, params["changed_offsets"], None, last.now, rows)
     write_status(module, written, os.path.dirname(params["plan"]))
     return {
@@ -338,7 +338,7 @@ def look(module: Module) -> dict[str, t.Any]:
         "readiness": list(rows),
         "not_started": [row["group"] for row in rows if not row["in_use_at_destination"]],
         "not_ready": [row["group"] for row in rows if not row["ready"]],
-        "summary": readiness.readiness_lines(found),
+        "summary": readiness.readiness_lines(groups),
         **module.warned(last.notes),
     }
 

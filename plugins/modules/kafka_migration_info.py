@@ -290,7 +290,7 @@ def look(module: Module) -> dict[str, t.Any]:
     lacking = use_case.lacking_for_verification(spark) if params["verify"] == "records" else []
     if params["copy"] and not (copied and copied.is_done):
         lacking = use_case.lacking_for_copy(spark)
-    found = use_case.look(
+    preflight = use_case.look(
         source,
         destination,
         selection,
@@ -302,27 +302,27 @@ def look(module: Module) -> dict[str, t.Any]:
     )
     another = []
     if written is not None:
-        another = use_case.receipt_of_another(written, source, destination, found.cluster_ids)
+        another = use_case.receipt_of_another(written, source, destination, preflight.cluster_ids)
     if migrated is not None:
-        another = use_case.receipt_of_no_return(migrated, source, destination, found.cluster_ids) or another
-    problems = list({str(problem): problem for problem in (*damaged, *another, *lacking, *found.problems)}.values())
+        another = use_case.receipt_of_no_return(migrated, source, destination, preflight.cluster_ids) or another
+    problems = list({str(problem): problem for problem in (*damaged, *another, *lacking, *preflight.problems)}.values())
     if params["assessment"]:
         part = assess_destination(
-            source, destination, found.drafts, mapping, problems, found.cluster_ids, found.settings
+            source, destination, preflight.drafts, mapping, problems, preflight.cluster_ids, preflight.settings
         )
         write_part(params["assessment"], part)
-    named = {*found.groups, *params["groups"]}  # of groups that do not exist at the source, nothing is found
-    opposite = use_case.opposite(_beside(params["receipt"]), found.cluster_ids, named, params["on_rewind"])
+    named = {*preflight.groups, *params["groups"]}  # of groups that do not exist at the source, nothing is found
+    opposite = use_case.opposite(_beside(params["receipt"]), preflight.cluster_ids, named, params["on_rewind"])
     if opposite:  # which asks the same question and says why
         problems = [problem for problem in problems if not problem.what.endswith(use_case.MAY_BE_SWAPPED)]
     told = [Note(NoteKind.OPPOSITE_DIRECTION, str(each)) for each in opposite]
     if params["commits"] and params["on_rewind"] == OnRewind.FAIL:
         problems, told = [*opposite, *problems], []
     result = {
-        "cluster_ids": found.cluster_ids,
+        "cluster_ids": preflight.cluster_ids,
         "problems": [{**problem.place(), "message": str(problem), "remedy": problem.remedy} for problem in problems],
-        **note_results([*left_out, *told, *found.notes]),
-        "settings": [each._asdict() for each in found.settings],
+        **note_results([*left_out, *told, *preflight.notes]),
+        "settings": [each._asdict() for each in preflight.settings],
         "return_names": names and names._asdict(),
     }
     if problems and params["on_problem"] == OnProblem.FAIL:

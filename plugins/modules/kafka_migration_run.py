@@ -464,8 +464,8 @@ def migration_run(module: Module) -> dict[str, t.Any]:
                 f"{step!r} in results is no result of a module",
                 remedy="give what the task has registered, or {} if it has not run",
             )
-    where = places(params["source"] or "", params["destination"] or "", returns=is_of_return(params))
-    outcome = RunOutcome(params["results"], params["phase"] or "", *where)
+    phrases = places(params["source"] or "", params["destination"] or "", returns=is_of_return(params))
+    outcome = RunOutcome(params["results"], params["phase"] or "", *phrases)
     if params["state"] == "reported":
         made = functools.partial(run_record_of, module, outcome, time.time())
         return {"changed": False, "directory": params["directory"], **write_report(module, outcome, made)}

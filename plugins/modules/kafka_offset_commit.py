@@ -415,8 +415,8 @@ def _returned(recorded: receipt.Receipt, path: str) -> frozenset[str]:
         back = read_return(os.path.dirname(path))
     except InvalidFile:  # serves a message alone
         return frozenset()
-    its = groups_of(DirectoryFiles("", None, recorded, back))
-    return frozenset(each.group for each in its if each.is_returned)
+    groups = groups_of(DirectoryFiles("", None, recorded, back))
+    return frozenset(group.group for group in groups if group.is_returned)
 
 
 def _check_rollback(params: dict[str, t.Any]) -> None:
@@ -465,19 +465,19 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
             )
             standing = outcome.standing(made.entries)
             costs = summaries.costs(made, standing, outcome.after, verified.absent)
-            stands = len(standing) + len(outcome.going_on)
+            standing_count = len(standing) + len(outcome.going_on)
             may_start = outcome.may_start(made.entries)
         else:
             recorded = files.parsed_required(path, receipt.from_json, "receipt", None)
             returned = _returned(recorded, path)
             selection, notes = to_undo(selection, recorded, path)
-            outcome, stands = use_case.roll_back(recorded, selection, cluster, policies, writer, returned), None
+            outcome, standing_count = use_case.roll_back(recorded, selection, cluster, policies, writer, returned), None
             may_start = []
             head = [summaries.rollback_line(outcome.set, {entry.group for entry in recorded.entries})]
             head += summaries.first_lines([f"  {line}" for line in outcome.unmoved])
     return {
         "receipt": path if outcome.set or os.path.exists(path) else None,
-        "stands": stands,
+        "stands": standing_count,
         "may_start": may_start,
         **commit_result(outcome, cluster, ReturnEntries(params["return_entries"]), head, costs),
         **module.warned([*notes, *outcome.notes]),

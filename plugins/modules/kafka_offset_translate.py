@@ -534,7 +534,7 @@ def translate(module: Module) -> dict[str, t.Any]:
             if params["report"] and not module.check_mode:
                 files.remove(params["report"])
             files.write_document(path, text, file.from_json, check=module.check_mode)
-        diffs = [its for each in exported if (its := each.write(module.check_mode)) is not None]
+        diffs = [file_diff for each in exported if (file_diff := each.write(module.check_mode)) is not None]
     diff = results.file_diff(before, made.plan, path, results.plan_lines, lambda *_file: previous or made.plan)
     notes = [*made.notes, *(note for each in exported for note in each.notes)]
     return {

@@ -355,11 +355,11 @@ _WITHOUT_PLAN = (*options.selection_spec(), *options.mapping_spec(), "match_on")
 def verify(module: Module) -> dict[str, t.Any]:
     check_verification(module.params)
     source, destination = options.both_clusters(module.params)
-    found, digests = verify_as_asked(module, source, destination)
-    result = verify_results.verify_result(found, digests)
-    if found.problems and module.params["on_problem"] == OnProblem.FAIL:
-        message = verify_results.failure(found.problems, scope(module.params))
-        module.fail_json(msg=message, failure=verify_results.failure_place(found.problems[0], destination), **result)
+    verified, digests = verify_as_asked(module, source, destination)
+    result = verify_results.verify_result(verified, digests)
+    if verified.problems and module.params["on_problem"] == OnProblem.FAIL:
+        message = verify_results.failure(verified.problems, scope(module.params))
+        module.fail_json(msg=message, failure=verify_results.failure_place(verified.problems[0], destination), **result)
     return {"changed": False, **result}
 
 

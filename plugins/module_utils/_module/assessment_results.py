@@ -46,7 +46,7 @@ def registry(params: dict[str, t.Any]) -> SchemaRegistry | None:
 
 def workers(params: dict[str, t.Any]) -> list[ConnectRest]:
     """The workers that the option describes. Raises InvalidInput for a URL that is none."""
-    return all_of(lambda each: ConnectRest(**each), params["connect"])
+    return all_of(lambda worker: ConnectRest(**worker), params["connect"])
 
 
 def write_part(path: str, part: Assessment) -> None:
@@ -59,7 +59,7 @@ def group_part(
 ) -> Assessment:
     """What kafka_group_info finds of a cluster."""
     every = not asked.groups and asked.group_patterns == (".*",) and not listed.left_out
-    its = AssessOptions(
+    assess_options = AssessOptions(
         params["abandoned_after"],
         params["watch_seconds"],
         params["read_records"] or params["schema_registry"] is not None,
@@ -67,7 +67,7 @@ def group_part(
         workers(params),
         every,
     )
-    return assess_groups(connection, listed, its)
+    return assess_groups(connection, listed, assess_options)
 
 
 def write_assessment(module: Module) -> dict[str, t.Any]:
@@ -91,10 +91,10 @@ def write_assessment(module: Module) -> dict[str, t.Any]:
     names = {name: params[name] for name in ("source", "destination")}
     whole = assessment.merged([Assessment(names), *parts, Assessment({}, risks=tuple(unseen))], entries)
     files.make_directory(folder, check=module.check_mode)
-    found = files.read(paths["assessment.json"]) if os.path.isdir(folder) else None
+    previous = files.read(paths["assessment.json"]) if os.path.isdir(folder) else None
     with contextlib.suppress(InvalidFile):  # a damaged one is replaced
-        if found is not None:
-            whole = _same_time(whole, assessment.from_json(found, paths["assessment.json"]))
+        if previous is not None:
+            whole = _same_time(whole, assessment.from_json(previous, paths["assessment.json"]))
     story = assessment_story(whole)
     texts = {
         "assessment.json": assessment.to_json(whole),

@@ -54,59 +54,62 @@ def removal_result(backlog: Backlog | None, removal: Removal) -> dict[str, t.Any
     }
 
 
-def _row(each: RangeSummary) -> dict[str, t.Any]:
-    its = each.range
+def _row(summary: RangeSummary) -> dict[str, t.Any]:
+    backlog_range = summary.range
     return {
-        **its.source._asdict(),
-        "destination_topic": its.destination.topic,
-        "start": its.start,
-        "end": its.end,
-        "records": its.end - its.start,
-        "bytes": each.bytes,
-        "groups": list(each.groups),
-        "lost": each.lost,
-        "left": each.left,
-        "reason": each.reason,
-        "copied": its.done and its.done.records,
+        **backlog_range.source._asdict(),
+        "destination_topic": backlog_range.destination.topic,
+        "start": backlog_range.start,
+        "end": backlog_range.end,
+        "records": backlog_range.end - backlog_range.start,
+        "bytes": summary.bytes,
+        "groups": list(summary.groups),
+        "lost": summary.lost,
+        "left": summary.left,
+        "reason": summary.reason,
+        "copied": backlog_range.done and backlog_range.done.records,
     }
 
 
 def _summary(outcome: CopyOutcome) -> list[str]:
     """A table: a line a partition, the sums of each topic, and what is done with the topics."""
-    width = max([len("topic"), *(len(each.range.source.topic) for each in outcome.ranges)])
+    width = max([len("topic"), *(len(summary.range.source.topic) for summary in outcome.ranges)])
     is_done = outcome.backlog.is_done
     copied = "      copied" if is_done else ""
     lines = [f"{'topic':<{width}}  partition         start           end  records at most        MB{copied}  from"]
-    for topic, of_topic in itertools.groupby(outcome.ranges, lambda each: each.range.source.topic):
-        its = list(of_topic)
-        for each in its:
-            where, start, end = each.range.source.partition, each.range.start, each.range.end
+    for topic, of_topic in itertools.groupby(outcome.ranges, lambda summary: summary.range.source.topic):
+        summaries = list(of_topic)
+        for summary in summaries:
+            partition, start, end = summary.range.source.partition, summary.range.start, summary.range.end
             lines.append(
-                f"{topic:<{width}}  {where:>9}  {start:>12}  {end:>12}  {_amounts([each], is_done)}  {_from(each)}".rstrip()
+                (
+                    f"{topic:<{width}}  {partition:>9}  {start:>12}  {end:>12}"
+                    f"  {_amounts([summary], is_done)}  {_from(summary)}"
+                ).rstrip()
             )
-        if its[1:]:
-            lines.append(f"{topic:<{width}}  {'all':>9}  {'':>12}  {'':>12}  {_amounts(its, is_done)}")
+        if summaries[1:]:
+            lines.append(f"{topic:<{width}}  {'all':>9}  {'':>12}  {'':>12}  {_amounts(summaries, is_done)}")
     lines += [f"  {line}" for line in _topic_lines(outcome.backlog.topics)]
     was_done = outcome.before is not None and outcome.before.is_done
     return [*lines, "An earlier run has copied this. Nothing is copied now."] if was_done else lines
 
 
-def _amounts(its: t.Collection[RangeSummary], is_done: bool) -> str:
+def _amounts(summaries: t.Collection[RangeSummary], is_done: bool) -> str:
     """Three columns, as wide as their heads."""
-    sizes = [each.bytes for each in its]
+    sizes = [summary.bytes for summary in summaries]
     megabytes = "?" if None in sizes else f"{sum(size or 0 for size in sizes) / 1e6:.1f}"
-    records = sum(each.range.end - each.range.start for each in its)
-    copied = sum(each.range.done.records for each in its if each.range.done)
+    records = sum(summary.range.end - summary.range.start for summary in summaries)
+    copied = sum(summary.range.done.records for summary in summaries if summary.range.done)
     return f"{records:>15}  {megabytes:>8}" + (f"  {copied:>10}" if is_done else "")
 
 
-def _from(each: RangeSummary) -> str:
+def _from(summary: RangeSummary) -> str:
     """Which groups set the start, and what is to be said of it."""
-    groups = first_names(each.groups, _GROUPS)
-    lost = f"{each.lost:,} offsets before the start have expired, and are lost" if each.lost else ""
-    nothing = "nothing to copy" if each.range.start == each.range.end else ""
-    if each.left:
-        nothing = f"no group has committed anything: {each.left:,} offsets are left alone"
+    groups = first_names(summary.groups, _GROUPS)
+    lost = f"{summary.lost:,} offsets before the start have expired, and are lost" if summary.lost else ""
+    nothing = "nothing to copy" if summary.range.start == summary.range.end else ""
+    if summary.left:
+        nothing = f"no group has committed anything: {summary.left:,} offsets are left alone"
     return "; ".join(part for part in (groups, lost, nothing) if part)
 
 
@@ -132,9 +135,9 @@ def _topic_lines(planned: t.Iterable[BacklogTopic]) -> list[str]:
             said.append(f"{topic.name}: {', '.join(sorted(topic.suspended))} are what they were before the copy")
         elif topic.suspended:
             held = ", ".join(
-                f"{name}={each.during} instead of {'the default' if each.before is None else each.before}"
-                for name, each in sorted(topic.suspended.items())
-                if each.during != each.before
+                f"{name}={setting.during} instead of {'the default' if setting.before is None else setting.before}"
+                for name, setting in sorted(topic.suspended.items())
+                if setting.during != setting.before
             )
             said.append(f"{topic.name}: until every group is past the backlog, {held}")
     return said

@@ -29,13 +29,13 @@ def check_digest(text: str, wanted: str, path: str) -> None:
             f"{option_name('plan_digest')} is {wanted!r}, and a SHA-256 digest has 64 hexadecimal digits",
             remedy=f"give the one that sha256sum {path} prints",
         )
-    found, option = digest(text), option_name("plan_digest")
+    actual, option = digest(text), option_name("plan_digest")
     # A role has phases, and all but one commit a plan that they have made themselves.
     other = "" if option == "plan_digest" else "; the phase apply commits a reviewed plan, and others make a new one"
-    if found != wanted.strip().lower():
+    if actual != wanted.strip().lower():
         raise Refused(
             f"the plan file {path} is not the one that was reviewed",
-            why=f"its SHA-256 digest is {found}, and {option} is {wanted!r}",
+            why=f"its SHA-256 digest is {actual}, and {option} is {wanted!r}",
             remedy=f"review the plan again, and set {option} to its digest{other}",
             kind=FailureKind.PLAN_NOT_REVIEWED,
         )

@@ -95,13 +95,13 @@ def _opened(path: str) -> int:
             raise
         is_link = True
         descriptor = os.open(path, flags)
-    found = os.fstat(descriptor)
+    status = os.fstat(descriptor)
     why = None
-    if not stat.S_ISREG(found.st_mode):
-        why = "it is a directory" if stat.S_ISDIR(found.st_mode) else "it is no regular file"
-    elif is_link and found.st_uid not in (0, os.geteuid()):
+    if not stat.S_ISREG(status.st_mode):
+        why = "it is a directory" if stat.S_ISDIR(status.st_mode) else "it is no regular file"
+    elif is_link and status.st_uid not in (0, os.geteuid()):
         why = "it is a symbolic link to a file of another user"
-    elif found.st_size > LARGEST:
+    elif status.st_size > LARGEST:
         why = f"it is larger than {LARGEST} bytes"
     if why is not None:
         os.close(descriptor)
@@ -175,7 +175,9 @@ def meant(folder: str, names: t.Collection[str]) -> str:
     above, name = os.path.split(folder)
     with contextlib.suppress(OSError):
         having = [
-            each for each in os.listdir(above) if any(os.path.exists(os.path.join(above, each, its)) for its in names)
+            sibling
+            for sibling in os.listdir(above)
+            if any(os.path.exists(os.path.join(above, sibling, file_name)) for file_name in names)
         ]
         if near := difflib.get_close_matches(name, having, 1):
             return f" (did you mean {os.path.join(above, near[0])}?)"
@@ -259,8 +261,8 @@ def make_directory(folder: str, *, check: bool = False) -> bool:
         missing.append(above)
         above = os.path.dirname(above)
     try:
-        for each in () if check else reversed(missing):
-            os.mkdir(each, 0o700)
+        for directory in () if check else reversed(missing):
+            os.mkdir(directory, 0o700)
     except FileExistsError:  # another run was quicker
         return make_directory(folder)
     except OSError as exc:
@@ -323,12 +325,12 @@ def saver(
 def _remove_stale(folder: str, name: str) -> None:
     """Remove what killed processes have left of earlier versions of this file."""
     scratch = re.compile(rf"\.{re.escape(name)}\.[a-z0-9_]{{8}}")  # as mkstemp names it
-    with contextlib.suppress(OSError), os.scandir(folder) as found:
-        for each in found:
-            if not scratch.fullmatch(each.name) or not each.is_file(follow_symlinks=False):
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if not scratch.fullmatch(entry.name) or not entry.is_file(follow_symlinks=False):
                 continue
-            if time.time() - each.stat(follow_symlinks=False).st_mtime > _STALE_SECONDS:
-                os.unlink(each.path)
+            if time.time() - entry.stat(follow_symlinks=False).st_mtime > _STALE_SECONDS:
+                os.unlink(entry.path)
 
 
 def remove(path: str) -> None:

@@ -88,8 +88,8 @@ class Module(AnsibleModule):
             []
             if refused is None
             else [
-                f"Unsupported parameters: {each.msg}" if isinstance(each, UnsupportedError) else each.msg
-                for each in refused.errors[1:]
+                f"Unsupported parameters: {error.msg}" if isinstance(error, UnsupportedError) else error.msg
+                for error in refused.errors[1:]
             ]
         )
 

@@ -45,7 +45,9 @@ def keep_files(
     above = os.path.join(directory, history.DIRECTORY)
     present = _present(above)
     contents = {
-        each: content for each in names if (content := files.read_bytes(os.path.join(directory, each))) is not None
+        file_name: content
+        for file_name in names
+        if (content := files.read_bytes(os.path.join(directory, file_name))) is not None
     }
     name = history.folder_name(now, phase, present, failed=failed and not _has_written(above, present, contents))
     if not contents:
@@ -80,9 +82,9 @@ def _has_written(above: str, present: t.Iterable[str], contents: t.Mapping[str, 
     A receipt that no run has kept yet is another one, too.
     """
     folders = history.newest_first(present)
-    for each in contents.keys() & set(history.RECEIPTS):
-        kept = (files.read_bytes(os.path.join(above, folder, each)) for folder in folders)
-        if next((content for content in kept if content is not None), None) != contents[each]:
+    for file_name in contents.keys() & set(history.RECEIPTS):
+        kept = (files.read_bytes(os.path.join(above, folder, file_name)) for folder in folders)
+        if next((content for content in kept if content is not None), None) != contents[file_name]:
             return True
     return False
 
@@ -98,8 +100,8 @@ def _make(above: str, name: str, contents: t.Mapping[str, bytes]) -> None:
     _remove_leftovers(above)
     scratch = tempfile.mkdtemp(dir=above, prefix=f".{name}.")  # with mode 0700
     try:
-        for each, content in contents.items():
-            descriptor = os.open(os.path.join(scratch, each), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        for file_name, content in contents.items():
+            descriptor = os.open(os.path.join(scratch, file_name), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(descriptor, "wb") as stream:
                 stream.write(content)
                 stream.flush()
@@ -122,10 +124,10 @@ def _remove(above: str, gone: t.Iterable[str]) -> None:
 
 def _remove_leftovers(above: str) -> None:
     """Remove what killed processes have left half made or half removed: nobody else works in a directory that is held."""
-    for each in os.listdir(above):
-        hidden = each.removeprefix(".").partition(".")[0]
-        if each.startswith(".") and history.is_folder_name(hidden):
-            shutil.rmtree(os.path.join(above, each), ignore_errors=True)
+    for name in os.listdir(above):
+        hidden = name.removeprefix(".").partition(".")[0]
+        if name.startswith(".") and history.is_folder_name(hidden):
+            shutil.rmtree(os.path.join(above, name), ignore_errors=True)
 
 
 @contextlib.contextmanager

@@ -47,7 +47,7 @@ def open_run(text: str | None, path: str) -> OpenRun | None:
         return None
     stopped = is_stopped(held) if _is_local(held) else None
     home = os.path.dirname(path)
-    has_receipt = any(os.path.exists(os.path.join(home, each)) for each in history.RECEIPTS)
+    has_receipt = any(os.path.exists(os.path.join(home, file_name)) for file_name in history.RECEIPTS)
     return OpenRun(home, process_clause(held.process, held.host, held.started), stopped, has_receipt)
 
 

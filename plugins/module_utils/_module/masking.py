@@ -65,7 +65,7 @@ def _shown(name: str, value: _Json, option: t.Mapping[str, _Json] | None) -> _Js
     if name in _PROPERTIES:
         return _properties(value)
     if name in _ADDRESSES:
-        return [_address(each) for each in value] if isinstance(value, list) else _address(value)
+        return [_address(address) for address in value] if isinstance(value, list) else _address(value)
     # A dictionary in place of a text is something else that the user has misplaced; so is a key in place of a certificate.
     is_misplaced = isinstance(value, dict) and option.get("type") != "dict"
     return HIDDEN if is_misplaced or (isinstance(value, str) and "PRIVATE KEY-----" in value) else value
@@ -75,8 +75,8 @@ def _properties(value: _Json) -> _Json:
     if not isinstance(value, dict):
         return HIDDEN
     return {
-        name: its if is_harmless(str(name)) and not isinstance(its, dict | list) else HIDDEN
-        for name, its in value.items()
+        name: setting if is_harmless(str(name)) and not isinstance(setting, dict | list) else HIDDEN
+        for name, setting in value.items()
     }
 
 
@@ -89,7 +89,7 @@ def _texts(value: _Json) -> t.Iterator[str]:
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, list | tuple):
-        for each in value:
-            yield from _texts(each)
+        for member in value:
+            yield from _texts(member)
     elif isinstance(value, str):
         yield value

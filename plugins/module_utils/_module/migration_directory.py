@@ -80,10 +80,10 @@ def _open_run(directory: str) -> OpenRun | None:
 
 def _objected(directory: str) -> frozenset[receipt.Key]:
     """What has failed the verification of the plan that is there. Raises InvalidFile."""
-    found = files.parsed(os.path.join(directory, "report.json"), report.objections)
+    objections = files.parsed(os.path.join(directory, "report.json"), report.objections)
     made = files.read(os.path.join(directory, "plan.json"))
-    is_of_plan = found is not None and made is not None and found.plan == digests.digest(made)
-    return frozenset(found.lines) if found and is_of_plan else frozenset()
+    is_of_plan = objections is not None and made is not None and objections.plan == digests.digest(made)
+    return frozenset(objections.lines) if objections and is_of_plan else frozenset()
 
 
 def read_return(directory: str) -> receipt.Receipt | None:
@@ -92,14 +92,14 @@ def read_return(directory: str) -> receipt.Receipt | None:
     With entries for what the return has found as it has to be, as where nobody has consumed anything since the migration.
     """
     home = os.path.join(directory, "return")
-    found = _found_by_return(home)
-    returned = files.parsed(os.path.join(home, "receipt.json"), receipt.from_json) or found
+    unwritten = _found_by_return(home)
+    returned = files.parsed(os.path.join(home, "receipt.json"), receipt.from_json) or unwritten
     if returned is None:
         return None
     # Rounds of a return have moved these groups at the source, and they go on at the destination.
     still_synced, last_end = _synced(files.parsed(os.path.join(home, "status.json"), status.from_json))
     lines = [line for line in returned.entries if line.group not in still_synced or (line.time or 0) > last_end]
-    lines += [line for line in (found.entries if found else ()) if line.key not in returned.by_key]
+    lines += [line for line in (unwritten.entries if unwritten else ()) if line.key not in returned.by_key]
     return dataclasses.replace(returned, entries=tuple(lines))
 
 
@@ -156,7 +156,7 @@ def to_undo(
     homes = (home, os.path.dirname(home)) if os.path.basename(home) == "return" else (home,)
 
     def known() -> t.Iterator[str]:
-        kept = (os.path.join(glob.escape(each), history.DIRECTORY, "*") for each in homes)
+        kept = (os.path.join(glob.escape(home), history.DIRECTORY, "*") for home in homes)
         folders = (*homes, *(folder for pattern in kept for folder in glob.iglob(pattern)))
         for folder in folders:
             with contextlib.suppress(InvalidFile):

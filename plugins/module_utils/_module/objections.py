@@ -16,13 +16,13 @@ def read_objections(path: str | None, plan: str) -> report.Objections:
     """
     if path is None:
         return report.Objections(None, {})
-    found = files.parsed_required(path, report.objections, "report", "kafka_offset_verify")
+    objections = files.parsed_required(path, report.objections, "report", "kafka_offset_verify")
     digest = files.file_digest(plan)
-    if found.plan != digest:
-        about = "no plan" if found.plan is None else f"a plan with the digest {found.plan}"
+    if objections.plan != digest:
+        about = "no plan" if objections.plan is None else f"a plan with the digest {objections.plan}"
         raise Refused(
             f"the report {path} is about {about}, and {plan} has the digest {digest}",
             why="the plan has changed since it was verified, or another one was verified",
             remedy="verify this plan with kafka_offset_verify",
         )
-    return found
+    return objections

@@ -260,8 +260,8 @@ def selection(params: Spec) -> Selection:
     Selection.check() tells whether it can be meant.
     """
     given = {key: params[key] for key in selection_spec() if key in params}
-    its: Spec = {key: None if names is None else tuple(names) for key, names in given.items()}
-    return Selection(**its)
+    fields: Spec = {key: None if names is None else tuple(names) for key, names in given.items()}
+    return Selection(**fields)
 
 
 def spec_of(made: type) -> Spec:
@@ -269,7 +269,7 @@ def spec_of(made: type) -> Spec:
 
     What the user gives in another form has none. A member that may be None has no default.
     """
-    found: Spec = {}
+    specs: Spec = {}
     for name, (kind, is_list) in _members(made).items():
         default = made.__dataclass_fields__[name].default  # type: ignore[attr-defined]
         spec = choices(kind) if issubclass(kind, enum.StrEnum) else {"type": _SIMPLE.get(kind)}
@@ -280,8 +280,8 @@ def spec_of(made: type) -> Spec:
         elif default is not None:
             spec["default"] = default
         if spec["type"]:
-            found[name] = spec
-    return found
+            specs[name] = spec
+    return specs
 
 
 def filled(made: type[_T], params: Spec, **given: t.Any) -> _T:
@@ -297,19 +297,19 @@ def filled(made: type[_T], params: Spec, **given: t.Any) -> _T:
 
 def _members(made: type) -> dict[str, tuple[type, bool]]:
     """The type of each member of a dataclass, or of what is in it, without None; whether it is a list of texts."""
-    found = {}
+    members = {}
     for name, hint in t.get_type_hints(made).items():
         inner = t.get_args(hint)
         is_list = t.get_origin(hint) is tuple and inner[0] is str
         kind = inner[0] if is_list or t.get_origin(hint) in (t.Union, types.UnionType) else hint
-        found[name] = (kind if isinstance(kind, type) else object, is_list)
-    return found
+        members[name] = (kind if isinstance(kind, type) else object, is_list)
+    return members
 
 
 def choices(*values: type[enum.StrEnum] | enum.StrEnum, default: str | None = None) -> Spec:
     """The spec of an option with the values of a policy, or with these."""
-    its = [value.value for each in values for value in ([each] if isinstance(each, enum.StrEnum) else each)]
-    spec: Spec = {"type": "str", "choices": its}
+    texts = [value.value for each in values for value in ([each] if isinstance(each, enum.StrEnum) else each)]
+    spec: Spec = {"type": "str", "choices": texts}
     return spec if default is None else {**spec, "default": default}
 
 
@@ -320,9 +320,9 @@ def rollback_selection(params: Spec) -> Selection | None:
     """
     given = [name for name in selection_spec() if params.get(name)]
     if params["state"] == "committed" and given and not params["everything"] and not params.get("snapshot"):
-        its = selection(params)
-        its.check()
-        return its
+        selected = selection(params)
+        selected.check()
+        return selected
     if params["state"] in ("committed", "removed"):
         if given or params["everything"]:
             raise InvalidInput(
@@ -346,9 +346,9 @@ def rollback_selection(params: Spec) -> Selection | None:
             f"or {option_name('everything')} to true",
             kind=FailureKind.NOTHING_SELECTED,
         )
-    its = selection(params)
-    its.check()
-    return its
+    selected = selection(params)
+    selected.check()
+    return selected
 
 
 def check_named_once(params: Spec) -> None:

@@ -147,8 +147,8 @@ def _snapshot(params: dict[str, t.Any]) -> tuple[Snapshot, t.Callable[[], _Lines
         text = files.read_required(path, "snapshot", "kafka_group_offsets")
         taken = offset_formats.read_snapshot(text, path, group, form)
         return taken, functools.partial(offset_formats.line_numbers, text, path, group, form), []
-    found = streaming_checkpoint.offsets_file(path)
-    return offset_formats.read_snapshot(found.text, found.path, group, form), dict, found.notes
+    offsets_file = streaming_checkpoint.offsets_file(path)
+    return offset_formats.read_snapshot(offsets_file.text, offsets_file.path, group, form), dict, offsets_file.notes
 
 
 def _from_checkpoints(params: dict[str, t.Any], previous: plan.Plan | None) -> Translation:

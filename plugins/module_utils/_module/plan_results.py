@@ -23,7 +23,7 @@ def plan_result(made: Translation, previous: Plan | None, return_entries: Return
         "index": made.index,
         "entries": [
             {**results.plan_row(entry), "predicted": entry.predicted}
-            for entry in results.returned(plan.entries, return_entries, lambda its: known.get(its.key) != its)
+            for entry in results.returned(plan.entries, return_entries, lambda entry: known.get(entry.key) != entry)
         ],
         "counts": results.plan_counts(plan),
         "not_exact": summaries.not_exact(plan),

@@ -71,13 +71,13 @@ def verify_as_asked(module: Module, source: Connection, destination: Connection)
         with files.locked(path):  # refused before the work, and not after it
             pass
     planned = _planned(params, source, destination)
-    found, reports = (_incrementally if params["incremental"] else _compared)(module, planned, source, destination)
+    verified, reports = (_incrementally if params["incremental"] else _compared)(module, planned, source, destination)
     if not module.check_mode:
         for path, made in zip(params["report"] or (), reports, strict=False):
             if not (params["scope"] == "to_commit" and _is_settled(made, path)):
                 with files.locked(path):
                     files.write_document(path, report.to_json(made), report.from_json)
-    return found, [made.plan for made in reports if made.plan is not None]
+    return verified, [made.plan for made in reports if made.plan is not None]
 
 
 def scope(params: dict[str, t.Any]) -> str | None:
@@ -144,21 +144,23 @@ def _incrementally(module: Module, planned: list[_Planned], source: Connection, 
     wanted = plan.Verification(params["method"], limit)
     parted = [incremental.part(each.made.entries if each.chosen is None else each.chosen, wanted) for each in planned]
     if params["method"] == "anchors":  # then those of all entries are read at once
-        every = [each._replace(chosen=its.unverified + its.verified) for each, its in zip(planned, parted, strict=True)]
-        found, made = _anchors(module, every, source, destination)
-        halves = [incremental.split(each, its.verified) for each, its in zip(made, parted, strict=True)]
+        every = [
+            each._replace(chosen=parts.unverified + parts.verified) for each, parts in zip(planned, parted, strict=True)
+        ]
+        verified, made = _anchors(module, every, source, destination)
+        halves = [incremental.split(each, parts.verified) for each, parts in zip(made, parted, strict=True)]
         by_method, by_anchors = [new for new, _old in halves], [old for _new, old in halves]
     else:
-        rest = [each._replace(chosen=its.verified) for each, its in zip(planned, parted, strict=True)]
-        todo = [each._replace(chosen=its.unverified) for each, its in zip(planned, parted, strict=True)]
+        rest = [each._replace(chosen=parts.verified) for each, parts in zip(planned, parted, strict=True)]
+        todo = [each._replace(chosen=parts.unverified) for each, parts in zip(planned, parted, strict=True)]
         anchored, by_anchors = _anchors(module, rest, source, destination)
         compared, by_method = _records(module, todo, source, destination)
-        found = use_case.together([compared, anchored])
+        verified = use_case.together([compared, anchored])
     reports = []
-    for path, each, its, looked_at in zip(params["plan"], planned, by_method, by_anchors, strict=True):
-        digest = _note(module, path, each, incremental.noted(each.made, its, looked_at, wanted))
-        reports.append(dataclasses.replace(incremental.joined(its, looked_at), plan=digest))
-    return found, reports
+    for path, each, method_report, looked_at in zip(params["plan"], planned, by_method, by_anchors, strict=True):
+        digest = _note(module, path, each, incremental.noted(each.made, method_report, looked_at, wanted))
+        reports.append(dataclasses.replace(incremental.joined(method_report, looked_at), plan=digest))
+    return verified, reports
 
 
 def _note(module: Module, path: str, before: _Planned, after: plan.Plan) -> str:
@@ -193,7 +195,7 @@ def _records(module: Module, planned: list[_Planned], source: Connection, destin
     notes = [note for each in claimed for note in each.notes]
     module.warned(notes)
     say = reporter(params["progress_file"])
-    found, reports = use_case.records(
+    verified, reports = use_case.records(
         claimed, source, destination, params["limit"] or None, spark, say, OnAbsent(params["on_absent"])
     )
     if params["copy"]:
@@ -201,21 +203,21 @@ def _records(module: Module, planned: list[_Planned], source: Connection, destin
         from .._migration._backlog import copy_steps
 
         copied = files.parsed_required(params["copy"], backlog.from_json, "copy", "kafka_backlog_copy")
-        found.problems[:0] = of_copy(copy_steps.copy_differences(copied, source, destination, spark, say))
+        verified.problems[:0] = of_copy(copy_steps.copy_differences(copied, source, destination, spark, say))
     digests = [each.digest for each in planned] if planned else [None]
-    return found._replace(notes=[*notes, *found.notes]), [
+    return verified._replace(notes=[*notes, *verified.notes]), [
         dataclasses.replace(each, plan=digest) for each, digest in zip(reports, digests, strict=True)
     ]
 
 
 def _anchors(module: Module, planned: list[_Planned], source: Connection, destination: Connection) -> _Compared:
-    found, reports = [], []
+    verifications, reports = [], []
     on_absent = OnAbsent(module.params["on_absent"])
     for each in planned:
         verified, written = use_case.anchors(each.made, each.written, source, destination, each.chosen, on_absent)
-        found.append(verified)
+        verifications.append(verified)
         reports.append(dataclasses.replace(written, plan=each.digest))
-    return use_case.together(found), reports
+    return use_case.together(verifications), reports
 
 
 def _is_settled(made: report.Report, path: str) -> bool:

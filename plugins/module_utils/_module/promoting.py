@@ -110,16 +110,16 @@ def _beyond_selection(params: dict[str, t.Any], path: str, done: str) -> list[st
 
 def _parsed_fence(path: str) -> topic_receipt.PromotionReceipt | None:
     """The receipt of a fence, None where there is none. Raises InvalidFile for that of a promotion, which a lift would undo."""
-    found = files.parsed(path, topic_receipt.from_json)
-    if found is not None and (
-        found.topics or any(before or acl.permission != DENY for acl, before in found.acls.items())
+    receipt = files.parsed(path, topic_receipt.from_json)
+    if receipt is not None and (
+        receipt.topics or any(before or acl.permission != DENY for acl, before in receipt.acls.items())
     ):
         raise InvalidFile(
             f"{path} is the receipt of a promotion",
             why="a fence has only ACLs that deny something",
             remedy=f"correct {path_option()}: each fence and each promotion needs its own",
         )
-    return found
+    return receipt
 
 
 def roll_back_topics(module: Module) -> dict[str, t.Any]:
@@ -143,7 +143,9 @@ def roll_back_topics(module: Module) -> dict[str, t.Any]:
         notes: list[Note] = []
         if lifts:
             stays, notes = fence.not_lifted(destination, options.selection(module.params), receipt)
-        goes = dataclasses.replace(receipt, acls={acl: its for acl, its in receipt.acls.items() if acl not in stays})
+        goes = dataclasses.replace(
+            receipt, acls={acl: before for acl, before in receipt.acls.items() if acl not in stays}
+        )
         undone = undo.plan_undo(destination, goes, module.params["remove_created"])
         changed = undone.changes or undone.receipt != goes
         if changed and not module.check_mode:

@@ -21,10 +21,10 @@ def promotion_result(plan: TopicPlan, head: t.Sequence[str] = ()) -> dict[str, t
     head: lines with which the summary begins.
     """
     lines = [
-        *(_line(each) for each in plan.topics if each.changes),
-        *(f"{_verb(each.action)} {each.acl}" for each in plan.acls if each.action != EXTRA),
+        *(_line(change) for change in plan.topics if change.changes),
+        *(f"{_verb(change.action)} {change.acl}" for change in plan.acls if change.action != EXTRA),
     ]
-    return _result({each.topic: each for each in plan.topics}, plan.acls, head, lines)
+    return _result({change.topic: change for change in plan.topics}, plan.acls, head, lines)
 
 
 def undo_result(undo: Undo, head: t.Sequence[str] = ()) -> dict[str, t.Any]:
@@ -43,8 +43,11 @@ def undo_result(undo: Undo, head: t.Sequence[str] = ()) -> dict[str, t.Any]:
     }
     lines = [
         *(f"{name}: deleted" for name in undo.deleted),
-        *(f"{name}: {', '.join(_setting(*each) for each in its.items())}" for name, its in undo.settings.items()),
-        *(f"{_verb(each.action)} {each.acl}" for each in acls),
+        *(
+            f"{name}: {', '.join(_setting(*setting) for setting in settings.items())}"
+            for name, settings in undo.settings.items()
+        ),
+        *(f"{_verb(change.action)} {change.acl}" for change in acls),
     ]
     return _result(changes, acls, head, lines)
 
@@ -57,13 +60,13 @@ def _result(
         "topics": [
             {
                 "topic": name,
-                "source": each.source or None,
-                "partitions": {"before": each.before, "after": each.after},
-                "settings": {setting: its._asdict() for setting, its in each.settings.items()},
+                "source": change.source or None,
+                "partitions": {"before": change.before, "after": change.after},
+                "settings": {setting: setting_change._asdict() for setting, setting_change in change.settings.items()},
             }
-            for name, each in topics.items()
+            for name, change in topics.items()
         ],
-        "acls": [{"acl": str(each.acl), "action": each.action} for each in acls],
+        "acls": [{"acl": str(change.acl), "action": change.action} for change in acls],
         "changes": len(lines),
         "summary": [*head, *(lines or ["Nothing to change."])],
         "diff": _diffs(topics, acls),
@@ -81,13 +84,13 @@ def _line(change: TopicChange) -> str:
         parts.append(f"created with {counted(change.after or 0, 'partition')} and {factor}")
     elif change.grows:
         parts.append(f"{change.after} partitions instead of {change.before}")
-    parts += [_setting(name, each) for name, each in change.settings.items()]
+    parts += [_setting(name, setting) for name, setting in change.settings.items()]
     return f"{change.topic}: {', '.join(parts)}"
 
 
-def _setting(name: str, each: SettingChange) -> str:
-    origin = "" if each.origin == DEFAULT else f" ({each.origin})"
-    return f"{name} {_value(each.before)} -> {_value(each.after)}{origin}"
+def _setting(name: str, change: SettingChange) -> str:
+    origin = "" if change.origin == DEFAULT else f" ({change.origin})"
+    return f"{name} {_value(change.before)} -> {_value(change.after)}{origin}"
 
 
 def _value(value: str | None) -> str:
@@ -101,10 +104,10 @@ def _verb(action: str) -> str:
 def _diffs(topics: t.Mapping[str, TopicChange], acls: t.Sequence[AclChange]) -> list[Diff]:
     """One for each topic that changes, and one for ACLs that are on no single topic."""
     by_place: dict[str, list[AclChange]] = {}
-    for each in acls:
-        if each.action != EXTRA:
-            by_place.setdefault(_place(each.acl), []).append(each)
-    places = sorted({name for name, each in topics.items() if each.changes} | (by_place.keys() - {_OTHER}))
+    for change in acls:
+        if change.action != EXTRA:
+            by_place.setdefault(_place(change.acl), []).append(change)
+    places = sorted({name for name, change in topics.items() if change.changes} | (by_place.keys() - {_OTHER}))
     places += [_OTHER] if _OTHER in by_place else []
     return [_diff(place, topics.get(place), by_place.get(place, [])) for place in places]
 
@@ -119,13 +122,15 @@ def _diff(place: str, change: TopicChange | None, acls: t.Sequence[AclChange]) -
         before += [] if change.before is None else [f"partitions: {change.before}"]
         after += [] if change.after is None else [f"partitions: {change.after}"]
         before += [
-            f"{name}: {_value(each.before)}" for name, each in change.settings.items() if change.before is not None
+            f"{name}: {_value(setting.before)}"
+            for name, setting in change.settings.items()
+            if change.before is not None
         ]
         if change.after is not None:
             after += [
-                f"{name}: {_value(each.after)}" + ("" if each.origin == DEFAULT else f"  # {each.origin}")
-                for name, each in change.settings.items()
+                f"{name}: {_value(setting.after)}" + ("" if setting.origin == DEFAULT else f"  # {setting.origin}")
+                for name, setting in change.settings.items()
             ]
-    before += [str(each.acl) for each in acls if each.action == REMOVE]
-    after += [str(each.acl) for each in acls if each.action == ADD]
+    before += [str(acl_change.acl) for acl_change in acls if acl_change.action == REMOVE]
+    after += [str(acl_change.acl) for acl_change in acls if acl_change.action == ADD]
     return diff(before, after, f"{place} (before)", f"{place} (after)")

@@ -119,16 +119,16 @@ def _logs(params: dict[str, t.Any], migration: MigrationFiles) -> KnownLogs:
         if name in connections
     }
     source, destination = (read[name].ranges if name in read else None for name, _id, _wanted in clusters)
-    return KnownLogs(source, destination, tuple(its.note for its in read.values() if its.note))
+    return KnownLogs(source, destination, tuple(bounds.note for bounds in read.values() if bounds.note))
 
 
 def _selection(given: dict[str, t.Any]) -> dict[str, list[str]]:
     """The selection as lists of texts, in the order of SELECTION. A text or number is the list that Ansible makes of it."""
-    for name, its in given.items():
-        if name not in SELECTION or not isinstance(its, list | str | int | float):
+    for name, chosen in given.items():
+        if name not in SELECTION or not isinstance(chosen, list | str | int | float):
             raise InvalidInput(
                 f"selection has {name!r}, which is not a list of {', '.join(SELECTION)}",
                 remedy="give the selection that the role was given",
             )
-    lists = {name: [str(each) for each in check_type_list(its)] for name, its in given.items()}
+    lists = {name: [str(each) for each in check_type_list(chosen)] for name, chosen in given.items()}
     return {name: lists[name] for name in SELECTION if lists.get(name)}

@@ -104,12 +104,12 @@ def run_record_of(module: Module, outcome: RunOutcome, ended: float) -> run_reco
 
 def versions(module: Module) -> dict[str, str]:
     """The versions of programs, and of the brokers that this process has asked, as far as they are known."""
-    found = {"streamshift.kafka": module.params["collection"]} if module.params["collection"] else {}
-    found |= {"ansible-core": ansible_version, "Python": platform.python_version()}
+    by_program = {"streamshift.kafka": module.params["collection"]} if module.params["collection"] else {}
+    by_program |= {"ansible-core": ansible_version, "Python": platform.python_version()}
     for name in _LIBRARIES:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            found[name] = importlib.metadata.version(name)
-    return found | {f"brokers of the {name}": version for name, version in sorted(BROKER_VERSIONS.items())}
+            by_program[name] = importlib.metadata.version(name)
+    return by_program | {f"brokers of the {name}": version for name, version in sorted(BROKER_VERSIONS.items())}
 
 
 def _reported(

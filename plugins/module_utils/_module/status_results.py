@@ -38,24 +38,24 @@ def status_result(module: Module, source: Connection, destination: Connection) -
     to_read = dict.fromkeys([*filter(os.path.lexists, named), *filter(_has_begun, begun)])
     directories: list[DirectoryFiles] = []
     all_done(lambda: _check_existing(named), lambda: directories.extend(all_of(read_directory, to_read)))
-    found = look_at_status(directories, source, destination, params["idle_wait"])
-    rows = [group.row() for group in found.groups]
+    status = look_at_status(directories, source, destination, params["idle_wait"])
+    rows = [group.row() for group in status.groups]
     states = {name: row["state"] for row in reversed(rows) for name in row["source_groups"]}
     named_groups = {group for wave in asked for group in wave.selection.groups}
-    existing = {*states, *(_groups_at(source) if found.knows_source else named_groups)} if asked else ()
+    existing = {*states, *(_groups_at(source) if status.knows_source else named_groups)} if asked else ()
     # Without the source, nobody knows which groups there are besides.
-    unused = waves.unused_patterns(asked, existing, seen_on(source)) if found.knows_source else []
+    unused = waves.unused_patterns(asked, existing, seen_on(source)) if status.knows_source else []
     sorted_waves = waves.sort_groups(asked, existing)
     result = {
         "groups": rows,
         "states": dict(collections.Counter(row["state"] for row in rows)),
-        "still_written": [each.row() for each in found.still_written],
+        "still_written": [each.row() for each in status.still_written],
         **waves.wave_results(sorted_waves, states),
     }
-    _write(module, result, [(each.topic, each.records) for each in found.still_written])
-    lines = [f"still written at the source: {each}" for each in found.still_written]
+    _write(module, result, [(each.topic, each.records) for each in status.still_written])
+    lines = [f"still written at the source: {each}" for each in status.still_written]
     open_runs = [
-        each.open_run.note(half_written(found.groups, each.directory))
+        each.open_run.note(half_written(status.groups, each.directory))
         for each in directories
         if each.open_run is not None
     ]
@@ -63,9 +63,9 @@ def status_result(module: Module, source: Connection, destination: Connection) -
     return {
         "changed": False,
         **result,
-        "table": status_table(found.groups),
-        "summary": [*lines, *told, *incomplete_lines(found.groups), *next_lines(found.groups)],
-        **module.warned([*open_runs, *found.notes, *unused]),
+        "table": status_table(status.groups),
+        "summary": [*lines, *told, *incomplete_lines(status.groups), *next_lines(status.groups)],
+        **module.warned([*open_runs, *status.notes, *unused]),
     }
 
 
@@ -104,7 +104,7 @@ def _write(module: Module, result: dict[str, t.Any], still_written: list[tuple[s
     if module.check_mode:
         return
     if params["status"]:
-        head = {"read": utc_text(now), **{name: its for name, its in result.items() if name != "groups"}}
+        head = {"read": utc_text(now), **{name: member for name, member in result.items() if name != "groups"}}
         files.write(params["status"], documents.dumps(KIND, head, result["groups"]))
     if params["metrics"]:
         text = metrics.status_exposition(result["groups"], still_written, now, params["migration"] or "all")

@@ -158,7 +158,11 @@ def _lags(old: str, entries: t.Iterable[PlanEntry], logs: t.Mapping[TopicPartiti
 
 def _plan_total(plan: Plan, left_out: int) -> str:
     counts = plan_counts(plan)
-    told = [f"{counts[each.value]:,} {each.value}" for each in Verdict if counts[each.value] or each in _ALWAYS_COUNTED]
+    told = [
+        f"{counts[verdict.value]:,} {verdict.value}"
+        for verdict in Verdict
+        if counts[verdict.value] or verdict in _ALWAYS_COUNTED
+    ]
     more = ""
     if _sets_any(plan.entries):
         more = "; " + most_repeats(plan.entries)._replace(bound=Bound.AT_MOST).clause("record", "repeated")
@@ -189,7 +193,9 @@ def costs(
     findings: of the verification, if there was one.
     """
     own = {entry.key for entry in standing}
-    counted_ones = [each for each in findings if any((each.group, at) in own for at, _offset in each.destination)]
+    counted_ones = [
+        finding for finding in findings if any((finding.group, at) in own for at, _offset in finding.destination)
+    ]
     repeats = most_repeats(standing)
     told = [repeats._replace(bound=Bound.AT_MOST).clause("record", "repeated")] if repeats else []
     absent = absent_records(standing, counted_ones)
@@ -203,8 +209,8 @@ def lost_records(plan: Plan, keys: t.Collection[tuple[str, t.Any]]) -> str:
     keys: of the entries that count.
     """
     lost = lost_by(entry for entry in plan.entries if entry.key in keys)
-    where = "lost" if plan.source_id == plan.destination_id else "lost on both clusters"
-    return f", {lost.clause('unconsumed record', where)}" if lost else ""
+    phrase = "lost" if plan.source_id == plan.destination_id else "lost on both clusters"
+    return f", {lost.clause('unconsumed record', phrase)}" if lost else ""
 
 
 def lost_by(entries: t.Iterable[PlanEntry]) -> RecordSum:

@@ -91,16 +91,16 @@ def write_bundle(module: Module, versions: t.Mapping[str, str]) -> dict[str, t.A
 
 def _texts(directory: str, notes: list[Note]) -> dict[str, str | None]:
     """The texts of the files that are there, None of one that cannot be read, by their paths below the directory."""
-    found: dict[str, str | None] = {}
+    texts: dict[str, str | None] = {}
     for path in _paths(directory):
         try:
             text = files.read(os.path.join(directory, path))
         except MigrationError as exc:
-            found[path] = None
+            texts[path] = None
             notes.append(Note(NoteKind.FILE_LEFT_OUT, f"{path} is not in the bundle. {exc}"))
         else:
-            found |= {} if text is None else {path: text}
-    return found
+            texts |= {} if text is None else {path: text}
+    return texts
 
 
 def _paths(directory: str) -> t.Iterator[str]:
@@ -126,17 +126,17 @@ def _paths(directory: str) -> t.Iterator[str]:
 
 def _clusters(params: dict[str, t.Any], notes: list[Note]) -> dict[str, t.Any]:
     """What the brokers of the clusters that are given can do, or the kind of the failure to ask them."""
-    found: dict[str, t.Any] = {}
+    clusters: dict[str, t.Any] = {}
     for name in ("source_cluster", "destination_cluster"):
         if params[name]:
             connection = options.connection(params, name)
             impatient = dataclasses.replace(connection, request_timeout=min(connection.request_timeout, PATIENCE))
             try:
-                found[name] = look_at_brokers(impatient)
+                clusters[name] = look_at_brokers(impatient)
             except MigrationError as exc:
-                found[name] = {"failure": exc.kind.value}
+                clusters[name] = {"failure": exc.kind.value}
                 notes.append(Note(NoteKind.BROKERS_MISSING, f"The bundle says nothing of the brokers. {exc}"))
-    return found
+    return clusters
 
 
 def _packed(made: t.Mapping[str, str]) -> bytes:

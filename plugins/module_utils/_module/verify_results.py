@@ -17,38 +17,40 @@ from .._model.report import PartitionOffset, ProblemKind
 from .results import note_results
 
 
-def verify_result(found: Verified, plan_digests: list[str]) -> dict[str, t.Any]:
+def verify_result(verified: Verified, plan_digests: list[str]) -> dict[str, t.Any]:
     """The members of the module's result, the same whether it fails or not."""
     return {
-        "verified": found.verified,
-        "incomplete": found.incomplete,
-        "without_records": found.without_records,
-        "compared": found.compared,
-        "problems": [problem.line for problem in found.problems],
-        "findings": [_row(problem) for problem in found.problems],
-        "kinds": counts_by_kind(found.problems),
-        **note_results(found.notes),
-        "summary": [_line(found)],
+        "verified": verified.verified,
+        "incomplete": verified.incomplete,
+        "without_records": verified.without_records,
+        "compared": verified.compared,
+        "problems": [problem.line for problem in verified.problems],
+        "findings": [_row(problem) for problem in verified.problems],
+        "kinds": counts_by_kind(verified.problems),
+        **note_results(verified.notes),
+        "summary": [_line(verified)],
         "plan_digests": plan_digests,
     }
 
 
-def _line(found: Verified) -> str:
-    within = f" ({found.incomplete:,} within the limit only)" if found.incomplete else ""
-    wrong = len({(each.group, where) for each in found.problems for where, _offset in each.destination})
-    numbers = f"{found.without_records:,} without records, {counted(found.compared, 'record')} compared"
-    return f"{found.verified:,} verified{within}, {f'{wrong:,} with problems, ' if wrong else ''}{numbers}."
+def _line(verified: Verified) -> str:
+    within = f" ({verified.incomplete:,} within the limit only)" if verified.incomplete else ""
+    wrong = len(
+        {(problem.group, partition) for problem in verified.problems for partition, _offset in problem.destination}
+    )
+    numbers = f"{verified.without_records:,} without records, {counted(verified.compared, 'record')} compared"
+    return f"{verified.verified:,} verified{within}, {f'{wrong:,} with problems, ' if wrong else ''}{numbers}."
 
 
 def failure_place(gravest: Problem, destination: Connection) -> dict[str, t.Any]:
     """The `failure` of a verification that fails, as of any other error."""
-    where = gravest.destination[0][0] if len(gravest.destination) == 1 else None
+    partition = gravest.destination[0][0] if len(gravest.destination) == 1 else None
     return MigrationError(
         gravest.detail,
         cluster=str(destination),
         group=gravest.group or None,
         topic=gravest.destination[0][0].topic if gravest.destination else None,
-        partition=where and where.partition,
+        partition=partition and partition.partition,
         kind=FailureKind.VERIFICATION_FAILED,
     ).place()
 

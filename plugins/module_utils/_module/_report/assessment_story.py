@@ -91,33 +91,33 @@ def _own_topics(assessment: Assessment) -> list[Row]:
 def headline(assessment: Assessment) -> str:
     """The assessment in one sentence."""
     counts = assessment.counts
-    found = (
+    risks = (
         f"{counted(counts['blocker'], 'blocker')}, {counted(counts['warning'], 'warning')}, {counts['info']:,} to know"
     )
-    return f"{counted(len(assessment.groups), 'group')} and {counted(len(_own_topics(assessment)), 'topic')}: {found}."
+    return f"{counted(len(assessment.groups), 'group')} and {counted(len(_own_topics(assessment)), 'topic')}: {risks}."
 
 
 def _by_kind(risks: t.Sequence[Risk]) -> t.Iterator[tuple[RiskKind, list[Risk]]]:
-    for kind, its in itertools.groupby(risks, key=lambda risk: risk.kind):
-        yield kind, list(its)
+    for kind, of_kind in itertools.groupby(risks, key=lambda risk: risk.kind):
+        yield kind, list(of_kind)
 
 
 def _risks(risks: t.Sequence[Risk]) -> t.Iterator[Section]:
     by_kind = list(_by_kind(risks))
     for severity in Severity:
-        kinds = [(kind, its) for kind, its in by_kind if RISKS[kind].severity is severity]
+        kinds = [(kind, of_kind) for kind, of_kind in by_kind if RISKS[kind].severity is severity]
         if not kinds:
             continue
-        number = sum(len(its) for _kind, its in kinds)
+        number = sum(len(of_kind) for _kind, of_kind in kinds)
         yield Section(f"{severity.value.capitalize()}: {number:,}", sentences=(_MEANINGS[severity],))
-        for kind, its in kinds:
-            more = len(its) - _EXAMPLES
+        for kind, of_kind in kinds:
+            more = len(of_kind) - _EXAMPLES
             yield Section(
-                f"{kind.value}: {len(its):,}",
+                f"{kind.value}: {len(of_kind):,}",
                 3,
                 (RISKS[kind].meaning, f"Remedy: {_remedy(kind)} See {PAGE}#{kind.value}."),
                 header=("Group or topic", "What is seen"),
-                rows=tuple(_named(risk.place or "-", risk.detail) for risk in its[:_EXAMPLES]),
+                rows=tuple(_named(risk.place or "-", risk.detail) for risk in of_kind[:_EXAMPLES]),
                 rest=f"... and {more:,} more in assessment.json." if more > 0 else "",
                 anchor=kind.value,
             )
@@ -149,8 +149,11 @@ def _verdicts(groups: t.Iterable[Row]) -> Section | None:
 
 def _decisions(risks: t.Sequence[Risk]) -> Section:
     rows = []
-    for kind, its in _by_kind(risks):
-        groups, topics = {risk.group for risk in its} - {None}, {risk.topic for risk in its if not risk.group} - {None}
+    for kind, of_kind in _by_kind(risks):
+        groups, topics = (
+            {risk.group for risk in of_kind} - {None},
+            {risk.topic for risk in of_kind if not risk.group} - {None},
+        )
         about = [counted(len(names), noun) for names, noun in ((groups, "group"), (topics, "topic")) if names]
         texts = RISKS[kind].severity.value, " and ".join(about) or "the clusters"
         rows.append((Cell(kind.value, "section"), *map(Cell, texts), Cell(_remedy(kind), "detail")))

@@ -91,13 +91,13 @@ def _check_plan(made: plan.Plan, taken: snapshot.Snapshot | None, path: str) -> 
         raise _other(path, "it was made from another snapshot than snapshot.json", "plan again")
 
 
-def _check_report(found: report.Report, made: plan.Plan | None, used: t.Mapping[str, str], path: str) -> None:
+def _check_report(verified: report.Report, made: plan.Plan | None, used: t.Mapping[str, str], path: str) -> None:
     if made is None:
         return
-    if (found.source_id, found.destination_id) != (made.source_id, made.destination_id):
-        why = f"it compares the clusters {found.source_id} and {found.destination_id}, and plan.json is about"
+    if (verified.source_id, verified.destination_id) != (made.source_id, made.destination_id):
+        why = f"it compares the clusters {verified.source_id} and {verified.destination_id}, and plan.json is about"
         raise _other_cluster(path, f"{why} {made.source_id} and {made.destination_id}")
-    if found.plan is not None and found.plan != used["plan.json"]:
+    if verified.plan is not None and verified.plan != used["plan.json"]:
         raise _other(path, "it is about another plan than plan.json", "verify the plan again")
 
 

@@ -56,7 +56,8 @@ def section_html(section: Section) -> str:
     if section.rows:
         classes = [' class="number"' if cell.kind == "number" else "" for cell in section.rows[0]]
         header = "".join(
-            f'<th scope="col"{its}>{as_html(name)}</th>' for name, its in zip(section.header, classes, strict=True)
+            f'<th scope="col"{class_attribute}>{as_html(name)}</th>'
+            for name, class_attribute in zip(section.header, classes, strict=True)
         )
         rows = "".join(f"<tr>{''.join(map(_cell_html, row))}</tr>\n" for row in section.rows)
         made += f"""<div class="scroll" tabindex="0" role="region" aria-label="{title}">

@@ -78,7 +78,10 @@ def group_section(story: Story) -> Section:
         (
             Cell(each.group, "name"),
             Cell(f"{each.partitions:,}", "number"),
-            *(Cell(f"{each.verdicts[its]:,}", "number") for its in (Verdict.EXACT, Verdict.SAFE, Verdict.BLOCKED)),
+            *(
+                Cell(f"{each.verdicts[verdict]:,}", "number")
+                for verdict in (Verdict.EXACT, Verdict.SAFE, Verdict.BLOCKED)
+            ),
             Cell(str(each.repeats), "number"),
             Cell(f"{each.committed:,}", "number"),
             *([Cell("-" if each.lag is None else f"{each.lag:,}", "number")] if lags else []),
