@@ -66,10 +66,11 @@ def certificate(
         return _from_the_end(reader, context, known, cut, offset)
     if not cut.explained:
         return _NOT_EXPLAINED
-    found = _contiguous_to_the_end(reader, context, known, first) if following > SHORT else None
-    if found is None or (isinstance(found, NoCertificate) and following <= LONGEST):
-        return _from_the_end(reader, context, known, cut, offset)
-    return found
+    if following > SHORT:
+        found = _contiguous_to_the_end(reader, context, known, first)
+        if following > LONGEST or not isinstance(found, NoCertificate):
+            return found
+    return _from_the_end(reader, context, known, cut, offset)
 
 
 def _ends_with_consumed(reader: Reader, context: Context, known: Known, cut: Cut) -> Certificate | NoCertificate:

@@ -20,8 +20,9 @@ from .records import TopicPartition
 from .verdicts import Absent, CertificateName, Reason, Verdict, Way
 
 KIND = "plan"
-_CERTIFICATES = frozenset(CertificateName)
-_WAYS = frozenset(Way)
+_CERTIFICATES = {name.value: name for name in CertificateName}
+_WAYS = {way.value: way for way in Way}
+_Named = t.TypeVar("_Named", CertificateName, Way)
 
 
 class SourcePosition(t.NamedTuple):
@@ -335,8 +336,8 @@ def _entry(row: t.Any) -> PlanEntry:
             _copied(row["evidence"]["before"]),
             _copied(row["evidence"]["after"]),
             tuple(map(PART.read, row["evidence"]["matched_by"])),
-            _certificate(row["evidence"].get("certificate")),
-            _way(row["evidence"].get("way")),
+            _known(_CERTIFICATES, row["evidence"].get("certificate")),
+            _known(_WAYS, row["evidence"].get("way")),
             sys.intern(documents.text_of(row["evidence"].get("doubt", ""))),  # thousands of entries share theirs
         ),
         expected=documents.committed_from(row["expected"]),
@@ -365,14 +366,9 @@ def _verification(row: t.Any) -> Verification | None:
     return Verification(documents.text_of(row["method"]), _optional(row["limit"]))
 
 
-def _certificate(name: t.Any) -> CertificateName | None:
+def _known(members: t.Mapping[str, _Named], name: t.Any) -> _Named | None:
     """None for a name that this version does not know, too: nothing that is not understood makes an offset exact."""
-    return CertificateName(name) if isinstance(name, str) and name in _CERTIFICATES else None
-
-
-def _way(name: t.Any) -> Way | None:
-    """None for a name that this version does not know, too, because nothing is decided by it."""
-    return Way(name) if isinstance(name, str) and name in _WAYS else None
+    return members.get(name) if isinstance(name, str) else None
 
 
 def _optional(value: t.Any) -> int | None:
