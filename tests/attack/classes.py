@@ -188,6 +188,7 @@ CLASSES: dict[str, _Make] = {
     "open, again": _with(transactions=(False, True), left_open=True, uncommitted=True, route="again"),
     "expired": _with(expiry=True, options=(False, True)),
     "compacted": _with(compaction=(0.1, 0.3, 0.7)),
+    "compacted, filtered": _with(compaction=(0.1, 0.3, 0.7), manners=("filter",), lag=(False, True)),
     "again": _with(route="again"),
     "again, back": _with(route="again", clock=_BACK),
     "again, lag": _with(route="again", lag=True),

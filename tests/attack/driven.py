@@ -14,8 +14,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration impor
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import (
     by_records,
     merged_counts,
-    repartitioned,
     settling,
+    waiting,
     wide,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.identical import identical
@@ -58,7 +58,7 @@ def _faked(requests: Requests) -> t.Iterator[None]:
             cluster_logs,
             {"positions": requests, "topics": requests, "range_reader": requests, "at_once": requests.at_once},
         ),
-        (partition_units, {"scan": requests.scan, "kept": contextlib.nullcontext}),
+        (partition_units, {"scan": requests.scan, "at_once": requests.at_once, "kept": contextlib.nullcontext}),
         (comparison, {"absence": lambda _options: None}),
         (content_frame, {"read_contents": requests.read_contents}),
         (settling, {"at_once": requests.at_once}),
@@ -77,7 +77,7 @@ def _faked(requests: Requests) -> t.Iterator[None]:
                 "kept": contextlib.nullcontext,
             },
         ),
-        *((module, {"time": requests}) for module in (by_records, repartitioned, comparison)),
+        *((module, {"time": requests}) for module in (waiting, comparison)),
     ]
     swaps = [(module, *its) for module, names in fakes for its in names.items()]
     with swapped([*swaps, *rule.less(requests.world.manner.scaled)]), _ended():

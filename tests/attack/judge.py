@@ -86,6 +86,9 @@ def _judge(truth: Truth, answer: Answer, needless: bool) -> t.Iterator[tuple[str
                 "to come" if truth.is_in_order else "later",
                 f"{answer}: repeats {repeats} when the tool has caught up",
             )
+        elif isinstance(answer.decision, Decision) and (repeats := truth.repeats_with_lost(answer.offset)) > stated:
+            kind = "too few" if stated else "false exact"
+            yield kind, f"{answer}: repeats {repeats} with those that the source has lost"
     if needless and answer.verdict != "exact" and truth.is_plain:
         yield f"needless {answer.verdict}", f"{answer}, and {truth.best[0]} is exact"
 

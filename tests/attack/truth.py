@@ -157,6 +157,25 @@ class Truth:
         others = [(text, time) for copy, text, time in read if again[text] and copy.origin not in self.consumed]
         return sum(again.values()) - (self._matched(wanted, everything) - self._matched(wanted, others))
 
+    def repeats_with_lost(self, offset: int) -> int:
+        """The same, with the copies of consumed records that the source has lost.
+
+        Without those that equal a record that is left: docs/the-rule.md declares that their copies count as any others.
+        """
+        return self._with_lost.repeats(offset)
+
+    @functools.cached_property
+    def _with_lost(self) -> Truth:
+        """The truth as if the source still had them."""
+        start = self.case.source_edges.start
+        left = {self._logs.text_of(record.text) for record in self._logs.left}
+        source = tuple(
+            record._replace(gone=(record.gone or record.offset < start) and self._logs.text_of(record.text) in left)
+            for record in self.case.source
+        )
+        edges = dataclasses.replace(self.case.source_edges, start=0)
+        return Truth(dataclasses.replace(self.case, source=source, source_edges=edges))
+
     def reread(self, offset: int) -> int:
         """How many records that were consumed it reads again, those that the source has lost included."""
         read = self._logs.visible[bisect.bisect_left(self._logs.offsets, offset) :]

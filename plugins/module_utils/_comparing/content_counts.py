@@ -162,48 +162,47 @@ def of_mixed(
     source: t.Sequence[CountedRecord], copies: t.Sequence[CountedRecord], windows: Windows, progress: ToolProgress
 ) -> Counts:
     """Of a content whose copies have partly its times and partly others."""
-    consumed, unconsumed, near = [], [], []
-    for record in source:
-        window = windows.source[record.place]
-        if record.offset < window.at:
-            consumed.append(record)
-        elif record.offset < window.high:
-            unconsumed.append(record)
-            if record.offset < window.near:
-                near.append(record)
-    # Their distance from the offset is what counts, in whichever partition.
-    distances: list[tuple[int, Time, CountedRecord]] = []
-    for record in copies:
-        window = windows.destination[record.place]
-        if window.low <= record.offset < window.high:
-            distances.append((record.offset - window.at, record.time, record))
-    distances.sort(key=operator.itemgetter(0))
-    counted = [each for each in distances if each[2].offset < windows.destination[each[2].place].near]
-    all_copies, counted_copies = [each[:2] for each in distances], [each[:2] for each in counted]
+    consumed = [record for record in source if record.offset < windows.source[record.place].at]
+    unconsumed = _inside(source, windows.source, _AT, _HIGH)
+    near = sorted(_inside(unconsumed, windows.source, _AT, _NEAR))
+    consumed_times, unconsumed_times, near_times = map(_times, (consumed, unconsumed, near))
+
+    def distance(copy: CountedRecord) -> int:
+        """From the offset of its partition: that is what counts, in whichever partition it is."""
+        return copy.offset - windows.destination[copy.place].at
+
+    in_windows = sorted(_inside(copies, windows.destination, _LOW, _HIGH), key=distance)
+    near_copies = _inside(in_windows, windows.destination, _LOW, _NEAR)
+    following = _inside(near_copies, windows.destination, _AT, _NEAR)
+    distances, near_distances = ([(distance(copy), copy.time) for copy in part] for part in (in_windows, near_copies))
     older, perhaps_older = _without_young(
-        all_copies, _times([*consumed, *near]), _times(unconsumed) - _times(near), windows
+        distances, consumed_times + near_times, unconsumed_times - near_times, windows
     )
-    needed = tallies(_times(consumed), _times(near), older)
-    followed = tallies(_times(consumed), _times(unconsumed), counted_copies)
+    needed = tallies(consumed_times, near_times, older)
     skipped, absent = sum(tally.skipped(0) for tally in needed), sum(tally.absent for tally in needed)
-    perhaps = needed if perhaps_older is older else tallies(_times(consumed), _times(near), perhaps_older)
+    perhaps = needed if perhaps_older is older else tallies(consumed_times, near_times, perhaps_older)
     perhaps_skipped = sum(tally.skipped(0) for tally in perhaps)
-    repeated = sum(tally.surely_repeated(0) for tally in followed)
-    follow = sum(distance >= 0 for distance, _time in counted_copies)
-    near.sort()
+    repeated = sum(tally.surely_repeated(0) for tally in tallies(consumed_times, unconsumed_times, near_distances))
     return Counts(
         max(0, len(near) - absent - skipped),
         skipped,
         repeated=repeated,
-        recopied=0 if consumed else max(0, follow - len(unconsumed)),
-        first_skipped=Spot(near[0][:2], distances[0][2][:2]) if skipped else None,
-        first_repeated=Spot(None, next(each[2][:2] for each in counted if each[0] >= 0)) if repeated else None,
+        recopied=0 if consumed else max(0, len(following) - len(unconsumed)),
+        first_skipped=Spot(near[0][:2], in_windows[0][:2]) if skipped else None,
+        first_repeated=Spot(None, following[0][:2]) if repeated else None,
         pending=min(
-            max(0, len(consumed) - len(distances)), _unreached(offsets_by_partition(consumed), windows, progress)
+            max(0, len(consumed) - len(in_windows)), _unreached(offsets_by_partition(consumed), windows, progress)
         ),
         doubtful=max(0, perhaps_skipped - skipped),
         **_fate(_last([record[:2] for record in near], absent), windows, progress),
     )
+
+
+def _inside(
+    records: t.Iterable[CountedRecord], windows: t.Sequence[Window], start: _Edge, end: _Edge
+) -> list[CountedRecord]:
+    """The records that stand between two edges of their windows."""
+    return [record for record in records if start(windows[record.place]) <= record.offset < end(windows[record.place])]
 
 
 _Distances = list[tuple[int, Time]]  # of copies from the offset, ascending, with their times

@@ -21,7 +21,6 @@ from .log_reader import Reader
 
 NEAR = 512  # offsets from the two places on in which a record that seems to be missing is looked for
 FIRST = 8  # offsets that mostly say that nothing is missing
-SMALL = 256  # offsets: logs that are no longer are counted at once
 
 
 def with_absent(reader: Reader, question: Question, decision: Decision) -> Decision:
@@ -83,7 +82,7 @@ def _at_the_start(reader: Reader, question: Question) -> Absent | None:
     first = source.records(source.start, source.start + FIRST)
     if not first or not copies or first[0].bare in {record.bare for record in copies}:
         return None
-    if max(source.length, destination.length) <= SMALL and whole.fits(reader, question):
+    if whole.are_small(reader, question):
         return whole.absent_of(reader, whole.count_logs(reader, question))
     return _by_times(reader, destination.start)
 

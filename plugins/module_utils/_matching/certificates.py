@@ -181,9 +181,10 @@ class EndsWithConsumed:
 class SameDifference:
     """Offsets differ by one number where the destination begins, at the committed offset, and where it ends.
 
-    The records at its end stand nowhere else at the source. As many offsets lie in between on both clusters, so no copy
-    is missing, new or there twice. Assumes that the tool keeps the order of a partition, as MirrorMaker 2 does, and
-    that it did not leave out exactly as many records between these places as it wrote twice.
+    Where offsets are kept and the source has lost more, the source's start takes the place of the destination's. The records
+    at its end stand nowhere else at the source. As many offsets lie in between on both clusters, so no copy is missing, new
+    or there twice. Assumes that the tool keeps the order of a partition, as MirrorMaker 2 does, and that it did not leave out
+    exactly as many records between these places as it wrote twice.
     """
 
     name: t.ClassVar = CertificateName.SAME_DIFFERENCE
@@ -219,7 +220,7 @@ class OwnCopy:
     """This collection has copied the range itself, in transactions that write each record once, and has noted each place.
 
     begin, end: the destination offsets of the copy; both are the same where there was nothing to copy. Assumes that no
-    other tool copies the same records to these partitions.
+    other tool copies the same records to these partitions, and that nobody writes to them before the copy has ended.
     """
 
     name: t.ClassVar = CertificateName.OWN_COPY

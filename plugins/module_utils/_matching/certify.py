@@ -29,28 +29,13 @@ SHORT = 32  # offsets after the committed one: so few are read rather than prove
 LONGEST = 4096  # offsets after the committed one that are still read, or before the offset
 WIDTHS = (TAIL, 64, 512)  # offsets that are compared in one place: until the records tell places apart
 
-
-class NoCertificate(t.NamedTuple):
-    """Why few records do not prove an offset, as a clause."""
-
-    why: str
-
-
-_ENDS_OTHERWISE = NoCertificate("the destination's last records are not the last consumed ones")
-_NOT_EXPLAINED = NoCertificate("records before the offset were not found at the source within search_limit")
-_GAPS = NoCertificate(
-    "the first unconsumed record is not at the destination, or offsets around the committed one have no record"
-)
-_MORE_FOLLOWS = NoCertificate("the destination has more records after the offset than the source")
-_OTHER_DISTANCE = NoCertificate("the destination's last records are not as far from the offset as at the source")
-_NOT_ALIKE = NoCertificate(
-    "too few different records are at the ends, and those before the offset are not the same as at the source"
-)
+_ENDS_OTHERWISE = Doubt("the destination's last records are not the last consumed ones")
+_NOT_EXPLAINED = Doubt("records before the offset were not found at the source within search_limit")
 
 
 def certificate(
     reader: Reader, context: Context, known: Known, cut: Cut, offset: int, policy: Policy
-) -> Certificate | NoCertificate:
+) -> Certificate | Doubt:
     """Why nothing unconsumed stands before this offset, and nothing consumed from there on, or why that is not known.
 
     Raises NotRead, OtherMatching, BudgetSpent, and Doubt where the offset is not right.
@@ -68,12 +53,12 @@ def certificate(
         return _NOT_EXPLAINED
     if following > SHORT:
         found = _contiguous_to_the_end(reader, context, known, first)
-        if following > LONGEST or not isinstance(found, NoCertificate):
+        if following > LONGEST or not isinstance(found, Doubt):
             return found
     return _from_the_end(reader, context, known, cut, offset)
 
 
-def _ends_with_consumed(reader: Reader, context: Context, known: Known, cut: Cut) -> Certificate | NoCertificate:
+def _ends_with_consumed(reader: Reader, context: Context, known: Known, cut: Cut) -> Certificate | Doubt:
     """The last consumed record's copy must be the one that it seems to be: its neighbours are the same on both clusters."""
     last = cut.last_consumed
     if not cut.explained:
@@ -138,30 +123,32 @@ def _compared(
     return Comparison(len(keys), len(set(keys)), len({record.timestamp for record in originals}), whole)
 
 
-def _contiguous_to_the_end(
-    reader: Reader, context: Context, known: Known, first: Record
-) -> Certificate | NoCertificate:
+def _contiguous_to_the_end(reader: Reader, context: Context, known: Known, first: Record) -> Certificate | Doubt:
     """Is the destination's last record as far from the first unconsumed one at the destination as at the source?
 
     That says something only where no offset is without a record: gaps in what was read speak against it.
     """
     source, destination = reader.source, reader.destination
     if context.has_gaps or not context.after or known.key(first) != known.key(context.after[0]):
-        return _GAPS
+        return Doubt(
+            "the first unconsumed record is not at the destination, or offsets around the committed one have no record"
+        )
     begin = context.after[0].offset
     shift = begin - first.offset
     end = destination.end + shift  # where the destination ends, as an offset of the source
     if end > source.end:
-        return _MORE_FOLLOWS
+        return Doubt("the destination has more records after the offset than the source")
     at_offset = _gapless(reader, known, shift, begin, end, from_end=False)
     at_end = _gapless(reader, known, shift, begin, end, from_end=True)
     if at_offset is None or at_end is None:
-        return _OTHER_DISTANCE
+        return Doubt("the destination's last records are not as far from the offset as at the source")
     before = None
     if at_offset.distinct < DISTINCT:  # all that the destination has there: they may be copies of later equal records
         before = same_before(reader, context, known, begin, first.offset)
         if before is None or not before.are_many:
-            return _NOT_ALIKE
+            return Doubt(
+                "too few different records are at the ends, and those before the offset are not the same as at the source"
+            )
     return ContiguousToTheEnd(at_offset, at_end, end - begin, destination.end - first.offset, before)
 
 

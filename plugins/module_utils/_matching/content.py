@@ -52,7 +52,7 @@ class Content(t.NamedTuple):
 
     @property
     def is_doubted(self) -> bool:
-        """See doubted()."""
+        """May some copies have the time of an equal record whose copies they are not?"""
         return doubted(
             collections.Counter(time for _place, time in self.source),
             collections.Counter(time for _place, time in self.copies),
@@ -64,8 +64,6 @@ def tallies(consumed: Numbers, unconsumed: Numbers, copies: TimedCopies, hidden:
 
     copies: (offset, time) by offset; a time is None where the broker has stamped it. hidden: see Tally.
     """
-    if not copies:
-        return [Tally([], sum(unconsumed.values()), sum(consumed.values()), hidden)]
     known = {*consumed, *unconsumed}
     kinds = {_kind(time, known) for _offset, time in copies}
     if _OWN in kinds and doubted(

@@ -13,12 +13,12 @@ _Values = t.Sequence[t.Any]
 
 
 def lowest(values: _Values) -> t.Any:
-    """Of those that are not None; None where all are."""
+    """The lowest of those that are not None; None where all are."""
     return min((value for value in values if value is not None), default=None)
 
 
 def highest(values: _Values) -> t.Any:
-    """The same."""
+    """The highest of those that are not None; None where all are."""
     return max((value for value in values if value is not None), default=None)
 
 
@@ -54,8 +54,8 @@ class Reach(t.NamedTuple):
     """How far an offset may go, for one commit.
 
     For each destination partition: the first copy that has to follow, and the first one of unconsumed records with several.
-    For each source partition: the last consumed record and whether it has arrived (0, 1, or 2 if no equal one explains that);
-    the first unconsumed one; whether a copy is surely that of an unconsumed one (0, 1, 2); how many consumed ones lack a copy.
+    For each source partition: the last consumed record and whether it has arrived; the first unconsumed one; whether any
+    unconsumed one has arrived for certain; how many consumed ones lack a copy. Whether: see NOT_ARRIVED.
     """
 
     firsts: list[CopyAndRecord | None]
@@ -71,7 +71,10 @@ class Reach(t.NamedTuple):
         return cls(*_folded(parts, (lowest, lowest, highest, lowest, max, sum)))
 
     def not_arrived(self, enough: int) -> list[int]:
-        """The source partitions whose last consumed record is not there, nor anything after it. enough: see the class."""
+        """The source partitions of which neither the last consumed record nor anything after it has arrived.
+
+        enough: which answer to that counts as yes.
+        """
         both = enumerate(zip(self.lasts, self.surely, strict=True))
         return [at for at, (last, surely) in both if last is not None and max(last[1], surely) < enough]
 
@@ -82,8 +85,8 @@ class Placed(t.NamedTuple):
     last: the last consumed copy before the offset. repeats: how many consumed records follow, at most; equal: how many of them
     have a content that is unconsumed as well; again: has one of them another copy before the offset? loose: do the repeats
     change between that last copy and the offset? if_lost: how many more consumed records may follow if copies before the offset
-    are those of lost records. both: how many of all of these count as lacking a copy, too (Reach.lacking). The last two: see
-    Answer.absent.
+    are those of lost records. also_lacking: how many of all of these count as lacking a copy, too (Reach.lacking). absent,
+    first_absent: see Answer.absent.
     """
 
     last: list[CopyAndRecord | None]
@@ -91,7 +94,7 @@ class Placed(t.NamedTuple):
     equal: list[int]
     again: list[bool]
     loose: list[bool]
-    both: list[int]
+    also_lacking: list[int]
     if_lost: list[int]
     absent: list[int]
     first_absent: list[int | None]

@@ -18,7 +18,7 @@ import typing as t
 from .axis import Axis
 from .content import Content, separable, separate, tallies
 from .count_parts import Facts, Placed, Reach, highest, lowest
-from .singles import Commits, CopyAndRecord, Pair, Singles, singles_of
+from .singles import ARRIVED, NOT_ARRIVED, SURELY_ARRIVED, Commits, CopyAndRecord, Pair, Singles, singles_of
 from .tallies import Count, Mixed, Tally, last_before
 
 _END = 1 << 62  # after every place
@@ -43,7 +43,11 @@ Once = tuple[int, int, int, bool]
 
 
 class _Unit(t.NamedTuple):
-    """Records and copies that are counted together, as places. content: where times are told apart by what is committed."""
+    """Records and copies that are counted together, as places.
+
+    content: of which they are all, where what is committed decides how its times are told apart; None where one tally serves
+    any commit.
+    """
 
     sources: t.Sequence[int]
     copies: t.Sequence[int]
@@ -52,11 +56,14 @@ class _Unit(t.NamedTuple):
 
 
 class _Part(t.NamedTuple):
-    """What counts of a unit in one destination partition. wanted: whether records are unconsumed, in any partition."""
+    """What counts of a unit in one destination partition, given by its position.
 
-    destination: int
+    has_unconsumed: whether any record of the unit is, whichever partition its copy is in.
+    """
+
+    at: int
     tally: Count
-    wanted: bool
+    has_unconsumed: bool
     unit: _Unit
 
 
@@ -91,12 +98,12 @@ class CountedContents:
         # Is the only copy of a content's only record surely its copy if the broker has stamped it, as one with its time is?
         self._stamps_tell = sides.are_single and not recurs
         self._units: list[_Unit] = []
-        self._short: list[int] = []  # of separable contents: records without a copy; of equal ones, the last
-        self._lacking: list[int] = []  # consumed ones of these may be still to come
-        nowhere: list[int | None] = [None] * len(sides.destinations)
-        self.facts = Facts(nowhere, nowhere.copy(), [None], [None], [False], [kept[0]], [kept[1]])
         self._owners: dict[int, _Unit] = {}  # by their records
-        self._sources: list[int] = []  # but for singles
+        self._sources: list[int] = []  # all records but those of singles
+        self._short: list[int] = []  # of separable contents: records of which no copy is there
+        self._lacking: list[int] = []  # consumed ones of these may be still to come
+        nowhere: list[int | None] = [None] * self._destinations
+        self.facts = Facts(nowhere, nowhere.copy(), [None], [None], [False], [kept[0]], [kept[1]])
         pairs: list[Pair] = [
             (record, copy, self._stamps_tell if is_stamped else not recurs or time >= 0)
             for record, copy, time, is_stamped in once
@@ -104,45 +111,39 @@ class CountedContents:
         for content in contents:
             if content.source:
                 self._sources += [place for place, _time in content.source]
-                pairs += self._added(content)
+                pairs += self._taken(content)
             else:
-                self._first(self.facts.destination_only, (place for place, _time in content.copies))
-        singles_of_pairs = singles_of(pairs, None if sides.are_single else self._positions, self._destinations)
-        self._singles = [singles_of_pairs] if singles is None else [singles, singles_of_pairs]
-        ends = [begin + self._step for begin in self._begins]
-        self._last_singles = [[last for singles in self._singles for last in singles.lasts(end)] for end in ends]
-        timed = [last_before(singles.timed, _END) for singles in self._singles]
-        untimed = [last_before(singles.untimed, _END) for singles in self._singles]
-        self.facts.last_by_time[0], self.facts.last_pair[0] = highest(timed), highest(timed + untimed)
-        if recurs:
-            self._lacking += [int(place) for singles in self._singles for place in singles.untimed]
-        self._short.sort()
-        self._lacking = sorted(self._lacking if recurs else self._lacking + self._short)
-        self._sources.sort()
-        self._known: tuple[t.Any, list[tuple[_Unit, list[Count]]]] = (None, [])
+                self._note_first(self.facts.destination_only, (place for place, _time in content.copies))
+        of_pairs = singles_of(pairs, None if sides.are_single else self._positions, self._destinations)
+        self._singles = [of_pairs] if singles is None else [singles, of_pairs]
+        self._learn_of_singles()
+        for places in (self._sources, self._short, self._lacking):
+            places.sort()
+        self._known: tuple[t.Any, list[tuple[_Unit, list[Count]]]] = (None, [])  # what was asked last, see _counts()
 
-    def _added(self, content: Content) -> t.Iterator[Pair]:
-        """Take a content apart; -> what occurs once on each side."""
+    def _taken(self, content: Content) -> t.Iterator[Pair]:
+        """Take a content in, as units of what is counted together; -> what of it occurs once on each side, which is no unit."""
         number = len(content.copies)
         self.facts.twice[0] |= number > len(content.source)
         parts = separable(content)
         if parts is None:
-            places, copies = ([place for place, _time in side] for side in content)
-            unit = _Unit(places, copies, by_time=False, content=content)
-            self._add(unit, number > len(unit.sources) or content.is_doubted)
-            self._lacking += content.without_own if self._recurs else self._without(content, places, number)
+            records, copies = ([place for place, _time in side] for side in content)
+            unit = _Unit(records, copies, by_time=False, content=content)
+            self._add(unit, has_surplus=number > len(records) or content.is_doubted)
+            self._lacking += content.without_own if self._recurs else self._without(content, records, number)
             return
         times = dict(content.source) if self._recurs else {}
-        for sources, copies, has_time in parts:
-            by_time = has_time and times.get(sources[0], 0) >= 0  # no time shows nothing where equal records were lost
-            if len(sources) == len(copies) == 1:
-                yield sources[0], copies[0], by_time or (self._stamps_tell and content.copies[0][1] is None)
+        for records, copies, has_time in parts:
+            by_time = has_time and times.get(records[0], 0) >= 0  # no time shows nothing where equal records were lost
+            if len(records) == len(copies) == 1:
+                yield records[0], copies[0], by_time or (self._stamps_tell and content.copies[0][1] is None)
                 continue
-            self._short += self._without(content, sources, len(copies))
-            if self._recurs:
-                self._lacking += sources[len(copies) if by_time else 0 :]
+            short = self._without(content, records, len(copies))
+            if not copies:
+                self._short += short
+            self._lacking += records[len(copies) if by_time else 0 :] if self._recurs else short
             if copies:
-                self._add(_Unit(sources, copies, by_time), len(copies) > len(sources))
+                self._add(_Unit(records, copies, by_time), has_surplus=len(copies) > len(records))
 
     def _without(self, content: Content, records: list[int], copies: int) -> list[int]:
         """The records without a copy: the last ones, of several partitions the youngest ones."""
@@ -151,16 +152,27 @@ class CountedContents:
             records = sorted(records, key=lambda place: (times[place], place))
         return records[copies:]
 
-    def _add(self, unit: _Unit, surplus: bool) -> None:
+    def _add(self, unit: _Unit, *, has_surplus: bool) -> None:
         self._units.append(unit)
         self._owners.update(dict.fromkeys(unit.sources, unit))
-        if surplus:
-            self._first(self.facts.surplus, unit.copies)
+        if has_surplus:
+            self._note_first(self.facts.surplus, unit.copies)
 
-    def _first(self, firsts: list[int | None], places: t.Iterable[int]) -> None:
+    def _note_first(self, firsts: list[int | None], places: t.Iterable[int]) -> None:
+        """Put these places of the destination into the first ones of each of its partitions, where they are earlier."""
         for place in places:
             at = self._destination_at(place)
             firsts[at] = lowest((firsts[at], place))
+
+    def _learn_of_singles(self) -> None:
+        """Note which records have surely arrived, and which may be still to come because equal ones were lost."""
+        ends = [begin + self._step for begin in self._begins]
+        self._last_singles = [[last for singles in self._singles for last in singles.lasts(end)] for end in ends]
+        timed = [last_before(singles.timed, _END) for singles in self._singles]
+        untimed = [last_before(singles.untimed, _END) for singles in self._singles]
+        self.facts.last_by_time[0], self.facts.last_pair[0] = highest(timed), highest(timed + untimed)
+        if self._recurs:
+            self._lacking += [int(place) for singles in self._singles for place in singles.untimed]
 
     def _positions(self, record: int, copy: int) -> tuple[int, int]:
         return self._source_at(record), self._destination_at(copy)
@@ -173,29 +185,31 @@ class CountedContents:
         return place // self._destination_step - self._first_destination
 
     def reach(self, commits: Commits) -> Reach:
-        """See there."""
+        """How far the offset of a group may go that has consumed what is before these places."""
         firsts, recopied = self._firsts(commits)
         lasts = [self._last(commits, at) for at in range(len(commits))]
         nexts = [self._next(commits, at) for at in range(len(commits))]
         return Reach(firsts, recopied, lasts, nexts, self._surely(commits), self._below(self._lacking, commits))
 
     def _firsts(self, commits: Commits) -> tuple[list[CopyAndRecord | None], list[int | None]]:
+        """For each destination partition: Reach.firsts and Reach.recopied."""
         firsts: list[CopyAndRecord | None] = [None] * self._destinations
         recopied: list[int | None] = [None] * self._destinations
         for singles in self._singles:
             for at, spot in singles.first_copies(commits):
                 firsts[at] = lowest((firsts[at], spot))
-        for at, count, wanted, unit in self._parts(commits):
+        for at, count, has_unconsumed, unit in self._parts(commits):
             first, best = count.first_wanted, firsts[at]
             if first is not None and (best is None or first < best[0]):
                 firsts[at] = first, min(place for place in unit.sources if not self._is_consumed(place, commits))
-            if wanted and not count.consumed:
+            if has_unconsumed and not count.consumed:
                 recopied[at] = lowest((recopied[at], count.earliest))
         return firsts, recopied
 
     def _surely(self, commits: Commits) -> list[int]:
+        """For each source partition: Reach.surely. A single says it if its record is unconsumed, and a unit by its counts."""
         surely = [
-            max((state for last, state in lasts if last >= commit), default=0)
+            max((arrived for last, arrived in lasts if last >= commit), default=NOT_ARRIVED)
             for commit, lasts in zip(commits, self._last_singles, strict=True)
         ]
         for unit, counts in self._counts(commits):
@@ -203,14 +217,15 @@ class CountedContents:
                 partitions = {self._source_at(place) for place in unit.sources if not self._is_consumed(place, commits)}
                 if len(partitions) == 1:
                     at = partitions.pop()
-                    surely[at] = max(surely[at], 1 + any(count.firmly_unconsumed for count in counts))
+                    is_firm = any(count.firmly_unconsumed for count in counts)
+                    surely[at] = max(surely[at], SURELY_ARRIVED if is_firm else ARRIVED)
         return surely
 
     def _last(self, commits: Commits, at: int) -> CopyAndRecord | None:
         """The last consumed record of a source partition, and whether it has arrived."""
         lasts = [singles.last(commits[at]) for singles in self._singles]
         other = last_before(self._sources, commits[at])
-        last = highest((*lasts, None if other is None else (other, 0)))
+        last = highest((*lasts, None if other is None else (other, NOT_ARRIVED)))
         if last is None or last[0] < self._begins[at]:
             return None
         unit = self._owners.get(last[0])
@@ -218,15 +233,17 @@ class CountedContents:
 
     def _has_arrived(self, unit: _Unit, last: int, commits: Commits) -> int:
         if unit.content is None:
-            enough = len(unit.copies) >= sum(self._below(unit.sources, commits))
-            return enough + (unit.by_time and len(unit.sources) == 1)
+            if len(unit.copies) < sum(self._below(unit.sources, commits)):
+                return NOT_ARRIVED
+            return SURELY_ARRIVED if unit.by_time and len(unit.sources) == 1 else ARRIVED
         times = dict(unit.content.source)
         if unit.content.has_firmly_arrived(times[last]):
-            return 2
+            return SURELY_ARRIVED
         consumed = collections.Counter(time for place, time in times.items() if self._is_consumed(place, commits))
-        return int(unit.content.has_arrived(consumed, times[last]))
+        return ARRIVED if unit.content.has_arrived(consumed, times[last]) else NOT_ARRIVED
 
     def _next(self, commits: Commits, at: int) -> int | None:
+        """The first unconsumed record of a source partition."""
         following = bisect.bisect_left(self._sources, commits[at])
         others = self._sources[following : following + 1]
         first = lowest((*others, *(singles.next(commits[at]) for singles in self._singles)))
@@ -241,7 +258,7 @@ class CountedContents:
         return [find(places, commit) - find(places, begin) for commit, begin in zip(commits, self._begins, strict=True)]
 
     def _parts(self, commits: Commits, stable: Commits | None = None) -> list[_Part]:
-        """What counts in each destination partition. stable: the last stable offsets, where repeats may be aborted."""
+        """What counts of each unit in each destination partition. stable: see placed()."""
         return [
             part
             for unit, several in self._counts(commits, stable)
@@ -250,7 +267,7 @@ class CountedContents:
         ]
 
     def _counts(self, commits: Commits, stable: Commits | None = None) -> list[tuple[_Unit, list[Count]]]:
-        """The same of all destination partitions together."""
+        """What counts of each unit, in all destination partitions together. Asked twice for the same, it counts once."""
         key = tuple(commits), stable and tuple(stable)
         if self._known[0] != key:
             hidden_from = None if stable is None else [*map(max, commits, stable)]
@@ -258,6 +275,7 @@ class CountedContents:
         return self._known[1]
 
     def _count(self, unit: _Unit, commits: Commits, hidden_from: Commits | None) -> list[Count]:
+        """hidden_from: from where on the records of each source partition do not count against repeats. See Tally.hidden."""
         number = len(unit.sources)
         hidden = 0 if hidden_from is None else number - sum(self._below(unit.sources, hidden_from))
         if unit.content is None:
@@ -267,11 +285,14 @@ class CountedContents:
         for place, time in unit.content.source:
             sides[self._is_consumed(place, commits)].append(time)
         unconsumed_times, consumed_times = map(collections.Counter, sides)
-        told = tallies if self._destinations == 1 else separate
-        return told(consumed_times, unconsumed_times, unit.content.copies, hidden)
+        by_times = tallies if self._destinations == 1 else separate
+        return by_times(consumed_times, unconsumed_times, unit.content.copies, hidden)
 
     def _dealt(self, unit: _Unit, count: Count) -> t.Iterator[_Part]:
-        """A group that reads all partitions needs as many copies as it has not consumed in all together: the youngest ones."""
+        """Deal a count out to the destination partitions.
+
+        A group that reads all partitions needs as many copies as it has not consumed in all together: the youngest ones.
+        """
         if not isinstance(count, Tally) or self._destinations == 1:
             yield _Part(0, count, count.wanted > 0, unit)
             return
@@ -290,6 +311,39 @@ class CountedContents:
 
         arrived: see Facts. stable: the last stable offsets of the source, where what they hide counts as if it were aborted.
         """
+        lasts = self._last_singles_before(commits, offsets)
+        of_singles = [singles.repeated(commits, offsets) for singles in self._singles]
+        repeats = [sum(numbers) for numbers in zip(*of_singles, strict=True)]
+        equal, again, loose = [0] * len(repeats), [False] * len(repeats), [False] * len(repeats)
+        also_lacking = if_lost = 0
+        if self._recurs:
+            also_lacking = sum(
+                max(0, numbers[0] - singles.timed_before(commits[0]))
+                for singles, numbers in zip(self._singles, of_singles, strict=True)
+            )
+        for at, count, has_unconsumed, unit in self._parts(commits, stable):
+            if not count.consumed:
+                continue
+            offset = offsets[at]
+            last, best = count.last_consumed(offset), lasts[at]
+            if last is not None and (best is None or last > best[0]):
+                lasts[at] = last, max(place for place in unit.sources if self._is_consumed(place, commits))
+            number = count.repeated(offset)
+            repeats[at] += number
+            if has_unconsumed:
+                equal[at] += number
+            elif number and count.earliest is not None:
+                again[at] |= count.earliest < offset
+            loose[at] |= isinstance(count, Mixed) and unit.copies[0] < offset
+            if self._recurs:
+                most = count.repeated_if_lost(offset, number)
+                if_lost += most - number
+                also_lacking += count.alternatives(offset, most)
+        absent = self._absent(commits, arrived, stable)
+        return Placed(lasts, repeats, equal, again, loose, [also_lacking], [if_lost], *absent)
+
+    def _last_singles_before(self, commits: Commits, offsets: t.Sequence[int]) -> list[CopyAndRecord | None]:
+        """For each destination partition: the last copy of a single, or of an aborted record before the commit."""
         lasts: list[CopyAndRecord | None] = [None] * self._destinations
         for singles in self._singles:
             for at, spot in singles.last_copies(offsets):
@@ -297,33 +351,7 @@ class CountedContents:
         for copy, original in self._aborted.items():
             if original < commits[0] and copy < offsets[0]:
                 lasts[0] = highest((lasts[0], (copy, original)))
-        repeats = [
-            sum(both) for both in zip(*(singles.repeated(commits, offsets) for singles in self._singles), strict=True)
-        ]
-        equal, again, loose = [0] * len(repeats), [False] * len(repeats), [False] * len(repeats)
-        both = if_lost = 0
-        if self._recurs:
-            both = sum(
-                max(0, singles.repeated(commits, offsets)[0] - singles.timed_before(commits[0]))
-                for singles in self._singles
-            )
-        for at, count, wanted, unit in self._parts(commits, stable):
-            if not count.consumed:
-                continue
-            last, best = count.last_consumed(offsets[at]), lasts[at]
-            if last is not None and (best is None or last > best[0]):
-                lasts[at] = last, max(place for place in unit.sources if self._is_consumed(place, commits))
-            number = count.repeated(offsets[at])
-            repeats[at] += number
-            if self._recurs:
-                most = count.repeated_if_lost(offsets[at], number)
-                if_lost += most - number
-                both += count.alternatives(offsets[at], most)
-            equal[at] += number if wanted else 0
-            earliest = count.earliest
-            again[at] |= number > 0 and not wanted and earliest is not None and earliest < offsets[at]
-            loose[at] |= isinstance(count, Mixed) and unit.copies[0] < offsets[at]
-        return Placed(lasts, repeats, equal, again, loose, [both], [if_lost], *self._absent(commits, arrived, stable))
+        return lasts
 
     def _absent(self, commits: Commits, arrived: int, stable: Commits | None) -> tuple[list[int], list[int | None]]:
         """Unconsumed records without a copy before one that has arrived; told where there is one partition on each side."""
@@ -332,7 +360,7 @@ class CountedContents:
         low, high = (bisect.bisect_left(self._short, place) for place in (commits[0], arrived))
         number, firsts = max(0, high - low), self._short[low : min(high, low + 1)]
         for part in self._parts(commits, stable):
-            if part.unit.content is not None and part.tally.absent:
+            if part.tally.absent:
                 left = part.unit.sources[max(0, len(part.unit.sources) - part.tally.absent) :]
                 missing = [place for place in left if commits[0] <= place < arrived]
                 number, firsts = number + len(missing), firsts + missing[:1]

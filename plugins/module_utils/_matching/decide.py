@@ -11,7 +11,6 @@ doubt that a way which reads less has left.
 
 from __future__ import annotations
 
-import dataclasses
 import typing as t
 
 from .._model.match_on import Matching
@@ -19,16 +18,15 @@ from .._model.records import Record
 from .._model.verdicts import Reason, Verdict, Way
 from . import rows, whole
 from .absent import with_absent
-from .certify import NoCertificate, certificate, doubt_copies_of_later_ones
+from .between import Between, Located, offset_between
+from .certify import certificate, doubt_copies_of_later_ones
 from .context import Context, Known, read_context
 from .evidence import Anchor, Decision, Need, Question
 from .explain import OtherMatching
 from .log_reader import BudgetSpent, Doubt, Measure, NotRead, Reader
-from .placing import Between, Located, place
 from .search import HEAD, SOURCE_HEAD, TAIL, Cut, find_cut
 from .shifted import by_shift
 
-SMALL = 256  # offsets: logs that are no longer are counted at once
 WIDTH = 8  # offsets of context on each side of the committed one
 
 
@@ -49,16 +47,13 @@ def decide(question: Question) -> Decision | Need:
 
 
 def _decide(reader: Reader, question: Question) -> Decision:
-    fits = whole.fits(reader, question)
-    if fits and max(reader.source.length, reader.destination.length) <= SMALL:
+    if whole.are_small(reader, question):
         return _counted(reader, question)
-    near, doubt = _near(reader, question)
-    if near is not None and near.reason is not Reason.TAIL_NOT_COUNTED:
-        return with_absent(reader, question, near)
-    if fits:
+    near = _near(reader, question)
+    if near.is_open and whole.fits(reader, question):
         # What the near way has asked for on its way is not needed for that.
-        return _counted(reader, question, doubt)
-    return with_absent(reader, question, near) if near else rows.budget_spent(question.policy).by(Way.NEAR, doubt)
+        return _counted(reader, question, near.doubt)
+    return with_absent(reader, question, near)
 
 
 def _counted(reader: Reader, question: Question, doubt: str = "") -> Decision:
@@ -69,10 +64,11 @@ def _counted(reader: Reader, question: Question, doubt: str = "") -> Decision:
     return decision.by(Way.COUNT, doubt)
 
 
-def _near(reader: Reader, question: Question) -> tuple[Decision | None, str]:
-    """What few records prove, and the doubt that is left.
+def _near(reader: Reader, question: Question) -> Decision:
+    """What few records prove.
 
-    The decision is TAIL_NOT_COUNTED for an offset without a certificate, and None where not even the offset is known.
+    Where that is not enough, `doubt` says why: the reason is TAIL_NOT_COUNTED for an offset without a certificate, and
+    SEARCH_BUDGET_SPENT where not even the offset is known.
     """
     stamped = question.destination.facts.log_append_time or not question.policy.with_timestamp
     matching, measure = Matching(timestamp=not stamped, headers=True), Measure()
@@ -80,7 +76,7 @@ def _near(reader: Reader, question: Question) -> tuple[Decision | None, str]:
     while matching.timestamp:
         measure.shrink(len(matching.parts))
         try:
-            decision, why = _by_times(reader, question, matching)
+            return _by_times(reader, question, matching).by(Way.NEAR)
         except OtherMatching as other:
             matching = other.matching
         except Doubt as exc:
@@ -89,14 +85,15 @@ def _near(reader: Reader, question: Question) -> tuple[Decision | None, str]:
         except BudgetSpent:
             doubt = Doubt("more records would have to be read one by one than search_limit")
             break
-        else:
-            return decision and decision.by(Way.NEAR, why), why
     # By its time no record was found, or none that is beyond doubt: how much the offsets differ may lead there, too.
     shifted = by_shift(reader, question)
-    return shifted and dataclasses.replace(shifted, doubt=str(doubt)), str(doubt)
+    if shifted is not None:
+        return shifted.by(Way.DIFFERENCE, str(doubt))
+    return rows.budget_spent(question.policy).by(Way.NEAR, str(doubt))
 
 
-def _by_times(reader: Reader, question: Question, matching: Matching) -> tuple[Decision | None, str]:
+def _by_times(reader: Reader, question: Question, matching: Matching) -> Decision:
+    """What the records say to which time look-ups lead. Raises NotRead, OtherMatching, BudgetSpent, Doubt."""
     source, destination = reader.source, reader.destination
     source.want(source.end - TAIL, source.end)
     destination.want(destination.end - TAIL, destination.end)
@@ -108,20 +105,17 @@ def _by_times(reader: Reader, question: Question, matching: Matching) -> tuple[D
     if known.without_timestamps():
         raise OtherMatching(matching._replace(timestamp=False))
     if not context.before and not context.after and not context.aborted:
-        return rows.no_anchor(reader, question, matching), ""
+        return rows.no_anchor(reader, question, matching)
     # At the destination, each record that follows may have a control record of its own.
     may_pass_over = 2 * (source.end - question.committed) <= question.policy.budget
     cut = find_cut(reader, context, known, may_pass_over=may_pass_over)
-    decision = rows.by_the_cut(reader, question, context, known, cut)
-    return (decision, "") if decision else _between(reader, question, context, known, cut)
+    return rows.by_the_cut(reader, question, context, known, cut) or _between(reader, question, context, known, cut)
 
 
-def _between(
-    reader: Reader, question: Question, context: Context, known: Known, cut: Cut
-) -> tuple[Decision | None, str]:
-    """H or L is there: the offset between them, and why it is not certain, if it is not."""
+def _between(reader: Reader, question: Question, context: Context, known: Known, cut: Cut) -> Decision:
+    """H or L is there: the offset between them, exact if few records prove it."""
     last, first, between = cut.last_consumed, cut.first_unconsumed, cut.between
-    placed = place(
+    placed = offset_between(
         reader,
         known.matching,
         None if last is None else Located(last, known.consumed_at(last)),
@@ -135,22 +129,22 @@ def _between(
         "after": _anchor(known, first, context.after[:1], known.unconsumed_at),
         "matched_by": known.matching.parts,
     }
-    found = certificate(reader, context, known, cut, placed.offset, question.policy)
-    if not isinstance(found, NoCertificate):
-        return Decision.exact(found, placed.offset, **evidence), ""
+    proof = certificate(reader, context, known, cut, placed.offset, question.policy)
+    if not isinstance(proof, Doubt):
+        return Decision.exact(proof, placed.offset, **evidence)
     if not cut.explained and first is None and last is None:
-        return None, found.why
+        return rows.budget_spent(question.policy).by(Way.NEAR, str(proof))
     if first is None:
         doubt_copies_of_later_ones(reader, cut.records)
-    decision = Decision(
+    return Decision(
         Verdict.SAFE,
         placed.offset,
         Reason.TAIL_NOT_COUNTED,
         detail="by timestamps, no unconsumed record is before the offset; repeated records were not counted, because "
         "a log is longer than search_limit",
+        doubt=str(proof),
         **evidence,
     )
-    return decision, found.why
 
 
 def _anchor(

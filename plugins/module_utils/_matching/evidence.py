@@ -14,12 +14,13 @@ import typing as t
 
 from .._model.policies import OnExpired, OnNoAnchor
 from .._model.record_sum import Bound
-from .._model.records import Record
+from .._model.records import NO_TIMESTAMP, Record, TopicPartition
 from .._model.verdicts import Absent, Reason, Verdict, Way
 from .certificates import Certificate
 from .lossless import Lossless
 
 Span = tuple[int, int]  # offsets [start, end)
+_LATEST = "latest time"  # what it is called among what was made of a log
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -57,8 +58,8 @@ class Log:
     them. records holds the visible records by ascending offset; every visible record of a span in `read` is in it.
     aborted holds records that only a read_uncommitted consumer sees, complete within `read_uncommitted`.
     lookups maps a timestamp to the first offset whose timestamp is at least that, None when there is none, as the broker has
-    answered; first_at() is what it means. untimed: the broker looks up no times in this partition. made holds what was worked
-    out from all of it, for other groups of the partition; it is forgotten when more is read.
+    answered; first_at() is what it means. untimed: look-ups by time in this partition are not relied on. made holds what was
+    worked out from all of it, for other groups of the partition; it is forgotten when more is read.
     """
 
     facts: LogFacts
@@ -99,13 +100,23 @@ class Log:
     def first_at(self, timestamp: int) -> int | None:
         """An offset of the log before which no record has at least this timestamp (ms since the epoch); None: no record has it.
 
-        The log's start where brokers have no answer: none of them looks up negative times, which only say that a record is old.
+        The log's start where brokers have no answer: none of them looks up negative times, which only say that a record is old,
+        and one that finds no record, although one that was read has such a time, is not relied on: see lookup_all_times().
         An answer may be newer than the edges that were learned, or older: it says nothing of what is outside of them.
         """
-        if timestamp < 0 or self.untimed:
-            return self.facts.log_start
-        offset = self.lookups[timestamp]
-        return None if offset is None or offset >= self.end else max(offset, self.facts.log_start)
+        if timestamp >= 0 and not self.untimed:
+            offset = self.lookups[timestamp]
+            if offset is not None or timestamp > self._latest_read:
+                return None if offset is None or offset >= self.end else max(offset, self.facts.log_start)
+            self.untimed = True
+        return self.facts.log_start
+
+    @property
+    def _latest_read(self) -> int:
+        """The latest time of a record that was read."""
+        if _LATEST not in self.made:
+            self.made[_LATEST] = max((record.timestamp for record in self.records), default=NO_TIMESTAMP)
+        return t.cast("int", self.made[_LATEST])
 
     def add(self, span: Span, records: t.Iterable[Record]) -> None:
         """Take in the visible records of a span, all of them."""
@@ -189,11 +200,12 @@ class Need:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Anchor:
-    """A source record and its copy."""
+    """A source record and its copy. partition: that of the record, if several partitions have become the copy's."""
 
     source_offset: int
     destination_offset: int
     fingerprint: str
+    partition: TopicPartition | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -237,9 +249,14 @@ class Decision:
         """The offset that is known to skip nothing, None where none is."""
         return None if self.lossless is None else self.lossless.offset
 
+    @property
+    def is_open(self) -> bool:
+        """Might counting both logs give a better answer? The offset has no certificate, or is not known."""
+        return self.reason in (Reason.TAIL_NOT_COUNTED, Reason.SEARCH_BUDGET_SPENT)
+
     def by(self, way: Way, doubt: str = "") -> t.Self:
-        """The same answer, with the way that it came."""
-        return dataclasses.replace(self, way=way, doubt=doubt)
+        """The same answer, with the way that it came, and the doubt that an earlier way has left, if one has."""
+        return dataclasses.replace(self, way=way, doubt=doubt or self.doubt)
 
     @classmethod
     def exact(

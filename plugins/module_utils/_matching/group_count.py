@@ -13,7 +13,7 @@ from .._model.progress import counted
 from .._model.verdicts import Absent
 from .count_parts import Facts, Placed, Reach
 from .counted_contents import CountedContents, Sides
-from .singles import Commits
+from .singles import ARRIVED, SURELY_ARRIVED, Commits
 
 
 class Answer(t.NamedTuple):
@@ -91,13 +91,15 @@ class Lag(t.NamedTuple):
 class GroupCount(t.NamedTuple):
     """For one group. answers, and the copies at their last_consumed and first_wanted: for each destination partition.
 
-    matching: what was compared; times and headers if all copies have kept them. not_arrived: the source partitions whose last
-    consumed record is not at the destination, nor anything that certainly follows it; it is empty where the answers say
-    `arrived`. surplus: for each destination partition the first copy that may be one of a record that the source has lost.
-    destination_only: for each destination partition the first record that the source does not have. None where there is none.
+    matching: what was compared; times and headers if all copies have kept them. keeps_times: whether any copy is known by its
+    time. not_arrived: the source partitions whose last consumed record is not at the destination, nor anything that certainly
+    follows it; it is empty where the answers say `arrived`. surplus: for each destination partition the first copy that may be
+    one of a record that the source has lost. destination_only: for each destination partition the first record that the source
+    does not have. None where there is none.
     """
 
     matching: Matching
+    keeps_times: bool
     answers: tuple[Answer, ...]
     last_consumed: tuple[Copy | None, ...]
     first_wanted: tuple[Copy | None, ...]
@@ -144,19 +146,19 @@ AskAll = t.Callable[[Ask], t.Iterable[Row]]  # asks all contents
 def count_groups(
     pairs: t.Mapping[int, CountedPair], positions: t.Sequence[GroupPosition], run: AskAll
 ) -> list[GroupCount]:
-    """Where groups belong. run is called two or three times."""
+    """Where groups belong. run is called two or three times, each of which asks all contents."""
     groups = [
         _Group(number, position.pair, pairs[position.pair], position.committed)
         for number, position in enumerate(positions)
     ]
     facts = _learn(pairs, groups, run)
     for group in groups:
-        group.limit(facts[group.of])
+        group.limit(facts[group.pair_number])
     _place(groups, run)
     # What is repeated from the limit on is mostly what is repeated from the offset on.
     if loose := [group for group in groups if any(group.placed.loose)]:
         _place(loose, run)
-    return [group.counted(facts[group.of]) for group in groups]
+    return [group.counted(facts[group.pair_number]) for group in groups]
 
 
 def count_group(pair: CountedPair, contents: CountedContents, committed: tuple[int, ...]) -> GroupCount:
@@ -171,11 +173,12 @@ def count_group(pair: CountedPair, contents: CountedContents, committed: tuple[i
 
 
 def _learn(pairs: t.Mapping[int, CountedPair], groups: t.Sequence[_Group], run: AskAll) -> dict[int, Facts]:
-    asked = _by_number((group.of, group) for group in groups)
+    """Let the groups know how far their offsets may go; -> the facts of each pair."""
+    asked = _by_number((group.pair_number, group) for group in groups)
     commits = {pair: [(group.number, group.commits) for group in several] for pair, several in asked.items()}
 
     def ask(pair: int, contents: CountedContents) -> t.Iterator[Row]:
-        yield ~pair, contents.facts
+        yield ~pair, contents.facts  # below 0, because groups have the numbers from 0 on
         for number, committed in commits.get(pair, ()):
             yield number, contents.reach(committed)
 
@@ -186,7 +189,8 @@ def _learn(pairs: t.Mapping[int, CountedPair], groups: t.Sequence[_Group], run: 
 
 
 def _place(groups: t.Sequence[_Group], run: AskAll) -> None:
-    asked = _by_number((group.of, group) for group in groups)
+    """Let the groups know what is before and after their offsets."""
+    asked = _by_number((group.pair_number, group) for group in groups)
     offsets = {pair: [(group.number, group.question) for group in several] for pair, several in asked.items()}
 
     def ask(pair: int, contents: CountedContents) -> t.Iterator[Row]:
@@ -206,13 +210,17 @@ def _by_number(pairs: t.Iterable[tuple[int, _T]]) -> dict[int, list[_T]]:
 
 
 class _Group:
-    """One group, by its number and that of its pair, and what is said of it. commits, offsets and so on are places."""
+    """One group while it is counted. Offsets are places, but for those in the result.
+
+    limit() sets the offsets as far as `reach` lets them go. `question` asks what is before and after them, and take() moves
+    them down to the last consumed copies. counted() is the result.
+    """
 
     reach: Reach
     placed: Placed
 
-    def __init__(self, number: int, of: int, pair: CountedPair, committed: tuple[int, ...]) -> None:
-        self.number, self.of, self.pair = number, of, pair
+    def __init__(self, number: int, pair_number: int, pair: CountedPair, committed: tuple[int, ...]) -> None:
+        self.number, self.pair_number, self.pair = number, pair_number, pair
         self._source, self._destination = pair.sides.source, pair.sides.destination
         self.commits = self._places(committed)
         self.begins = [at * self._destination.step for at in pair.sides.destinations]
@@ -224,7 +232,7 @@ class _Group:
         return [self._source.place(*each) for each in zip(self.pair.sides.sources, offsets, strict=True)]
 
     def limit(self, facts: Facts) -> None:
-        """Take what the first round has said."""
+        """Set each offset to the first copy that has to follow, or to the end of the log where none has to."""
         ends = zip(self.reach.firsts, self.pair.sides.destinations, self.pair.ends, strict=True)
         self.offsets = [self._destination.place(at, end) if first is None else first[0] for first, at, end in ends]
         self.arrived = facts.arrived
@@ -237,7 +245,7 @@ class _Group:
         return self.commits, self.offsets, self.arrived, self.stable
 
     def take(self, placed: Placed) -> None:
-        """Take what it has said."""
+        """Move each offset to right after the last consumed copy before it, or to the start of the log where none is."""
         self.placed = placed
         self.offsets = [
             begin if last is None else last[0] + 1 for last, begin in zip(placed.last, self.begins, strict=True)
@@ -245,42 +253,56 @@ class _Group:
 
     def counted(self, facts: Facts) -> GroupCount:
         """What both rounds have said."""
-        missing, lasts = self.reach.not_arrived(1), [last and last[0] for last in self.reach.lasts]
+        missing = self.reach.not_arrived(ARRIVED)
         befores, afters = ([self._copy(spot) for spot in spots] for spots in (self.placed.last, self.reach.firsts))
+        copies = enumerate(zip(befores, afters, strict=True))
         return GroupCount(
-            Matching(self.pair.timestamps and facts.kept_times[0], facts.kept_headers[0]),
-            tuple(self._answer(at, *copies, missing) for at, copies in enumerate(zip(befores, afters, strict=True))),
-            tuple(befores),
-            tuple(afters),
-            tuple(Lag(at, self._source_offset(lasts[at]) or 0, self.reach.lacking[at]) for at in missing),
-            tuple(map(self._destination_offset, facts.surplus)),
-            tuple(map(self._destination_offset, facts.destination_only)),
+            matching=Matching(self.pair.timestamps and facts.kept_times[0], facts.kept_headers[0]),
+            keeps_times=self.pair.timestamps and facts.last_by_time[0] is not None,
+            answers=tuple(self._answer(at, before, after, missing) for at, (before, after) in copies),
+            last_consumed=tuple(befores),
+            first_wanted=tuple(afters),
+            not_arrived=tuple(Lag(at, self._last_at_source(at) or 0, self.reach.lacking[at]) for at in missing),
+            surplus=tuple(map(self._destination_offset, facts.surplus)),
+            destination_only=tuple(map(self._destination_offset, facts.destination_only)),
         )
 
     def _answer(self, at: int, before: Copy | None, after: Copy | None, missing: list[int]) -> Answer:
+        """For a destination partition, given by its position. before, after: the copies that the offset is between.
+
+        missing: the source partitions whose last consumed record has not come, nor anything after it.
+        """
         reach, placed = self.reach, self.placed
-        recopied, alone = reach.recopied[at], len(self.commits) == 1
-        start = self._destination.starts[self.pair.sides.destinations[at]]
+        start, recopied = self._destination.starts[self.pair.sides.destinations[at]], reach.recopied[at]
+        has_one_source = len(self.commits) == 1
         return Answer(
-            start if before is None else before.destination_offset + 1,
-            placed.repeats[at],
-            placed.equal[at],
-            placed.again[at],
-            not missing,
-            None if before is None else before.destination_offset,
-            None if after is None else after.destination_offset,
-            recopied is not None and recopied < self.offsets[at],
-            self._source_offset(reach.lasts[0] and reach.lasts[0][0]) if alone else None,
-            self._source_offset(reach.nexts[0]) if alone else None,
-            self._to_come(missing),
-            self.placed.if_lost[0] if self.pair.timestamps else 0,
-            self._absent(),
+            offset=start if before is None else before.destination_offset + 1,
+            repeats=placed.repeats[at],
+            equal=placed.equal[at],
+            again=placed.again[at],
+            arrived=not missing,
+            last_consumed=None if before is None else before.destination_offset,
+            first_wanted=None if after is None else after.destination_offset,
+            recopied=recopied is not None and recopied < self.offsets[at],
+            last_at_source=self._last_at_source(0) if has_one_source else None,
+            next_at_source=self._source_offset(reach.nexts[0]) if has_one_source else None,
+            to_come=self._to_come(missing),
+            if_lost=placed.if_lost[0] if self.pair.timestamps else 0,
+            absent=self._absent(),
         )
 
+    def _last_at_source(self, at: int) -> int | None:
+        """The offset of the last consumed record of a source partition."""
+        last = self.reach.lasts[at]
+        return None if last is None else self._source_offset(last[0])
+
     def _to_come(self, missing: list[int]) -> int:
-        """Where times are not compared, they cannot show anything either. missing: what has not arrived at all."""
-        unsure = set(self.reach.not_arrived(2)).difference(missing) if self.pair.timestamps else ()
-        return sum(self.reach.lacking[at] for at in unsure) - self.placed.both[0] if unsure else 0
+        """How many consumed records may still come because only copies that may be those of equal records say otherwise.
+
+        Where times are not compared, they cannot show anything either. missing: what has not arrived at all.
+        """
+        unsure = set(self.reach.not_arrived(SURELY_ARRIVED)).difference(missing) if self.pair.timestamps else ()
+        return sum(self.reach.lacking[at] for at in unsure) - self.placed.also_lacking[0] if unsure else 0
 
     def _absent(self) -> Absent | None:
         first = self.placed.first_absent[0]

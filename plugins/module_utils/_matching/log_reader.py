@@ -20,7 +20,10 @@ class BudgetSpent(Exception):
 
 
 class Doubt(Exception):
-    """Why what was read does not settle the answer, as a clause: both logs have to be counted. Never leaves this package."""
+    """Why few records do not settle the answer, as a clause: both logs have to be counted. Never leaves this package.
+
+    It is raised where not even the offset is sure. Where only its certificate is missing, certificate() returns it.
+    """
 
 
 class Measure:

@@ -14,9 +14,9 @@ from .._model.match_on import Matching
 from .._model.progress import counted
 from .._model.record_sum import Bound, RecordSum
 from .._model.records import Record
+from .between import Back, count_back
 from .evidence import Decision
 from .log_reader import Reader
-from .placing import Back, count_back
 
 _FEW = 4096  # records that are read for the sake of a number alone
 _HEAD = 8  # records at the start of a log that tell it from another

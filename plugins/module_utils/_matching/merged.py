@@ -18,11 +18,17 @@ from .._model.progress import counted
 from .._model.records import TopicPartition
 from .._model.verdicts import Reason, Verdict
 from . import chosen, rows
-from .certificates import NothingConsumed, WholeLogs
+from .between import Between
+from .by_count import by_count
+from .certificates import NothingConsumed
 from .evidence import Decision, LogFacts, Policy, Span, blocked
 from .group_count import Answer
 from .lossless import CountedBefore
-from .placing import Between
+
+_ORDER_DIFFERS = (
+    "records of several source partitions are in another order at the destination: consumed ones follow the first "
+    "unconsumed one"
+)
 
 
 class Position(t.NamedTuple):
@@ -56,11 +62,10 @@ class Sources:
     missing: Missing | None = None
 
     @property
-    def nothing_consumed(self) -> bool:
-        """Has the group never consumed anything of any of them?"""
-        return all(
-            at.consumed_below == 0 or (at.committed is None and at.consumed_below <= at.facts.log_start)
-            for at in self.positions
+    def consumed(self) -> int:
+        """How many offsets the group has consumed. Of a partition without a commit, those that have expired do not count."""
+        return sum(
+            max(0, at.consumed_below - (at.facts.log_start if at.committed is None else 0)) for at in self.positions
         )
 
     @property
@@ -130,9 +135,9 @@ def young_from(sources: Sources, now: int) -> int | None:
     return None if sources.retention_ms is None else max(0, now - sources.retention_ms)
 
 
-def untouched(destination: LogFacts) -> Decision:
+def untouched(sources: Sources, destination: LogFacts) -> Decision:
     """Where a group must start that has never consumed anything."""
-    return Decision.exact(NothingConsumed(0), destination.log_start, detail="nothing was ever consumed")
+    return Decision.exact(NothingConsumed(sources.consumed), destination.log_start, detail="nothing was ever consumed")
 
 
 def decide_merged(sources: Sources, count: PartitionCount, destination: LogFacts, policy: Policy) -> Decision:
@@ -140,8 +145,8 @@ def decide_merged(sources: Sources, count: PartitionCount, destination: LogFacts
 
     No unconsumed record that both clusters have is skipped, whatever the order of the copies.
     """
-    if sources.nothing_consumed:
-        return untouched(destination)
+    if not sources.consumed:
+        return untouched(sources, destination)
     if sources.missing is not None:
         return _lags(sources, sources.missing, count, destination)
     if sources.expired:
@@ -187,50 +192,33 @@ def _placed(sources: Sources, count: PartitionCount, destination: LogFacts, poli
     first, last = answer.first_wanted, answer.last_consumed
     if last is not None:
         if first is None or not count.between.any:
-            return _counted(last + 1, answer)
+            return _counted(sources, last + 1, answer)
         if sources.compacted or count.between.younger:
-            return _lost(last + 1, answer, count.unread)
-        return _counted(first, answer)
+            return _lost(last + 1, count.unread)
+        return _counted(sources, first, answer)
     if unknown is None:
-        return _counted(destination.log_start, answer)
+        return _counted(sources, destination.log_start, answer)
     if sources.compacted:
-        return _lost(destination.log_start, answer)
+        return _lost(destination.log_start)
     if first is None and sources.incomplete:
         return _by_policy(sources, count, destination, policy)
     # Before the first copy stands what was there earlier, or what has expired after it was consumed.
-    return _counted(first if first is not None and unknown < first else destination.log_start, answer)
+    return _counted(sources, first if first is not None and unknown < first else destination.log_start, answer)
 
 
-def _counted(offset: int, answer: Answer) -> Decision:
-    repeats = answer.at_most
-    if not repeats:
-        again = Reason.RECOPIED if answer.recopied else None
-        detail = "records were recopied; the group starts after the last consumed copy" if again else ""
-        # Consumed records that are missing have been seen to before, see _lags(): of all partitions together.
-        certificate = WholeLogs(offset, answer.first_wanted, repeats, arrived=True)
-        return Decision.exact(certificate, offset, again, detail)
-    if answer.to_come:
-        reason = Reason.REPARTITIONED
-        detail = f"{counted(answer.to_come, 'consumed record')} may still come to the destination"
-    elif answer.if_lost:
-        reason, detail = Reason.SOURCE_LOST_RECORDS, answer.lost_detail
-    elif answer.repeats == answer.equal:
-        reason = Reason.EQUAL_RECORDS
-        detail = "equal records are before and after the committed offsets; their copies cannot be distinguished"
-    else:
-        reason = Reason.REPARTITIONED
-        detail = (
-            "records of several source partitions are in another order at the destination: consumed ones "
-            "follow the first unconsumed one"
-        )
-    return Decision(Verdict.SAFE, offset, reason, repeats, detail)
+def _counted(sources: Sources, offset: int, answer: Answer) -> Decision:
+    arrived = sources.missing is None  # of all partitions together
+    to_come = Reason.REPARTITIONED, f"{counted(answer.to_come, 'consumed record')} may still come to the destination"
+    otherwise = Reason.REPARTITIONED, _ORDER_DIFFERS
+    return by_count(answer, offset, arrived, to_come, otherwise, "offsets")
 
 
-def _lost(offset: int, answer: Answer, unread: bool = False) -> Decision:
+def _lost(offset: int, unread: bool = False) -> Decision:
+    """Nobody knows how many follow: the order between source partitions is lost."""
     detail = "the source has lost records, whose copies may be among those before the first unconsumed one"
     if unread:
         detail += ", which were not read, because they are more than search_limit allows"
-    return Decision(Verdict.SAFE, offset, Reason.SOURCE_LOST_RECORDS, answer.at_most, detail)
+    return Decision(Verdict.SAFE, offset, Reason.SOURCE_LOST_RECORDS, None, detail)
 
 
 def _expired(sources: Sources, count: PartitionCount, destination: LogFacts, policy: Policy) -> Decision:

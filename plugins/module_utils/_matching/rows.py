@@ -13,15 +13,15 @@ from .._model.policies import OnNoAnchor
 from .._model.records import Record
 from .._model.verdicts import Reason
 from . import chosen
+from .between import count_back
 from .certificates import DISTINCT, NothingConsumed, NothingThere
-from .certify import NoCertificate, certificate, doubt_copies_of_later_ones, same_before
+from .certify import certificate, doubt_copies_of_later_ones, same_before
 from .context import Context, Known, Side
 from .evidence import Decision, Policy, Question, blocked
 from .explain import OtherMatching
 from .log_reader import BudgetSpent, Doubt, LogReader, Measure, Reader
 from .lossless import ConsumedBefore, Lossless, NoRecordBefore
 from .lost_records import LostRecords, lost_before_any, lost_bound, with_lost
-from .placing import count_back
 from .search import TAIL, Cut
 
 _NONE_KNOWN = "no record that was read at the destination equals one of the source"
@@ -64,7 +64,7 @@ def _nothing_consumed(reader: Reader) -> Decision:
         detail += ", and the destination may have some of them" if lost is None else ""
     if reader.source.length and not reader.destination.length:
         detail += deleted_records(reader.destination.start, is_empty=True)
-    decision = Decision.exact(NothingConsumed(0), reader.destination.start, detail=detail)
+    decision = Decision.exact(NothingConsumed(reader.committed), reader.destination.start, detail=detail)
     return with_lost(decision, lost, lost_bound(lost, expired, each_a_record))
 
 
@@ -138,19 +138,25 @@ def _doubt_unknown_records(reader: Reader, context: Context) -> None:
 
 
 def lags(
-    destination: LogReader, anchor: int, lossless: Lossless | None, reached: int, destination_only: int = 0
+    destination: LogReader,
+    anchor: int,
+    lossless: Lossless | None,
+    reached: int,
+    destination_only: int = 0,
+    at_end: bool = False,
 ) -> Decision:
     """The last consumed record has not come to the destination, nor any after it. lossless: None where it is not known.
 
     reached: the source offset of the last consumed record that has come. destination_only: how many records the destination
-    has, where none of them is a copy of one of the source's.
+    has, where none of them is a copy of one of the source's. at_end: whether the copy is to follow what the destination has, so
+    that retention cannot have deleted it alone.
     """
     doubt = (
         f". None of the destination's {destination_only:,} records is at the source: is it the right topic?"
         if destination_only
         else ""
     )
-    deleted = deleted_records(destination.start, not destination.length)
+    deleted = "" if at_end and destination.length else deleted_records(destination.start, not destination.length)
     # A later one may be there, and equal to one that is deleted.
     others = "nor any after it that can be told from consumed ones" if deleted else "and none after it"
     wait = "wait for the replication tool" + (" only if it has not copied this record yet" if deleted else "")
@@ -230,8 +236,7 @@ def _is_certain(reader: Reader, question: Question, context: Context, known: Kno
     if first is None:
         return True
     with contextlib.suppress(Doubt, BudgetSpent, OtherMatching):
-        found = certificate(reader, context, known, cut, first.offset, question.policy)
-        return not isinstance(found, NoCertificate)
+        return not isinstance(certificate(reader, context, known, cut, first.offset, question.policy), Doubt)
     return False
 
 

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
 
-"""The cut: the first unconsumed record at the destination, and the last consumed one before it."""
+"""The cut: the first unconsumed record at the destination, and the last consumed one before it.
+
+In comments, L is the first unconsumed record at the destination, H the last consumed one before L, and A the last consumed
+record at the source.
+"""
 
 from __future__ import annotations
 
@@ -75,30 +79,34 @@ def find_cut(reader: Reader, context: Context, known: Known, *, may_pass_over: b
         return caught_up
     scan = _CutSearch(reader, context, known, may_pass_over)
     measure = Measure()
-    while True:
-        scan.look()
-        measure.shrink(*scan.left())
-        try:
-            if scan.extend_up() or scan.extend_down() or scan.explain_between():
-                continue
-        except BudgetSpent:
+    try:
+        while True:
             scan.look()
-            if scan.passed_over or not scan.passed_last_consumed():
-                raise
-            return scan.unfinished()
-        cut = scan.finished()
-        # What is before L hangs by what follows it. Without L, and where the source has lost records, nothing tells.
-        if cut.passed_over and (cut.unconsumed is None or context.committed < reader.source.start):
-            raise Doubt(
-                "a time look-up ended at a control record, and what it passed over cannot be told from what follows"
-            )
-        return cut
+            measure.shrink(*scan.left())
+            if not (scan.extend_up() or scan.extend_down() or scan.explain_between()):
+                break
+    except BudgetSpent:
+        scan.look()
+        if scan.passed_over or not scan.has_passed_last_consumed():
+            raise
+        return scan.unfinished()
+    cut = scan.finished()
+    # What is before L hangs by what follows it. Without L, and where the source has lost records, nothing tells.
+    if cut.passed_over and (cut.unconsumed is None or context.committed < reader.source.start):
+        raise Doubt(
+            "a time look-up ended at a control record, and what it passed over cannot be told from what follows"
+        )
+    return cut
 
 
 class _CutSearch:
     """A growing span [low, high) of the destination, and what its records are.
 
-    Nothing that matters is before `begin`, so nothing before it must be explained.
+    look() takes the span in. Each of the three steps after it reads or explains more, and then says so, until nothing is left
+    to look at: extend_up() finds L, extend_down() finds H where it is needed, explain_between() makes sure that it is the last.
+
+    Nothing that matters is before `begin`, so nothing before it must be explained. If the search is astray, because the look-up
+    says nothing of what is before it, the span begins there.
     """
 
     def __init__(self, reader: Reader, context: Context, known: Known, may_pass_over: bool) -> None:
@@ -106,23 +114,23 @@ class _CutSearch:
         self._context, self._known = context, known
         self._begin = _begin(reader, context, known)
         self._low, self._high = _window(self._destination, self._begin)
-        self._astray = False
-        self._tried = False
+        self._is_astray = False
+        self._has_explained_last = False
         self._may_pass_over = may_pass_over
         self.passed_over = False
 
     def look(self) -> None:
-        """Take in the span."""
+        """Take in the span: its records, their sides, and the position of L, or their number where L is not there."""
         self._records = self._destination.records(self._low, self._high)
         check_stamps(self._known, self._records)
         self._sides = self._known.sides(self._records)
         if not any(self._sides):
             check_headers(self._known, self._records)
-        self._first = [*self._sides, Side.UNCONSUMED].index(Side.UNCONSUMED)  # or after all of them
-        if self._first < len(self._records) and self._records[self._first].offset < self._begin:
+        self._first = [*self._sides, Side.UNCONSUMED].index(Side.UNCONSUMED)
+        if self._has_unconsumed and self._records[self._first].offset < self._begin:
             # Its like is not in the context, so the look-up says nothing of what stands before it either.
-            self._astray = True
-        if self._astray:
+            self._is_astray = True
+        if self._is_astray:
             self._begin = self._low
 
     def left(self) -> tuple[int, int, int]:
@@ -131,25 +139,32 @@ class _CutSearch:
         return self._may_pass_over, outside, self._sides.count(Side.UNKNOWN)
 
     @property
+    def _has_unconsumed(self) -> bool:
+        """Is L there?"""
+        return self._first < len(self._records)
+
+    @property
     def _head(self) -> list[Side]:
-        """The sides of what is before the first record that is surely unconsumed."""
+        """The sides of what is before L, or of all."""
         return self._sides[: self._first]
 
     def _unknown(self, begin: int) -> list[Record]:
+        """The records from this offset on and before L of which nobody knows what they are."""
         pairs = zip(self._records, self._head, strict=False)
         return [record for record, side in pairs if side is Side.UNKNOWN and record.offset >= begin]
 
     def _explain(self, records: list[Record]) -> bool:
+        """Look these up at the source; whether there are any."""
         explain(self._source, self._context, self._known, records)
         return bool(records)
 
     def extend_up(self) -> bool:
         """Explain what is passed, and read on while L is not there; whether there is more to look at now."""
         passed = self._unknown(self._begin)
-        if self._first == len(self._records) and self._high < self._destination.end:
+        if not self._has_unconsumed and self._high < self._destination.end:
             if self._pass_over():
                 return True
-            wider = min(self._destination.end, self._wider_up())
+            wider = min(self._destination.end, self._high + self._more())
             self._destination.want(self._high, wider)
             self._explain(passed)
             self._high = wider
@@ -170,34 +185,41 @@ class _CutSearch:
         self._low, self._high = _window(self._destination, later)
         return True
 
-    def _wider_up(self) -> int:
-        return self._high + self._destination.within_budget(_GROWTH * (self._high - self._low))
+    def _more(self) -> int:
+        """By how many offsets the span grows. Raises BudgetSpent."""
+        return self._destination.within_budget(_GROWTH * (self._high - self._low))
 
-    def extend_down(self) -> bool:
-        """Read downwards while a consumed record is needed and not there; whether there is more to look at now.
+    @property
+    def _needs_consumed(self) -> bool:
+        """Is a consumed record before L needed?
 
         It is needed to name an offset when nothing unconsumed is there, where the source may have lost records next to the
         committed offset, whose copies lie before L, and where another record is before L: if it is destination-only, it is
         new to the group, and the offset is before it.
         """
+        if self._is_astray:
+            return True
         consumed_is_next = self._head[-1:] == [Side.CONSUMED]
-        needed = self._astray or (self._context.before and (self._source.facts.compacted or not consumed_is_next))
+        return bool(self._context.before) and (self._source.facts.compacted or not consumed_is_next)
+
+    def extend_down(self) -> bool:
+        """Read downwards while a consumed record is needed and not there; whether there is more to look at now."""
         unknown = self._unknown(self._low)
-        if not needed and not self._context.before and self._source.facts.compacted:
-            return self._explain(unknown)  # before they are taken for what the source has lost
-        if not needed or Side.CONSUMED in self._head:
+        if not self._needs_consumed:
+            may_be_lost = not self._context.before and self._source.facts.compacted
+            return may_be_lost and self._explain(unknown)  # before they are taken for what the source has lost
+        if Side.CONSUMED in self._head:
             return False
         if unknown:
             # Mostly the last one is consumed; when it is not, they are looked up together, to save rounds.
-            self._explain(unknown if self._tried else unknown[-1:])
-            self._tried = True
+            self._explain(unknown if self._has_explained_last else unknown[-1:])
+            self._has_explained_last = True
             return True
         if self._low <= self._destination.start:
             return False
-        if self._first < len(self._records) and not self._astray and self._begin - self._low > DEEP:
+        if self._has_unconsumed and not self._is_astray and self._begin - self._low > DEEP:
             raise Doubt(f"no consumed record is among the {DEEP:,} offsets before the first unconsumed one")
-        more = self._destination.within_budget(_GROWTH * (self._high - self._low))
-        self._low = max(self._destination.start, self._low - more)
+        self._low = max(self._destination.start, self._low - self._more())
         return True
 
     def explain_between(self) -> bool:
@@ -205,39 +227,42 @@ class _CutSearch:
 
         What lies before the place where the search began may be consumed, too, and then the offset is after it.
         """
-        last = self._last(Side.CONSUMED)
-        if last is None:
-            return False
-        pairs = zip(self._records[last:], self._head[last:], strict=False)
-        return self._explain([record for record, side in pairs if side is Side.UNKNOWN])
+        last = self._last_consumed
+        return last is not None and self._explain(self._unknown(self._records[last].offset))
 
-    def _last(self, wanted: Side) -> int | None:
-        return next((i for i in range(self._first - 1, -1, -1) if self._sides[i] is wanted), None)
+    @property
+    def _last_consumed(self) -> int | None:
+        """The position of H, as far as it is known; None where it is not there."""
+        return next((at for at in range(self._first - 1, -1, -1) if self._sides[at] is Side.CONSUMED), None)
 
     def finished(self) -> Cut:
         """The cut, when nothing is left to look at."""
         if Side.BOTH in self._head:
             raise Doubt("records before the first unconsumed one equal records on both sides of the committed offset")
-        consumed = self._last(Side.CONSUMED)
-        unconsumed = self._first if self._first < len(self._records) else None
-        return Cut(
-            self._records, self._sides, self._low, self._high, consumed, unconsumed, passed_over=self.passed_over
-        )
+        unconsumed = self._first if self._has_unconsumed else None
+        return self._cut(self._last_consumed, unconsumed, passed_over=self.passed_over)
 
-    def _last_consumed(self) -> int | None:
+    @property
+    def _copy_of_last_consumed(self) -> int | None:
+        """The position of the copy of A; None where it is not there, or may be one of an unconsumed record."""
         if not self._context.before or Side.BOTH in self._head:
             return None
         name = self._known.key(self._context.before[-1])
-        return next((i for i in range(self._first - 1, -1, -1) if self._known.key(self._records[i]) == name), None)
+        return next((at for at in range(self._first - 1, -1, -1) if self._known.key(self._records[at]) == name), None)
 
-    def passed_last_consumed(self) -> bool:
+    def has_passed_last_consumed(self) -> bool:
         """Is a copy of A there, and everything before it explained? Then what follows cannot move the cut back."""
-        index = self._last_consumed()
-        return index is not None and not any(r.offset < self._records[index].offset for r in self._unknown(self._begin))
+        at = self._copy_of_last_consumed
+        return at is not None and not any(
+            record.offset < self._records[at].offset for record in self._unknown(self._begin)
+        )
 
     def unfinished(self) -> Cut:
         """The cut after the copy of A, when the budget has not led to L."""
-        return Cut(self._records, self._sides, self._low, self._high, self._last_consumed(), None, explained=False)
+        return self._cut(self._copy_of_last_consumed, None, explained=False)
+
+    def _cut(self, consumed: int | None, unconsumed: int | None, **flags: bool) -> Cut:
+        return Cut(self._records, self._sides, self._low, self._high, consumed, unconsumed, **flags)
 
 
 def _caught_up(destination: LogReader, context: Context, known: Known) -> Cut | None:

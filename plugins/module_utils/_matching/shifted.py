@@ -18,7 +18,7 @@ from . import rows
 from .certificates import DISTINCT, Comparison, SameDifference
 from .evidence import Anchor, Decision, Need, Question, Span
 from .log_reader import NotRead, Reader
-from .lossless import EndsBefore
+from .lossless import EndsBefore, Lossless, NoRecordBefore
 
 _WIDTHS = (8, 64, 512)  # offsets that are compared at each place: until there are
 _LAST = 64  # records at the destination's end, no two of them equal, that must be found at one place only
@@ -37,7 +37,7 @@ def by_shift(reader: Reader, question: Question) -> Decision | None:
 def where_it_goes_on(committed: int, offset: int, before: Anchor | None, after: Anchor | None) -> Anchor | None:
     """The record and its copy from which goes_on() tells whether an exact decision still holds; None where nothing tells."""
     if before is None:
-        return None  # the offset was the log's start: nothing tells whether more stood there, or stands there again
+        return None  # no record was before the offset: nothing tells whether more stood there, or stands there again
     if after is None and before.source_offset - before.destination_offset != committed - offset:
         return None  # the copy was made again: consumed records may follow it once more
     return after or before
@@ -75,45 +75,56 @@ def keeps_offsets(question: Question, timestamp: bool) -> Decision | Need | None
     """
     reader = Reader(question)
     committed = max(question.committed, reader.destination.start)
+    logs = _Shifted(reader, 0, timestamp, gaps=True)
     try:
-        return _by_shift(_Shifted(reader, 0, timestamp, gaps=True), committed)
+        if not reader.destination.length and committed > logs.high:
+            return _lags(logs, committed, NoRecordBefore(logs.high, records=0))
+        return _by_shift(logs, committed)
     except NotRead:
         return reader.need()
 
 
 def _by_shift(logs: _Shifted, committed: int) -> Decision | None:
-    source, destination = logs.source, logs.destination
-    if not source.start <= logs.low < logs.high <= source.end or committed < logs.low:
+    source, destination, first = logs.source, logs.destination, logs.first
+    if not source.start <= first < logs.high <= source.end or committed < first:
         return None
     reached = min(committed, logs.high)
-    logs.want(logs.low, reached, logs.high)
-    at_offset, at_start, at_end = logs.same(reached), logs.same(logs.low), logs.same(logs.high)
-    if at_offset is None or at_start is None or at_end is None or not logs.alone():
+    logs.want(first, reached, logs.high)
+    at_offset, at_start, at_end = logs.same(reached), logs.same(first), logs.same(logs.high)
+    if at_offset is None or at_start is None or at_end is None or not (nowhere_else := logs.alone()):
         return None
     if logs.high < source.end and at_offset.whole and at_offset.distinct < DISTINCT:
         return None  # as few records may as well be the copies of later ones, which had been copied before the tool began again
     if committed > logs.high:
-        if not source.records(committed - 1, committed):
-            return None
         unconsumed = logs.unconsumed_among_last(committed)
-        lossless = None if unconsumed else EndsBefore(destination.end, at_start, at_end, True, unconsumed)
-        return rows.lags(destination, committed - 1, lossless, logs.high - 1).by(Way.DIFFERENCE)
+        lossless = None if unconsumed else EndsBefore(destination.end, at_start, at_end, nowhere_else, unconsumed)
+        return _lags(logs, committed, lossless)
     offset = committed - logs.shift
     return Decision.exact(
-        SameDifference(at_start, at_offset, at_end, nowhere_else=True),
+        SameDifference(at_start, at_offset, at_end, nowhere_else),
         offset,
-        before=logs.anchor(offset - 1),
+        before=logs.anchor(offset - 1) if committed > first else None,
         after=logs.anchor(offset),
         matched_by=logs.matching.parts,
         way=Way.DIFFERENCE,
     )
 
 
+def _lags(logs: _Shifted, committed: int, lossless: Lossless | None) -> Decision | None:
+    """The answer for an offset after the destination's end; None where no consumed record is seen that is still to come."""
+    first = max(logs.high, logs.source.start)
+    for width in _WIDTHS:
+        if consumed := logs.source.records(max(first, committed - width), committed):
+            return rows.lags(logs.destination, consumed[-1].offset, lossless, first - 1, at_end=True).by(Way.DIFFERENCE)
+    return None
+
+
 class _Shifted:
     """Both logs, if a record's offset at the source is that of its copy plus `shift`.
 
     low and high are the edges of what the destination has, as offsets of the source. gaps: both logs may have offsets without
-    a record, if they are the same ones.
+    a record, if they are the same ones, and the destination may have records that the source has lost: first is where both
+    begin. There, four different records are always needed.
     """
 
     def __init__(self, reader: Reader, shift: int, timestamp: bool = False, gaps: bool = False) -> None:
@@ -122,6 +133,7 @@ class _Shifted:
         self.source, self.destination, self.shift = reader.source, reader.destination, shift
         self.low = reader.destination.start + shift
         self.high = reader.destination.end + shift
+        self.first = max(self.low, self.source.start) if gaps else self.low
 
     def want(self, *places: int) -> None:
         """Note that same() will be asked for all of these."""

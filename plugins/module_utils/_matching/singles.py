@@ -18,6 +18,9 @@ Pair = tuple[int, int, bool]
 CopyAndRecord = tuple[int, int]  # a copy and a source record that it may stand for, as places
 Ascending = t.Sequence[int]  # ascending, unless something else is said; also a column of numpy
 
+# Whether a record has arrived at the destination: no; yes, as counts say; yes, and its copy is not that of an equal record.
+NOT_ARRIVED, ARRIVED, SURELY_ARRIVED = range(3)
+
 
 class Singles(t.NamedTuple):
     """Pairs as columns. Everything is a place.
@@ -33,12 +36,12 @@ class Singles(t.NamedTuple):
     untimed: Ascending
 
     def last(self, commit: int) -> tuple[int, int] | None:
-        """The last record before a commit, and 2 if its copy is surely its own, else 1."""
+        """The last record before a commit, and whether it has surely arrived."""
         return max(self.lasts(commit), default=None)
 
     def lasts(self, commit: int) -> list[tuple[int, int]]:
-        """The last record of either kind before a commit, with the same numbers."""
-        lasts = (last_before(self.untimed, commit), 1), (last_before(self.timed, commit), 2)
+        """The last record of either kind before a commit, in the same way."""
+        lasts = (last_before(self.untimed, commit), ARRIVED), (last_before(self.timed, commit), SURELY_ARRIVED)
         return [(last, state) for last, state in lasts if last is not None]
 
     def timed_before(self, commit: int) -> int:

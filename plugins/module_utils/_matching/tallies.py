@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
 
-"""What is counted together: the copies of one content, for one committed offset."""
+"""What is counted together: the copies of one content, for one committed offset.
+
+Tally, Mixed and Doubted answer the same questions, each for copies that tell more or less by their times.
+"""
 
 from __future__ import annotations
 
@@ -101,8 +104,13 @@ class Tally(t.NamedTuple):
 class Mixed:
     """The same for a content whose copies have different kinds of times: the source's own, stamped ones, others.
 
-    An own-time copy stands for a record of its time, and one with another time for those that are not there with their own. So
-    does a stamped one, but where the content is on one side of the committed offset only: there it stands for any of them.
+    A copy with its own time (`_own`, by time) stands for a record of that time. A copy with a time that no record has
+    (`_other`) stands for any record that has no copy with its own time. A copy that the broker has stamped (`_stamped`) stands
+    for any record if all are consumed, or all unconsumed; otherwise it is one of `_other`. `_rewritten`: only those of `_other`
+    that are not stamped. All are offsets, ascending.
+
+    consumed, unconsumed: how many of the records have which time. copies: (offset, time) by offset; a time is None where the
+    broker has stamped it. hidden: see Tally.
     """
 
     def __init__(self, consumed: Numbers, unconsumed: Numbers, copies: TimedCopies, hidden: int = 0) -> None:
@@ -116,24 +124,20 @@ class Mixed:
         self._copies = copies
         self._offsets = [offset for offset, _time in copies]
         self.consumed, self.wanted = sum(consumed.values()), sum(unconsumed.values())
-        self._timed = self._other
+        self._rewritten = self._other
         if self.consumed and self.wanted:
             self._stamped, self._other = [], sorted([*self._stamped, *self._other])
-        self._consumed_missing = self._without_copy(consumed)
-        self._wanted_missing = self._without_copy(unconsumed)
+        self._consumed_without_own = self._without_own(consumed)
+        self._wanted_without_own = self._without_own(unconsumed)
         # Of each time the last copies stand for the unconsumed records; those before them follow as repeats.
-        last = {time: min(unconsumed.get(time, 0), len(own)) for time, own in self._own.items()}
-        self._wanted_copies = sorted(
-            offset for time, own in self._own.items() for offset in own[len(own) - last[time] :]
-        )
-        self._consumed_copies = sorted(
-            offset
-            for time, number in consumed.items()
-            if number
-            for offset in self._own[time][: len(self._own[time]) - last[time]]
-        )
+        wanted_copies, consumed_copies = list[int](), list[int]()
+        for time, own in self._own.items():
+            begin = len(own) - min(unconsumed.get(time, 0), len(own))
+            wanted_copies += own[begin:]
+            consumed_copies += own[:begin] if consumed.get(time) else []
+        self._wanted_copies, self._consumed_copies = sorted(wanted_copies), sorted(consumed_copies)
 
-    def _without_copy(self, records: Numbers) -> int:
+    def _without_own(self, records: Numbers) -> int:
         """How many of these have no copy with their own time."""
         return sum(max(0, number - len(self._own[time])) for time, number in records.items())
 
@@ -142,13 +146,13 @@ class Mixed:
         return self.wanted - from_on(self._wanted_copies, offset)
 
     def _followed(self, offset: int) -> int:
-        """For how many of the unconsumed records a copy follows."""
+        """For how many unconsumed records a copy with their own time, or a stamped one, follows this offset."""
         lacking = self._lacking(offset)
         return self.wanted - lacking + min(lacking, from_on(self._stamped, offset))
 
     @property
     def first_wanted(self) -> int | None:
-        """As Tally.first_wanted."""
+        """The largest offset that skips no unconsumed record that has a copy; None where none has one."""
         everything = self._followed(self._offsets[0])
         if not everything and not self._others_needed:
             return None
@@ -157,39 +161,50 @@ class Mixed:
 
     @property
     def _others_needed(self) -> int:
-        return min(self._wanted_missing, len(self._other))
+        """How many copies of `_other` unconsumed records need, because they have none with their own time."""
+        return min(self._wanted_without_own, len(self._other))
 
     def last_consumed(self, limit: int) -> int | None:
-        """As Tally.last_consumed."""
+        """The offset of the last copy before the limit that may stand for a consumed record.
+
+        One with the time of such a record, a stamped one, or any other one if a consumed record has no copy with its own time.
+        """
         lists = [self._own[time] for time, number in self._consumed.items() if number]
         if self.consumed:
             lists.append(self._stamped)
-        if self._consumed_missing:
+        if self._consumed_without_own:
             lists.append(self._other)
         return max((last for offsets in lists if (last := last_before(offsets, limit)) is not None), default=None)
 
     @property
     def surely_unconsumed(self) -> bool:
-        """As Tally.surely_unconsumed."""
+        """Is one of the copies certainly an unconsumed record: are there more than consumed records, by a time or without?"""
         return any(
             number and len(self._own[time]) > self._consumed.get(time, 0) for time, number in self._unconsumed.items()
-        ) or (self._wanted_missing > 0 and len(self._stamped) + len(self._other) > self._consumed_missing)
+        ) or (self._wanted_without_own > 0 and len(self._stamped) + len(self._other) > self._consumed_without_own)
 
     @property
     def firmly_unconsumed(self) -> bool:
-        """As Tally.firmly_unconsumed."""
+        """The same even if copies are those of equal records which the source has lost, or which were copied twice.
+
+        So the copy has the time of unconsumed records alone, and there are no more such copies than records.
+        """
         return any(
             0 < len(self._own[time]) <= number and time >= 0 and not self._consumed.get(time)
             for time, number in self._unconsumed.items()
         )
 
     def skipped(self, offset: int) -> int:
-        """As Tally.skipped."""
+        """How many unconsumed records that have a copy a group that starts at this offset misses."""
         others = max(0, self._others_needed - from_on(self._other, offset))
         return self._followed(self._offsets[0]) - self._followed(offset) + others
 
     def repeated(self, offset: int) -> int:
-        """As Tally.repeated."""
+        """How many consumed records a group that starts at this offset reads again, at most.
+
+        Those that surely follow, and as many as copies are missing or may be nobody's; or all copies that no unconsumed record
+        needs, if they are more.
+        """
         if not self.consumed:
             return 0
         missing = self._missing if self.wanted else 0
@@ -198,12 +213,15 @@ class Mixed:
         return min(following, most + self._unclaimed(offset) + self._hidden)
 
     def repeated_if_lost(self, offset: int, repeated: int) -> int:
-        """As Tally.repeated_if_lost."""
+        """The same, where copies without their own times may also be those of equal records that the source has lost.
+
+        repeated: where they are not. A negative time is none, and does not tell whose copy it is.
+        """
         if not self.consumed:
             return repeated
         if any(time < 0 and own for time, own in self._own.items()):
             repeated = max(repeated, self._untold().repeated_if_lost(offset, repeated))
-        others = _if_lost(self._other, offset, self._consumed_missing, self._wanted_missing)
+        others = _if_lost(self._other, offset, self._consumed_without_own, self._wanted_without_own)
         surely = self._surely(offset, 0) + self._missing_on_either_side
         return max(repeated, min(from_on(self._offsets, offset), surely + others + self._hidden))
 
@@ -214,16 +232,19 @@ class Mixed:
         return Mixed(self._consumed, self._unconsumed, copies, self._hidden)
 
     def alternatives(self, offset: int, repeated: int) -> int:
-        """As Tally.alternatives. A copy with its own time is none of a lost record."""
+        """How many of these repeats would be still to come if their copies were those of records that the source has lost.
+
+        A copy with its own time is none of a lost record.
+        """
         others = repeated - self._surely(offset, 0) - self._missing_on_either_side
-        surplus = _surplus(self._other, self._consumed_missing, self._wanted_missing)
-        return min(max(0, others - surplus), self._consumed_missing)
+        surplus = _surplus(self._other, self._consumed_without_own, self._wanted_without_own)
+        return min(max(0, others - surplus), self._consumed_without_own)
 
     @property
     def _missing(self) -> int:
         """How many copies are missing of which nobody knows whether they are those of consumed records."""
-        lacking = self._consumed_missing + self._wanted_missing - len(self._stamped) - len(self._other)
-        return self._missing_on_either_side + (max(0, lacking) if self._consumed_missing else 0)
+        lacking = self._consumed_without_own + self._wanted_without_own - len(self._stamped) - len(self._other)
+        return self._missing_on_either_side + (max(0, lacking) if self._consumed_without_own else 0)
 
     @property
     def _missing_on_either_side(self) -> int:
@@ -239,16 +260,19 @@ class Mixed:
 
         If there are more copies with other times than records without a copy, some are nobody's, and nobody knows which.
         """
-        surplus = _surplus(self._other, self._consumed_missing, self._wanted_missing)
-        return min(surplus, self._wanted_missing, from_on(self._other, offset))
+        surplus = _surplus(self._other, self._consumed_without_own, self._wanted_without_own)
+        return min(surplus, self._wanted_without_own, from_on(self._other, offset))
 
     def surely_repeated(self, offset: int) -> int:
-        """As Tally.surely_repeated. Copies with other times that are more than the records without a copy are nobody's."""
+        """How many consumed records it reads again, whichever copies are missing.
+
+        Copies with other times that are more than the records without a copy are nobody's.
+        """
         if not self.consumed:
             return 0
-        timed = from_on(self._timed, offset)
-        others = from_on(self._other, offset) - timed
-        return self._surely(offset, others + min(timed, self._lacking_own))
+        rewritten = from_on(self._rewritten, offset)
+        stamped = from_on(self._other, offset) - rewritten
+        return self._surely(offset, stamped + min(rewritten, self._lacking_own))
 
     @property
     def _lacking_own(self) -> int:
@@ -257,14 +281,17 @@ class Mixed:
         return sum(max(0, sum(numbers.get(time, 0) for numbers in both) - len(own)) for time, own in self._own.items())
 
     def _surely(self, offset: int, others: int) -> int:
-        """others: of the copies with other times from the offset on, how many count: no second ones of unconsumed records."""
+        """How many consumed records follow the offset if no copy is missing that could be theirs.
+
+        others: of the copies of `_other` from the offset on, how many count: no second ones of unconsumed records.
+        """
         own = from_on(self._consumed_copies, offset)
         stamped = max(0, from_on(self._stamped, offset) - self._lacking(offset))
-        return own + stamped + max(0, others - self._wanted_missing)
+        return own + stamped + max(0, others - self._wanted_without_own)
 
     @property
     def absent(self) -> int:
-        """As Tally.absent."""
+        """How many unconsumed records have no copy."""
         return max(0, self.wanted - self._followed(self._offsets[0]) - self._others_needed)
 
     @property
@@ -277,9 +304,9 @@ class Doubted(Mixed):
     """A content of which some copies may have been given the time of an equal record.
 
     So it looks where a time has more copies than records, and another one fewer: the replication tool has copied some again and
-    left out others, or it rounds times. Whatever holds of any is answered: the first copy that has to follow if times are
-    believed, if they are not, or if the surplus copies of a time are of unconsumed records that lack one; and the most that
-    may be repeated.
+    left out others, or it rounds times. Each question is answered for three cases, and the most cautious answer counts: times
+    are believed (as in Mixed), they tell nothing (`_timeless`), or the surplus copies of a time are those of unconsumed records
+    that have no copy with their own time (`_rounded`).
     """
 
     def __init__(self, consumed: Numbers, unconsumed: Numbers, copies: TimedCopies, hidden: int = 0) -> None:
@@ -290,43 +317,43 @@ class Doubted(Mixed):
 
     @property
     def first_wanted(self) -> int | None:
-        """As Tally.first_wanted."""
+        """The first copy that has to follow in any of the cases; None where none has to."""
         firsts = super().first_wanted, self._timeless.first_wanted, self._rounded.first_wanted
         return min((first for first in firsts if first is not None), default=None)
 
     def last_consumed(self, limit: int) -> int | None:
-        """As Tally.last_consumed."""
+        """The offset of the last copy before the limit, if any record is consumed: without times, it may stand for that."""
         return self._timeless.last_consumed(limit)
 
     @property
     def surely_unconsumed(self) -> bool:
-        """As Tally.surely_unconsumed."""
+        """Is one of the copies certainly an unconsumed record, whether times tell or not?"""
         return super().surely_unconsumed and self._timeless.surely_unconsumed
 
     @property
     def firmly_unconsumed(self) -> bool:
-        """As Tally.firmly_unconsumed."""
+        """Never: some of the copies were made twice, or have the time of another record."""
         return False
 
     def skipped(self, offset: int) -> int:
-        """As Tally.skipped."""
+        """How many unconsumed records that have a copy a group that starts at this offset misses, at most."""
         return max(super().skipped(offset), self._timeless.skipped(offset), self._rounded.skipped(offset))
 
     def repeated(self, offset: int) -> int:
-        """As Tally.repeated."""
+        """How many consumed records it reads again, at most."""
         return max(super().repeated(offset), self._timeless.repeated(offset))
 
     def surely_repeated(self, offset: int) -> int:
-        """As Tally.surely_repeated."""
+        """How many consumed records it reads again, whether times tell or not."""
         return min(super().surely_repeated(offset), self._timeless.surely_repeated(offset))
 
     @property
     def absent(self) -> int:
-        """As Tally.absent."""
+        """How many unconsumed records have no copy, whichever time that has."""
         return self._timeless.absent
 
 
-Count: t.TypeAlias = "Tally | Mixed"  # both answer the same questions
+Count: t.TypeAlias = "Tally | Mixed"  # they answer the same questions
 
 
 def surplus_wanted(consumed: Numbers, unconsumed: Numbers, copies: Numbers) -> dict[int, int]:

@@ -15,16 +15,24 @@ from .._model.progress import counted
 from .._model.records import Record
 from .._model.verdicts import Absent, Reason, Verdict, Way, deleted_before
 from . import rows
-from .certificates import DISTINCT, WholeLogs
+from .between import Between, Located, offset_between
+from .by_count import Why, by_count
+from .certificates import DISTINCT
 from .counting import Logs, LogSet
-from .evidence import Anchor, Decision, Need, Question
-from .group_count import Answer, Copy, GroupCount
+from .evidence import Anchor, Decision, Need, Question, Span
+from .group_count import Copy, GroupCount
 from .log_reader import BudgetSpent, LogReader, NotRead, Reader
 from .lossless import CountedBefore
-from .placing import Between, Located, place
 
+SMALL = 256  # offsets: logs that are no longer are counted at once
 _ALIKE = 8  # records that are compared to see that the last consumed one has come
 _NEAR = 64  # offsets in which they must not come again
+
+_RECOPIED = Reason.RECOPIED, "the replication tool began again and copied consumed records a second time"
+_ORDER_DIFFERS = (
+    Reason.ORDER_DIFFERS,
+    "the replication tool did not keep the order: consumed records follow the first unconsumed one",
+)
 
 
 def decide_counted(question: Question, count: GroupCount, doubt: str = "") -> Decision | Need:
@@ -45,6 +53,11 @@ def decide_counted(question: Question, count: GroupCount, doubt: str = "") -> De
 def fits(reader: Reader, question: Question) -> bool:
     """May both logs be read whole, within the budget of an entry?"""
     return max(reader.source.length, reader.destination.length) <= question.policy.budget
+
+
+def are_small(reader: Reader, question: Question) -> bool:
+    """Are both logs so short that they are counted at once?"""
+    return fits(reader, question) and max(reader.source.length, reader.destination.length) <= SMALL
 
 
 def count_logs(reader: Reader, question: Question) -> GroupCount:
@@ -76,8 +89,8 @@ def count_logs(reader: Reader, question: Question) -> GroupCount:
 def _last_has_come(reader: Reader, question: Question, offset: int) -> bool:
     """Has the last consumed record come, although neither its time says so nor its content alone?
 
-    The source has lost records, and the copy of its content may be that of one of them: the contents around it tell. The offset
-    need not follow that copy, because records that are needed may stand before it. Raises NotRead.
+    The copy of its content may be that of a record that the source has lost, or somebody else's. The contents around it tell.
+    The offset need not follow that copy, because records that are needed may stand before it. Raises NotRead.
     """
     before, after = _around(reader.source, reader.committed)
     if _alike(before, after, *_around(reader.destination, offset)):
@@ -168,67 +181,69 @@ def _from_count(reader: Reader, question: Question, count: GroupCount) -> Decisi
         return rows.lags(destination, answer.last_at_source, lossless, reached, destination_only)
     last, first_wanted = _located(reader, before), _located(reader, after)
     is_unsure = answer.at_most > answer.repeats
-    if is_unsure and reader.source.facts.is_lossy and _last_has_come(reader, question, answer.offset):
+    # Where the tool keeps times, copies with others may be those of a producer that writes to both clusters, in the same order.
+    may_tell = reader.destination.facts.log_append_time or not count.keeps_times
+    if is_unsure and may_tell and _last_has_come(reader, question, answer.offset):
         answer = answer._replace(to_come=0, if_lost=0)
-    repeats = answer.at_most
-    placed = place(reader, matching, last, first_wanted, _between(reader, matching, last, first_wanted))
+    placed = offset_between(reader, matching, last, first_wanted, _between(reader, matching, last, first_wanted))
     evidence: dict[str, t.Any] = {
         "before": _anchor(last, matching),
         "after": _anchor(first_wanted, matching),
         "matched_by": matching.parts,
     }
     if not placed.proved:
-        detail = "the source's log is compacted: copies of what it has lost may be among those before the first unconsumed one"
-        return Decision(Verdict.SAFE, placed.offset, Reason.SOURCE_LOST_RECORDS, repeats, detail=detail, **evidence)
-    if not repeats:
-        certificate = WholeLogs(placed.offset, answer.first_wanted, repeats, answer.arrived)
-        again = Reason.RECOPIED if answer.recopied else None
-        detail = "records were recopied; the group starts after the last consumed copy" if again else ""
-        return Decision.exact(certificate, placed.offset, again, detail, **evidence)
-    reason, detail = _why(answer, times_changed=not (matching.timestamp or reader.source.facts.is_lossy))
-    return Decision(Verdict.SAFE, placed.offset, reason, repeats, detail=detail, **evidence)
+        copies = _copies_between(reader.destination, placed.offset, _gap(reader.destination, last, first_wanted)[1])
+        lost = f"{counted(copies, 'record')} from the offset on may be copies of consumed records that it has lost"
+        detail = f"the source's log is compacted: {lost}"
+        return Decision(
+            Verdict.SAFE, placed.offset, Reason.SOURCE_LOST_RECORDS, answer.at_most + copies, detail=detail, **evidence
+        )
+    to_come = _may_come(answer.to_come, times_changed=not (matching.timestamp or reader.source.facts.is_lossy))
+    otherwise = _RECOPIED if answer.again else _ORDER_DIFFERS
+    return by_count(answer, placed.offset, answer.arrived, to_come, otherwise, **evidence)
 
 
-def _why(answer: Answer, *, times_changed: bool) -> tuple[Reason, str]:
-    """times_changed: whether copies have other times than records of which the source has lost none."""
-    if answer.to_come:
-        may_be = "copies that may be those of equal records"
-        if times_changed:
-            may_be = (
-                "records with other timestamps than the source's, which may be somebody else's. If the tool changes "
-                "timestamps, leave timestamp out of match_on"
-            )
-        detail = (
-            f"{counted(answer.to_come, 'consumed record')} may still come to the destination: all that says that the "
-            f"replication tool has passed them are {may_be}"
+def _may_come(records: int, *, times_changed: bool) -> Why:
+    """That so many consumed records may still come.
+
+    times_changed: whether copies have other times than records of which the source has lost none.
+    """
+    may_be = "copies that may be those of equal records"
+    if times_changed:
+        may_be = (
+            "records with other timestamps than the source's, which may be somebody else's. If the tool changes "
+            "timestamps, leave timestamp out of match_on"
         )
-        return Reason.DESTINATION_LAGS, detail
-    if answer.if_lost:
-        return Reason.SOURCE_LOST_RECORDS, answer.lost_detail
-    if answer.repeats == answer.equal:
-        return (
-            Reason.EQUAL_RECORDS,
-            "equal records are before and after the committed offset; their copies cannot be distinguished",
-        )
-    if answer.again:
-        return Reason.RECOPIED, "the replication tool began again and copied consumed records a second time"
-    return (
-        Reason.ORDER_DIFFERS,
-        "the replication tool did not keep the order: consumed records follow the first unconsumed one",
+    detail = (
+        f"{counted(records, 'consumed record')} may still come to the destination: all that says that the "
+        f"replication tool has passed them are {may_be}"
     )
+    return Reason.DESTINATION_LAGS, detail
 
 
 def _between(reader: Reader, matching: Matching, last: Located | None, first: Located | None) -> Between:
-    """What lies between the two copies, or before the first one, as far as it matters and can be read."""
-    begin = reader.destination.start if last is None else last.record.offset + 1
-    if first is None or begin >= first.record.offset:
+    """What lies between the two copies, or beside one of them, as far as it matters and can be read."""
+    begin, end = _gap(reader.destination, last, first)
+    if begin >= end or (last is None and first is None):
         return Between(False, False)
     if last is not None and not reader.source.facts.compacted:
         return Between(True, False)  # whatever it is, the source has not lost it
-    if first.record.offset - begin > reader.destination.budget:
+    if end - begin > reader.destination.budget:
         return Between(True, True)
-    between = reader.destination.records(begin, first.record.offset)
-    return Between(bool(between), matching.timestamp and any(r.timestamp > first.record.timestamp for r in between))
+    between = reader.destination.records(begin, end)
+    is_younger = first is not None and any(record.timestamp > first.record.timestamp for record in between)
+    return Between(bool(between), matching.timestamp and is_younger)
+
+
+def _gap(destination: LogReader, last: Located | None, first: Located | None) -> Span:
+    """The offsets between the two copies; the start and the end of the log stand for those that are not there."""
+    begin = destination.start if last is None else last.record.offset + 1
+    return begin, destination.end if first is None else first.record.offset
+
+
+def _copies_between(destination: LogReader, begin: int, end: int) -> int:
+    """How many records these offsets hold, at most. Raises NotRead."""
+    return end - begin if end - begin > destination.budget else len(destination.records(begin, end))
 
 
 def _located(reader: Reader, copy: Copy | None) -> Located | None:

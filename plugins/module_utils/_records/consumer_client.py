@@ -30,6 +30,8 @@ _FINAL_CODES = frozenset({
 })  # fmt: skip
 _FINAL_TEXTS = ("authentication", "ssl alert", "ssl/tls alert", "handshake failed", "certificate")
 _LOGIN_OPTIONS = ("sasl_username", "sasl_password", "ssl_key_password")
+# The whole of a connection, and the first answer on it; 30 and 10 seconds by default.
+_SET_UP_TIMEOUTS = ("socket.connection.setup.timeout.ms", "api.version.request.timeout.ms")
 # What is assigned is read exactly, and nothing is ever committed or joined.
 _EXACT = {
     "group.id": "streamshift-records",
@@ -53,10 +55,12 @@ def client_configuration(connection: Connection) -> dict[str, t.Any]:
 
     Raises InvalidInput for a login that librdkafka cannot send.
     """
+    timeout = int(connection.request_timeout * 1000)
     config: dict[str, t.Any] = {
         "bootstrap.servers": ",".join(connection.bootstrap_servers),
         "security.protocol": connection.security_protocol,
-        "socket.timeout.ms": int(connection.request_timeout * 1000),
+        "socket.timeout.ms": timeout,
+        **dict.fromkeys(_SET_UP_TIMEOUTS if connection.is_slow else (), timeout),
         **connection.client_config,
     }
     _check_login(connection)
@@ -206,7 +210,8 @@ def unusable_client(connection: Connection, exc: KafkaException) -> InvalidInput
 def _metadata(connection: Connection, consumer: Consumer, errors: list[KafkaError]) -> list[t.Any]:
     """Ask for ever longer: librdkafka tells why it fails only between the calls, and asks anew with each."""
     wait, last_chance = FIRST_WAIT_SECONDS, False
-    end = time.monotonic() + min(CONNECT_SECONDS, connection.request_timeout)
+    patience = connection.request_timeout
+    end = time.monotonic() + (patience if connection.is_slow else min(CONNECT_SECONDS, patience))
     while True:
         try:
             answer: t.Any = consumer.list_topics(timeout=wait)

@@ -13,11 +13,12 @@ import typing as t
 from .._model.backlog import BacklogRange
 from .._model.connection import Connection
 from .._model.copy_progress import Progress, begin_anew
-from .._model.errors import Refused
+from .._model.errors import LogChanged, Refused
 from .._model.failure_kinds import FailureKind
 from .._model.option_names import option_name
 from .._model.progress import are, counted
 from .._model.records import TopicPartition
+from . import refusals
 from .consumer_client import Opened, open_consumer
 from .fingerprint import fingerprint
 from .record_copy import written_timestamp
@@ -94,21 +95,54 @@ def compared(source: ClusterReader, destination: ClusterReader, backlog_range: B
     return CopiedSoFar(progress, None)
 
 
+class LastGroup(t.NamedTuple):
+    """The group of a partition that goes on after all others there, and the destination offset that is planned for it."""
+
+    group: str
+    offset: int
+
+
 def range_differences(
-    source: ClusterReader, destination: ClusterReader, planned: BacklogRange, start: int, end: int
+    source: ClusterReader,
+    destination: ClusterReader,
+    planned: BacklogRange,
+    start: int,
+    end: int,
+    last: LastGroup | None = None,
 ) -> list[str]:
     """What of a range's records is not at the destination once and in order, from the copy's begin to `end`; as sentences.
 
-    start: where the source's log begins now. Records that others have written between are left out of account.
+    start: where the source's log begins; when more expires while it is read, it is compared again without that. Records that
+    others have written between are left out of account, unless `last`, and so every group that goes on at or after it, would
+    skip them.
     """
+    while True:
+        try:
+            return _range_differences(source, destination, planned, start, end, last)
+        except LogChanged as exc:
+            before = max(start, planned.start)
+            start = refusals.later_start(source.connection, source.opened, planned.source, before, exc)
+
+
+def _range_differences(
+    source: ClusterReader,
+    destination: ClusterReader,
+    planned: BacklogRange,
+    start: int,
+    end: int,
+    last: LastGroup | None,
+) -> list[str]:
     others: set[bytes] = set()
     originals = _records(source, planned.source, max(start, planned.start), planned.end)
     original = next(originals, None)
+    between = _Between(planned, last)
     for copy in _records(destination, planned.destination, planned.begin, end):
-        if original is not None and _content(original, written=True) == _content(copy):
+        is_copy = original is not None and _content(original, written=True) == _content(copy)
+        if is_copy:
             original = next(originals, None)
         else:
             others.add(_fingerprint(_content(copy)))
+        between.count(copy.offset(), is_copy)
     sentences = []
     if original is not None:
         sentences.append(
@@ -127,7 +161,41 @@ def range_differences(
                 f"or out of order from offset {planned.begin} on, "
                 f"the first of them the one of source offset {again[0]} of {planned.source}"
             )
-    return sentences
+    return sentences or between.sentences()
+
+
+class _Between:
+    """Counts what others have written among the copied records.
+
+    The copy knows how many records it has written, and so what others have written is not taken for copies of records that
+    have left the source since.
+    """
+
+    def __init__(self, planned: BacklogRange, last: LastGroup | None) -> None:
+        self.planned, self.last = planned, last
+        self.next = planned.begin if planned.done is None or planned.done.next is None else planned.done.next
+        self.all = self.skipped = 0
+        self.first: int | None = None
+
+    def count(self, offset: int, is_copy: bool) -> None:
+        """Count a record of the destination."""
+        self.all += offset < self.next
+        if not is_copy and self.last is not None and offset < min(self.next, self.last.offset):
+            self.skipped += 1
+            self.first = offset if self.first is None else self.first
+
+    def sentences(self) -> list[str]:
+        """What the last group would skip."""
+        of_others = 0 if self.planned.done is None else self.all - self.planned.done.records
+        skipped = min(self.skipped, of_others)
+        if skipped <= 0 or self.last is None:
+            return []
+        sentence = (
+            f"{self.planned.destination}: somebody else has written among the copied records while the copy ran: "
+            f"{counted(skipped, 'record')} from offset {self.first} on, which {self.last.group} would skip at its planned "
+            f"offset {self.last.offset}"
+        )
+        return [sentence]
 
 
 def _records(reader: ClusterReader, partition: TopicPartition, start: int, end: int) -> t.Iterator[t.Any]:

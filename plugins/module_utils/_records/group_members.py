@@ -4,28 +4,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import typing as t
 
 from .._model.connection import Connection
-from .._model.errors import BrokerError
 from .._model.group_state import GroupMember
 
 
 def group_members(connection: Connection, groups: t.Collection[str]) -> dict[str, tuple[GroupMember, ...]]:
     """The members of each group of the classic and of the consumer protocol, sorted.
 
-    A group that the brokers cannot describe is left out.
-    librdkafka knows the requests for both protocols; kafka-python knows that of the classic one alone. Raises BrokerError
-    naming the group that a broker refuses to describe.
+    A group that the brokers or librdkafka do not describe is left out: one that is gone, those of Connect's workers and of the
+    Schema Registry, share and streams groups, and one of the consumer protocol with a topic that the user may not describe.
+    librdkafka knows the requests for both protocols; kafka-python knows that of the classic one alone.
     """
     if not groups:
         return {}
     # Most runs meet no member, and this library takes as long to load as half of ours.
-    from .confluent_library import AdminClient, KafkaError, KafkaException
+    from .confluent_library import AdminClient, KafkaException
     from .consumer_client import client_configuration, unusable_client
 
-    # Groups that are gone meanwhile, or of a type that this request is not for: share and streams groups.
-    no_members_told = (KafkaError.GROUP_ID_NOT_FOUND, KafkaError.INVALID_GROUP_ID, KafkaError.UNSUPPORTED_VERSION)
     try:
         client = AdminClient({"log_level": 0, **client_configuration(connection)})
         client.poll(0)  # a token is fetched by a callback, which runs only here
@@ -34,20 +32,8 @@ def group_members(connection: Connection, groups: t.Collection[str]) -> dict[str
         raise unusable_client(connection, exc) from exc
     members_of = {}
     for group, answer in answers.items():
-        try:
-            members: list[t.Any] = answer.result().members
-        except KafkaException as exc:
-            error = exc.args[0]
-            if error.code() not in no_members_told:
-                raise BrokerError(
-                    "the members of the group cannot be read",
-                    cluster=str(connection),
-                    group=group,
-                    why=error.str(),
-                    remedy="see what the brokers' logs say of it, and run again",
-                ) from exc
-        else:
+        with contextlib.suppress(KafkaException):  # what members are is a hint: the state says whether there are any
             members_of[group] = tuple(
-                sorted(GroupMember(member.client_id, member.host.lstrip("/")) for member in members)
+                sorted(GroupMember(member.client_id, member.host.lstrip("/")) for member in answer.result().members)
             )
     return members_of

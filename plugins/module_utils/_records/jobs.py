@@ -51,7 +51,7 @@ class Held:
     progress: dict[TopicPartition, Progress]
 
     def check_owned(self, ranges: t.Sequence[BacklogRange]) -> None:
-        """Raise as ownership.check_owned() where these ranges are this run's no longer."""
+        """Raise as copy_owner.check_owned() where these ranges are this run's no longer."""
         check_owned(self.destination, self.job.groups[0], self.job.run, self.keepers.progress(ranges))
 
     def commit(self, ranges: t.Sequence[BacklogRange]) -> None:

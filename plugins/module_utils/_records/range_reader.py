@@ -68,15 +68,20 @@ class _RangeTask:
     records: list[Record] = dataclasses.field(default_factory=list)
 
     def take(self, message: t.Any, parts: t.Collection[str]) -> bool:
-        """Keep the record of a message, if it is wanted; -> is the span at its end?"""
+        """Keep the record of a message, if it is wanted; -> is the span at its end?
+
+        A message beyond the span, because no record is at its end, is not kept: a later span that has it reads it again.
+        """
         offset = message.offset()
+        if offset >= self.spans[0][1]:
+            return True
         wanted = self.wanted
         while wanted and wanted[0][1] <= offset:
             wanted.popleft()
         if wanted and wanted[0][0] <= offset:
             self.records.append(_record(message, parts))
         self.position = offset + 1
-        return bool(offset >= self.spans[0][1] - 1)
+        return bool(self.position == self.spans[0][1])
 
 
 def read_ranges(
@@ -174,8 +179,10 @@ class _RangeReader:
     waited: float = 0.0  # seconds, for brokers
     begun: float = 0.0  # what `waited` was when partitions that had waited began
     waiting: collections.deque[_Place] = dataclasses.field(init=False)
+    patience: refusals.Patience = dataclasses.field(init=False)
 
     def __post_init__(self) -> None:
+        self.patience = refusals.Patience(self.connection, self.consumer)
         self.waiting = collections.deque(self.left)
 
     def step(self) -> set[_Place]:
@@ -193,16 +200,15 @@ class _RangeReader:
             task = left.get(partition)
             if task is None or partition in ended:  # more than was asked for, or an error that concerns no partition
                 continue
-            heard.add(partition)
             if message.error() is not None:
-                at_end = refusals.is_end(
-                    self.connection, TopicPartition(*partition), task.position, task.spans[0][1], message
-                )
+                at_end = self.patience.is_end(TopicPartition(*partition), task.position, task.spans[0][1], message)
             else:
                 try:
                     at_end = task.take(message, self.parts)
                 except SystemError as exc:
                     refusals.raise_for_header(exc, self.connection, message)
+            if at_end or message.error() is None:
+                heard.add(partition)
             if at_end:
                 ended[partition] = task
         if ended:
@@ -240,7 +246,7 @@ class _RangeReader:
         return refusals.unfinished(self.connection, self._positions())
 
     def stalled(self, seconds: float) -> MigrationError:
-        return refusals.stalled(self.connection, self._positions(), seconds, self.complaints)
+        return self.patience.stalled(self._positions(), seconds, self.complaints)
 
     def _positions(self) -> list[tuple[_Place, int]]:
         return [(partition, task.position) for partition, task in self.left.items()]

@@ -16,7 +16,7 @@ import typing as t
 from .._model.backlog import BacklogRange
 from .._model.connection import Connection
 from .._model.copy_progress import Progress
-from .._model.errors import MigrationError, Refused
+from .._model.errors import LogChanged, MigrationError, Refused
 from .._model.failure_kinds import FailureKind
 from .._model.records import NO_TIMESTAMP, TopicPartition
 from . import refusals
@@ -107,12 +107,17 @@ def _tasks(held: Held) -> dict[TopicPartition, _CopyTask]:
     for backlog_range in held.job.ranges:
         progress = held.progress[backlog_range.destination]
         if progress.position < backlog_range.end:
-            log_start = min(held.job.log_starts.get(backlog_range.source, 0), backlog_range.end)
-            progress.expired += max(0, log_start - progress.position)
-            progress.position = max(progress.position, log_start)
+            _leave_expired(backlog_range, progress, held.job.log_starts.get(backlog_range.source, 0))
             due = [offset for offset in backlog_range.boundaries if offset not in progress.places]
             tasks[backlog_range.source] = _CopyTask(backlog_range, progress, due)
     return tasks
+
+
+def _leave_expired(backlog_range: BacklogRange, progress: Progress, log_start: int) -> None:
+    """Go on from where the source's log starts, and count what had expired before."""
+    expired = max(0, min(log_start, backlog_range.end) - progress.position)
+    progress.expired += expired
+    progress.position += expired
 
 
 @dataclasses.dataclass(slots=True)
@@ -131,6 +136,11 @@ class _Copy:
     lost: list[MigrationError | KafkaException] = dataclasses.field(default_factory=list)
     records: int = 0
     bytes: int = 0
+    silent: float = 0.0  # seconds, also those of earlier transactions
+    patience: refusals.Patience = dataclasses.field(init=False)
+
+    def __post_init__(self) -> None:
+        self.patience = refusals.Patience(self.source, self.opened.consumer)
 
     @property
     def transactions(self) -> Transactions:
@@ -162,14 +172,14 @@ class _Copy:
         """Send records until the transaction is large or old enough."""
         consume, poll = self.opened.consumer.consume, self.transactions.producer.poll
         records, size = self.records + _RECORDS, self.bytes + _BYTES
-        now = fresh = time.monotonic()
+        now = time.monotonic()
         end = now + _SECONDS
         while self.tasks and self.records < records and self.bytes < size and now < end:
+            asked = time.monotonic()
             messages: list[t.Any] = consume(self._most(), 0.02)  # typed, every field of a message may be None
             now = time.monotonic()
             if not messages:
-                if now - fresh > self.source.request_timeout:
-                    raise self._stalled(now - fresh)
+                self._is_silent(now - asked)
                 continue
             ended = []
             for partition, of_number in itertools.groupby(messages, Message.partition):
@@ -186,7 +196,17 @@ class _Copy:
             time.sleep(max(0.0, min(self._ahead(begun), end - time.monotonic())))
             while self.window.room <= 0 and not self.lost and time.monotonic() < end:
                 poll(_FULL_QUEUE_SECONDS)
-            fresh = now = time.monotonic()  # a full queue and a limit are not the source's silence
+            if ended or not all(map(Message.error, messages)):
+                self.silent = 0.0
+            else:
+                self._is_silent(now - asked)
+            now = time.monotonic()
+
+    def _is_silent(self, seconds: float) -> None:
+        """Nothing but errors that may pass, if anything, for so long. A full queue and a limit are not the source's silence."""
+        self.silent += seconds
+        if self.silent > self.source.request_timeout:
+            raise self._stalled(self.silent)
 
     def _most(self) -> int:
         """How many messages to take at a time: what may wait for answers, and with a limit, what may be copied in a moment."""
@@ -206,12 +226,18 @@ class _Copy:
         """Send messages of one partition; -> has its range ended with them?"""
         end, progress = task.range.end, task.progress
         records, ended = messages, False
+        changed: LogChanged | None = None
         if any(map(Message.error, messages)) or messages[-1].offset() >= end:
             records = []
             for message in messages:
                 if message.error() is not None:
                     partition = task.range.source
-                    ended = ended or refusals.is_end(self.source, partition, progress.position, end, message)
+                    position = records[-1].offset() + 1 if records else progress.position
+                    try:
+                        ended = ended or self.patience.is_end(partition, position, end, message)
+                    except LogChanged as exc:
+                        changed = exc
+                        break
                 elif message.offset() < end:
                     records.append(message)
                 else:  # the last offsets of the range are gaps
@@ -219,11 +245,26 @@ class _Copy:
         if records:
             self._send(task, records)
             ended = ended or progress.position >= end
+        if changed is not None and not ended:
+            self._pass_expired(task, changed)
+            ended = progress.position >= end
         if ended:
             progress.position = end
-        if records or ended:
+        if records or ended or changed is not None:
             self.moved[task.range.source] = task
         return ended
+
+    def _pass_expired(self, task: _CopyTask, changed: LogChanged) -> None:
+        """Read on from where the source's log starts now. Raises `changed` where it starts no later than what was to come.
+
+        Jobs of one worker run one after the other, for hours, and meanwhile the source's retention deletes what waits.
+        """
+        partition, consumer = task.range.source, self.opened.consumer
+        start = refusals.later_start(self.source, self.opened, partition, task.progress.position, changed)
+        _leave_expired(task.range, task.progress, start)
+        if task.progress.position < task.range.end:
+            consumer.incremental_unassign([Position(*partition)])
+            consumer.incremental_assign([Position(*partition, task.progress.position)])
 
     def _send(self, task: _CopyTask, records: list[t.Any]) -> None:
         """Send records of one partition, in order.
@@ -321,7 +362,7 @@ class _Copy:
 
     def _stalled(self, seconds: float) -> MigrationError:
         waiting = [(partition, task.progress.position) for partition, task in self.tasks.items()]
-        return refusals.stalled(self.source, waiting, seconds, self.opened.complaints)
+        return self.patience.stalled(waiting, seconds, self.opened.complaints)
 
 
 def _batch(jobs: t.Iterable[Job]) -> int:

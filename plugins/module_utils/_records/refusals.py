@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import time
 import typing as t
 
 from .._model.backlog import BacklogRange
@@ -13,10 +15,24 @@ from .._model.errors import BrokerError, Fenced, LogChanged, MigrationError, Not
 from .._model.failure_kinds import FailureKind
 from .._model.option_names import option_name, ways
 from .._model.records import TopicPartition
-from .confluent_library import KafkaError
+from .confluent_library import Consumer, KafkaError, KafkaException
+from .confluent_library import TopicPartition as Position
 from .consumer_client import Opened, connection_failed, learn_partitions
 
 Waiting: t.TypeAlias = "t.Sequence[tuple[tuple[str, int], int]]"  # what is not read to its end, and its next offset
+
+_ANSWER_SECONDS = 5.0
+# librdkafka fetches on after these, if it tells them at all: rd_kafka_fetch_reply_handle_partition_error(). Most of them it
+# only answers by asking for the leader. UNKNOWN: a broker that cannot read a segment now, such as a remote one.
+_PASSING = frozenset({
+    KafkaError.BROKER_NOT_AVAILABLE, KafkaError.FENCED_LEADER_EPOCH, KafkaError.KAFKA_STORAGE_ERROR,
+    KafkaError.LEADER_NOT_AVAILABLE, KafkaError.NETWORK_EXCEPTION, KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.OFFSET_NOT_AVAILABLE, KafkaError.REPLICA_NOT_AVAILABLE, KafkaError.REQUEST_TIMED_OUT,
+    KafkaError.THROTTLING_QUOTA_EXCEEDED, KafkaError.UNKNOWN, KafkaError.UNKNOWN_LEADER_EPOCH, KafkaError._TIMED_OUT,
+    KafkaError._TRANSPORT,
+})  # fmt: skip
+# The metadata of one broker lack the topic: it was deleted, or the broker has just started.
+_MISSING = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_PARTITION, KafkaError._UNKNOWN_TOPIC})
 
 
 def check_existence(connection: Connection, wanted: t.Collection[TopicPartition], opened: Opened) -> None:
@@ -61,19 +77,71 @@ def reading_refusal(
     )
 
 
-def is_end(connection: Connection, partition: TopicPartition, position: int, end: int, message: t.Any) -> bool:
-    """Is a message that holds an error the end of the log, at `end` or after it? A reader's next offset is `position`.
+class _Wait(t.NamedTuple):
+    """A partition that librdkafka goes on asking for, at which offset, since when, and what to raise if that does not help."""
 
-    False for what passes by itself; raises what cannot be waited out.
-    """
-    error = message.error()
-    if error.code() == KafkaError._PARTITION_EOF:
-        if message.offset() < end:
-            raise ends_early(connection, partition, message.offset(), end)
-        return True
-    if not error.retriable():
-        raise reading_refusal(connection, partition, position, error)
-    return False
+    position: int
+    since: float
+    why: MigrationError
+
+
+@dataclasses.dataclass(slots=True)
+class Patience:
+    """What one reader does about errors of partitions: it waits for what passes by itself, while librdkafka asks again."""
+
+    connection: Connection
+    consumer: Consumer
+    waits: dict[tuple[str, int], _Wait] = dataclasses.field(default_factory=dict)
+
+    def is_end(self, partition: TopicPartition, position: int, end: int, message: t.Any) -> bool:
+        """Is a message that holds an error the end of the log, at `end` or after it? A reader's next offset is `position`.
+
+        False for what may pass, which is no sign of life; raises what does not pass, or has not within request_timeout.
+        """
+        error = message.error()
+        code = error.code()
+        why: MigrationError
+        if code == KafkaError._PARTITION_EOF:
+            if message.offset() >= end:
+                return True
+            # Just after its election, a leader lets consumers read less than the one before, but tells nobody that as its
+            # end (KIP-207).
+            log_end = self._log_end(partition)
+            why = ends_early(self.connection, partition, message.offset() if log_end is None else log_end, end)
+            if log_end is not None and log_end < end:
+                raise why
+        else:
+            why = reading_refusal(self.connection, partition, position, error)
+            if code not in _PASSING and not (code in _MISSING and self._log_end(partition) is not None):
+                raise why
+        now, wait = time.monotonic(), self.waits.get(partition)
+        since = wait.since if wait is not None and wait.position == position else now
+        if now - since > self.connection.request_timeout:
+            raise why
+        self.waits[partition] = _Wait(position, since, why)
+        return False
+
+    def stalled(self, waiting: Waiting, seconds: float, complaints: t.Sequence[KafkaError]) -> MigrationError:
+        """Nothing has come for so long: what the partitions were waited for, if that is known."""
+        for partition, position in waiting:
+            wait = self.waits.get(partition)
+            if wait is not None and wait.position == position:
+                return wait.why
+        return stalled(self.connection, waiting, seconds, complaints)
+
+    def _log_end(self, partition: TopicPartition) -> int | None:
+        """Where the leader says that the log, or what is stable of it, ends; None where it does not say so soon."""
+        edges = _edges(self.consumer, partition, min(_ANSWER_SECONDS, self.connection.request_timeout))
+        return None if edges is None else edges[1]
+
+
+def _edges(consumer: Consumer, partition: TopicPartition, seconds: float) -> tuple[int, int] | None:
+    """Where the leader says that the log begins, and where what is stable of it ends; None without an answer in time."""
+    try:
+        edges: t.Any = consumer.get_watermark_offsets(Position(*partition), timeout=seconds, cached=False)
+    except KafkaException:
+        return None
+    return None if edges is None else (int(edges[0]), int(edges[1]))
 
 
 def ends_early(connection: Connection, partition: TopicPartition, log_end: int, wanted: int) -> LogChanged:
@@ -89,6 +157,16 @@ def lost(connection: Connection, partition: TopicPartition, what: str) -> LogCha
         **partition._asdict(),
         remedy="run again; records have expired, or the topic was truncated or recreated during the run",
     )
+
+
+def later_start(
+    connection: Connection, opened: Opened, partition: TopicPartition, before: int, changed: LogChanged
+) -> int:
+    """Where the log starts now that records from `before` on have expired. Raises `changed` where it starts no later."""
+    edges = _edges(opened.consumer, partition, connection.request_timeout)
+    if edges is None or edges[0] <= before:
+        raise changed
+    return edges[0]
 
 
 def unfinished(connection: Connection, waiting: Waiting) -> BrokerError:

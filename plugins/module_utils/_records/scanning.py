@@ -2,7 +2,7 @@
 # PRIVATE to this collection: no other code may import it.
 """Read whole ranges of partitions with one consumer, as fast as Python can: a job of its own on each Spark worker.
 
-read_ranges() of ranges.py is for small spans, and keeps their records; here nothing is kept but what the caller takes.
+read_ranges() of range_reader.py is for small spans, and keeps their records; here nothing is kept but what the caller takes.
 What a record costs decides: messages come in runs of one partition, so what is the same in a run is told once.
 """
 
@@ -159,6 +159,10 @@ class _RangeScan:
     tasks: dict[TopicPartition, _ScanTask]
     parts: t.Collection[str]
     width: int  # partitions that are assigned at a time
+    patience: refusals.Patience = dataclasses.field(init=False)
+
+    def __post_init__(self) -> None:
+        self.patience = refusals.Patience(self.connection, self.opened.consumer)
 
     def rows(self) -> t.Iterator[Rows]:
         consume = self.opened.consumer.consume
@@ -167,10 +171,6 @@ class _RangeScan:
         fresh = time.monotonic()
         while self.tasks:
             messages: list[t.Any] = consume(_TAKEN, 0.02)  # typed, every field of a message may be None
-            if not messages:
-                if (silent := time.monotonic() - fresh) > self.connection.request_timeout:
-                    raise self._stalled(silent)
-                continue
             rows = Rows([], [], [], [], [])
             ended = []
             for partition, of_number in itertools.groupby(messages, Message.partition):
@@ -183,7 +183,10 @@ class _RangeScan:
                 self._go_on(ended, waiting)
             if rows.offsets:
                 yield rows
-            fresh = time.monotonic()  # what the caller does meanwhile is not the broker's silence
+            if ended or not all(map(Message.error, messages)):
+                fresh = time.monotonic()  # what the caller does meanwhile is not the broker's silence
+            elif (silent := time.monotonic() - fresh) > self.connection.request_timeout:
+                raise self._stalled(silent)
 
     def _take(self, task: _ScanTask, messages: t.Iterable[t.Any], rows: Rows) -> bool:
         """Add messages of one partition to the rows; -> has its piece ended with them?"""
@@ -197,7 +200,7 @@ class _RangeScan:
             if message.error() is not None:
                 _close(rows, task, kind, begin)  # so that the task's position is known
                 kind, begin = None, len(offsets)
-                if refusals.is_end(self.connection, task.piece.partition, task.position, end, message):
+                if self.patience.is_end(task.piece.partition, task.position, end, message):
                     task.position = end
                 continue
             offset = message.offset()
@@ -245,7 +248,7 @@ class _RangeScan:
 
     def _stalled(self, seconds: float) -> MigrationError:
         waiting = [(partition, task.position) for partition, task in self.tasks.items()]
-        return refusals.stalled(self.connection, waiting, seconds, self.opened.complaints)
+        return self.patience.stalled(waiting, seconds, self.opened.complaints)
 
 
 def _close(rows: Rows, task: _ScanTask, kind: int | None, begin: int) -> None:

@@ -38,7 +38,7 @@ CONSEQUENCES = (KafkaError._FATAL, KafkaError._PURGE_QUEUE, KafkaError._PURGE_IN
 _SETTINGS = {
     "transaction.timeout.ms": _TRANSACTION_SECONDS * 1000,
     "linger.ms": 20,
-    "reconnect.backoff.ms": 20,  # see client.py
+    "reconnect.backoff.ms": 20,  # see consumer_client.py
     "batch.num.messages": 100_000,
     # Before compression. What a topic takes is the broker's word, and is about compressed batches.
     "message.max.bytes": 100 << 20,

@@ -27,17 +27,21 @@ def messages(connection: Connection, opened: Opened, ranges: t.Sequence[Range]) 
     left = {each.partition: each.end for each in ranges if each.start < each.end}
     positions = {each.partition: each.start for each in ranges}
     opened.consumer.assign([Position(*partition, positions[partition]) for partition in left])
+    patience = refusals.Patience(connection, opened.consumer)
     fresh = time.monotonic()
     while left:
         taken: list[t.Any] = opened.consumer.consume(_TAKEN, 0.02)  # typed, every field of a message may be None
+        is_alive = False
         for message in taken:
             partition = TopicPartition(message.topic(), message.partition())
             end = left.get(partition)
             if end is None:
                 continue
             if message.error() is not None:
-                is_over = refusals.is_end(connection, partition, positions[partition], end, message)
+                is_over = patience.is_end(partition, positions[partition], end, message)
+                is_alive = is_alive or is_over
             else:
+                is_alive = True
                 is_over = message.offset() >= end - 1
                 if message.offset() < end:  # else the last offsets of the range are gaps
                     positions[partition] = message.offset() + 1
@@ -45,8 +49,8 @@ def messages(connection: Connection, opened: Opened, ranges: t.Sequence[Range]) 
             if is_over:
                 del left[partition]
                 opened.consumer.incremental_unassign([Position(*partition)])
-        if taken:
+        if is_alive:
             fresh = time.monotonic()  # what the caller does meanwhile is not the broker's silence
         elif (silent := time.monotonic() - fresh) > connection.request_timeout:
             waiting = [(partition, positions[partition]) for partition in sorted(left)]
-            raise refusals.stalled(connection, waiting, silent, opened.complaints)
+            raise patience.stalled(waiting, silent, opened.complaints)

@@ -8,7 +8,9 @@ import json
 import typing as t
 
 from .._model.connection import Connection
+from .._model.errors import SparkFailed
 from .._model.garbage import without_collecting
+from .._model.option_names import option_name
 from .._records.jobs import Job
 from .._records.record_copy import copy_jobs
 from .on_workers import dealt, on_workers
@@ -26,8 +28,14 @@ def copy(spark: SparkSession, source: Connection, destination: Connection, jobs:
     """Copy what is left of all jobs. -> how many records and bytes were copied, without what failed attempts have.
 
     A task that Spark tries again goes on where it has ended. Raises as on_workers(): Locked where another run has taken the
-    copy over, Refused where its progress or a topic is another one.
+    copy over, Refused where its progress or a topic is another one, SparkFailed where a server may try a task twice at a time.
     """
+    if str(spark.conf.get("spark.speculation", "false")).lower() == "true":  # an embedded session has switched it off
+        raise SparkFailed(
+            "spark.speculation is on at the Spark Connect server",
+            why="a second attempt at a task would end the transactions of the first one",
+            remedy=f"start the server without it; or leave remote out of {option_name('spark')}",
+        )
     portable_source, portable_destination = portable(source), portable(destination)
 
     def copy_share(share: t.Sequence[Job]) -> t.Iterator[str]:

@@ -12,7 +12,7 @@ from .._model.connection import Connection
 from .._model.copy_progress import Progress, all_metadata, progress_from_commits
 from .._model.group_state import CommittedOffset
 from .._model.records import TopicPartition
-from .._records.copied_so_far import open_readers, range_differences, rebuilt
+from .._records.copied_so_far import LastGroup, open_readers, range_differences, rebuilt
 from .on_workers import on_workers
 from .scan_job import parallel_tasks
 from .shipping import portable
@@ -52,11 +52,12 @@ def rebuild(
 
 
 class Compared(t.NamedTuple):
-    """A range, where the source's log begins now, and where the destination's ends."""
+    """A range, where the source's log begins now, where the destination's ends, and which group goes on last."""
 
     range: BacklogRange
     start: int
     end: int
+    last: LastGroup | None = None
 
 
 def compare(
@@ -68,7 +69,7 @@ def compare(
     def compare_share(share: t.Sequence[Compared]) -> t.Iterator[str]:
         with open_readers(portable_source, portable_destination) as readers:
             for compared in share:
-                yield from range_differences(*readers, compared.range, compared.start, compared.end)
+                yield from range_differences(*readers, compared.range, compared.start, compared.end, compared.last)
 
     return sorted(on_workers(spark, _dealt(spark, wanted), compare_share))
 

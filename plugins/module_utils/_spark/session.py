@@ -54,6 +54,8 @@ _ALWAYS = {
     "spark.sql.execution.pyspark.udf.tracebackWithLocals.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
 }
+# A second attempt at a task that copies would end the first one's transactions.
+_NO_SECOND_ATTEMPT = {"spark.speculation": "false"}
 # pyspark would write a larger function for the workers to a file, and such functions hold passwords.
 _NO_FUNCTION_IN_A_FILE = {"spark.broadcast.UDFCompressionThreshold": str((1 << 31) - 1)}
 # Variables by which the user's other work with Spark would change this one.
@@ -227,6 +229,7 @@ def _properties(options: SparkOptions, folder: Path, known: ClassData) -> dict[s
     return (
         properties
         | _ALWAYS
+        | _NO_SECOND_ATTEMPT
         | _NO_FUNCTION_IN_A_FILE
         | {"spark.driver.extraJavaOptions": f"{java_options} {given}".strip()}
     )

@@ -24,6 +24,7 @@ if t.TYPE_CHECKING:
 _T = t.TypeVar("_T")
 # This file's package, whose names are those that the workers import.
 _ROOT = __name__.rpartition("._spark.")[0]
+_TOKEN_CA = "https.ca.location"  # of librdkafka: the authorities of the token endpoint
 _LONG_AGO = (2000, 1, 1, 0, 0, 0)  # so that the same code makes the same archive
 
 
@@ -94,6 +95,10 @@ def portable(connection: Connection) -> Connection:
         option = f"ssl_{kind}file"
         if path := getattr(connection, option):
             texts |= {option: None, f"ssl_{kind}": _content(connection, option, path)}
+    config = dict(connection.client_config)
+    if Path(config.get(_TOKEN_CA, "")).is_file():  # without it, a worker gets no token, and librdkafka makes no client
+        config["https.ca.pem"] = _content(connection, _TOKEN_CA, config.pop(_TOKEN_CA))
+        texts["client_config"] = config
     return dataclasses.replace(connection, **texts)
 
 

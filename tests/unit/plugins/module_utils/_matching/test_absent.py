@@ -14,98 +14,86 @@ def decided(committed: int, source: FullLog, destination: FullLog, **policy: t.A
     return settle(committed, source, destination, Policy(**policy)).decision
 
 
-class TestShortLogs:
-    """Both logs are counted: the number is exact."""
-
-    def test_the_destination_has_lost_its_first_records(self) -> None:
-        decision = decided(20, log(run(0, 60)), log(run(30, 60), start=30))
-        assert (decision.verdict, decision.offset) == (Verdict.EXACT, 30)
-        assert decision.absent == Absent(10, 20, exactly=True, deleted_before=30)
-        assert "the destination's log starts at offset 30: retention or DeleteRecords has deleted" in str(
-            decision.absent
-        )
-
-    def test_the_tool_has_left_records_out_after_the_start_of_a_log_that_has_lost_others(self) -> None:
-        decision = decided(2, log("a b c d e f"), log("c e f", start=2))
-        assert (decision.offset, decision.absent) == (2, Absent(1, 3))
-
-    def test_the_tool_has_left_records_out(self) -> None:
-        decision = decided(2, log("a b c d e f"), log("a b d f"))
-        assert (decision.offset, decision.absent) == (2, Absent(2, 2))
-
-    def test_some_of_them_may_belong_to_a_transaction_that_is_open(self) -> None:
-        decision = decided(2, log("a b c d e f", high_watermark=8), log("a b d f"))
-        assert decision.absent == Absent(2, 2, open_from=6)
-        assert "open at the source from offset 6 on, and some of them may be its records" in str(decision.absent)
-
-    @pytest.mark.parametrize("stamped", [False, True])
-    def test_what_is_still_to_come_is_not_absent(self, stamped: bool) -> None:
-        decision = decided(2, log("a b c d e f"), log("a b c d", stamped=stamped))
-        assert (decision.offset, decision.absent) == (2, None)
-
-    def test_nor_is_an_equal_record_that_is_still_to_come(self) -> None:
-        decision = decided(1, log("a@0 b@1 a@2 b@3 a@4 b@5"), log("a@0 b@1 a@2 b@3"))
-        assert (decision.offset, decision.absent) == (1, None)
-
-    def test_of_equal_records_some_are_absent(self) -> None:
-        decision = decided(1, log("a@0 b@1 a@2 b@3 a@4 b@5"), log("a@0 a@4 b@5", start=3))
-        assert (decision.offset, decision.absent) == (4, Absent(3, 1))
-
-    def test_where_the_tool_was_restarted_and_lags_nothing_is_absent(self) -> None:
-        # Both copies are of offset 0, so nothing says that the tool has come to offset 2.
-        assert decided(0, log("h@0 p@1 h@2"), log("h@0 h@0")).absent is None
-
-    def test_nothing_was_consumed(self) -> None:
-        decision = decided(0, log(run(0, 60)), log(run(30, 60), start=30))
-        assert (decision.verdict, decision.offset) == (Verdict.EXACT, 30)
-        assert decision.absent == Absent(30, 0, deleted_before=30)
-
-    def test_records_have_expired_on_both_clusters(self) -> None:
-        decision = decided(5, log(run(10, 60), start=10), log(run(30, 60), start=30))
-        assert (decision.verdict, decision.reason) == (Verdict.SAFE, Reason.EXPIRED)
-        assert decision.absent == Absent(20, 10, deleted_before=30)
-
-    def test_a_compacted_destination_lacks_records_as_it_should(self) -> None:
-        assert decided(2, log("a b c d e f"), log("a b - d - f", compacted=True)).absent is None
+# Both logs of these are counted: the number is exact.
+SHORT = {
+    "the destination has lost its first records": (
+        20, log(run(0, 60)), log(run(30, 60), start=30), 30, Absent(10, 20, exactly=True, deleted_before=30),
+    ),
+    "left out after the start of a log that has lost others": (
+        2, log("a b c d e f"), log("c e f", start=2), 2, Absent(1, 3),
+    ),
+    "left out": (2, log("a b c d e f"), log("a b d f"), 2, Absent(2, 2)),
+    "some may be of an open transaction": (
+        2, log("a b c d e f", high_watermark=8), log("a b d f"), 2, Absent(2, 2, open_from=6),
+    ),
+    "still to come": (2, log("a b c d e f"), log("a b c d"), 2, None),
+    "still to come, stamped": (2, log("a b c d e f"), log("a b c d", stamped=True), 2, None),
+    "an equal record is still to come": (1, log("a@0 b@1 a@2 b@3 a@4 b@5"), log("a@0 b@1 a@2 b@3"), 1, None),
+    "some of equal ones": (1, log("a@0 b@1 a@2 b@3 a@4 b@5"), log("a@0 a@4 b@5", start=3), 4, Absent(3, 1)),
+    "of equal ones, only consumed ones were never copied": (
+        6, log("a x b x c x d x e x"), log("c x d x e x", stamped=True), 2, None,
+    ),
+    # Both copies are of offset 0, so nothing says that the tool has come to offset 2.
+    "the tool was restarted and lags": (0, log("h@0 p@1 h@2"), log("h@0 h@0"), 0, None),
+    "nothing was consumed": (0, log(run(0, 60)), log(run(30, 60), start=30), 30, Absent(30, 0, deleted_before=30)),
+    "expired on both clusters": (
+        5, log(run(10, 60), start=10), log(run(30, 60), start=30), 30, Absent(20, 10, deleted_before=30),
+    ),
+    "a compacted destination": (2, log("a b c d e f"), log("a b - d - f", compacted=True), 2, None),
+}  # fmt: skip
 
 
-class TestLongLogs:
-    """Few records are read."""
+@pytest.mark.parametrize("name", SHORT)
+def test_of_short_logs(name: str) -> None:
+    committed, source, destination, offset, absent = SHORT[name]
+    decision = decided(committed, source, destination)
+    assert (decision.offset, decision.absent) == (offset, absent)
 
-    def test_all_that_is_unconsumed_was_read(self) -> None:
-        decision = decided(400, log(run(0, 600)), log(run(430, 590), start=430))
-        assert (decision.verdict, decision.offset) == (Verdict.EXACT, 430)
-        assert decision.absent == Absent(30, 400, deleted_before=430)
 
-    def test_the_tool_lags(self) -> None:
-        assert decided(400, log(run(0, 600)), log(run(0, 590))).absent is None
+def test_why_they_are_absent_is_said_as_far_as_it_is_known() -> None:
+    told = str(decided(20, log(run(0, 60)), log(run(30, 60), start=30)).absent)
+    assert "the destination's log starts at offset 30: retention or DeleteRecords has deleted" in told
+    told = str(decided(2, log("a b c d e f", high_watermark=8), log("a b d f")).absent)
+    assert "open at the source from offset 6 on, and some of them may be its records" in told
 
-    def test_nothing_consumed_is_there(self) -> None:
-        # Neither is the last consumed record, and 5,000 records follow: nothing is proved of what may be repeated.
-        decision = decided(400, log(run(0, 6000)), log(run(430, 6000), start=430), budget=5000)
-        assert (decision.verdict, decision.offset) == (Verdict.SAFE, 430)
-        assert decision.absent == Absent(30, 400, exactly=False, deleted_before=430)
 
-    def test_more_is_absent_than_is_read(self) -> None:
-        decision = decided(400, log(run(0, 7000)), log(run(2000, 7000), start=2000), budget=5000)
-        assert decision.absent == Absent(512, 400, exactly=False, deleted_before=2000)
+ALL = log(run(0, 600))
+# Of these, few records are read; of the last ones, at most 5,000.
+LONG = {
+    "all that is unconsumed was read": (
+        400, ALL, log(run(430, 590), start=430), Verdict.EXACT, Absent(30, 400, deleted_before=430),
+    ),
+    "the tool lags": (400, ALL, log(run(0, 590)), Verdict.EXACT, None),
+    "nothing was consumed": (
+        0, ALL, log(run(30, 600), start=30), Verdict.EXACT, Absent(30, 0, exactly=False, deleted_before=30),
+    ),
+    "nothing was consumed, other records come first": (0, ALL, log("x@-5 y@-4 " * 8 + run(0, 590)), Verdict.EXACT, None),
+    "expired on both clusters": (
+        5, log(run(10, 600), start=10), log(run(30, 600), start=30), Verdict.SAFE,
+        Absent(20, 10, exactly=False, deleted_before=30),
+    ),
+    # Neither is the last consumed record there, and 5,000 records follow: nothing is proved of what may be repeated.
+    "nothing consumed is there": (
+        400, log(run(0, 6000)), log(run(430, 6000), start=430), Verdict.SAFE,
+        Absent(30, 400, exactly=False, deleted_before=430),
+    ),
+    "more is absent than is read": (
+        400, log(run(0, 7000)), log(run(2000, 7000), start=2000), Verdict.SAFE,
+        Absent(512, 400, exactly=False, deleted_before=2000),
+    ),
+}  # fmt: skip
 
-    def test_nothing_was_consumed(self) -> None:
-        decision = decided(0, log(run(0, 600)), log(run(30, 600), start=30))
-        assert (decision.verdict, decision.offset) == (Verdict.EXACT, 30)
-        assert decision.absent == Absent(30, 0, exactly=False, deleted_before=30)
 
-    def test_nothing_was_consumed_and_nothing_is_absent(self) -> None:
-        decision, rounds, records_read = settle(0, log(run(0, 600)), log(run(0, 600)))
-        assert (decision.absent, rounds, records_read) == (None, 1, 16)
+@pytest.mark.parametrize("name", LONG)
+def test_of_long_logs(name: str) -> None:
+    committed, source, destination, verdict, absent = LONG[name]
+    decision = decided(committed, source, destination, budget=5000)
+    assert (decision.verdict, decision.absent) == (verdict, absent)
 
-    def test_nothing_was_consumed_and_other_records_come_first(self) -> None:
-        assert decided(0, log(run(0, 600)), log("x@-5 y@-4 " * 8 + run(0, 590))).absent is None
 
-    def test_records_have_expired_on_both_clusters(self) -> None:
-        decision = decided(5, log(run(10, 600), start=10), log(run(30, 600), start=30))
-        assert decision.reason is Reason.EXPIRED
-        assert decision.absent == Absent(20, 10, exactly=False, deleted_before=30)
+def test_nothing_was_consumed_and_nothing_is_absent() -> None:
+    decision, rounds, records_read = settle(0, ALL, ALL)
+    assert (decision.absent, rounds, records_read) == (None, 1, 16)
 
 
 class TestDeleted:

@@ -42,3 +42,11 @@ def test_what_only_read_uncommitted_shows_is_aborted() -> None:
     log.add_uncommitted((40, 50), [record(40), record(41), record(45), record(47)])
     assert [r.offset for r in log.aborted_between(0, 100)] == [40, 45]
     assert log.unread(35, 55, uncommitted=True) == [(35, 40), (50, 55)]
+
+
+def test_a_look_up_that_misses_a_record_that_was_read_is_not_relied_on() -> None:
+    log = known()
+    log.lookups |= {30: None, 48: None, 60: 60}
+    assert (log.first_at(48), log.first_at(60)) == (None, 60)
+    assert log.first_at(30) == 0  # 41 and 47 have later times
+    assert log.first_at(60) == 0

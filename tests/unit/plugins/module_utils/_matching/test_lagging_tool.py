@@ -2,6 +2,10 @@
 
 import pytest
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import LogFacts
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
+from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.build import log, run
+from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._matching.driver import FullLog, settle
 from tests.attack import rule
 from tests.attack.case import parse
 from tests.attack.judge import judge
@@ -75,3 +79,46 @@ def test_who_knows_that_the_tool_changes_times_is_told_how_to_say_so(way) -> Non
     assert way(parse(f"{text} with_timestamp=False"))[:3] == ("exact", 0, 0)
     lossy = way(parse(text.replace("r0@0", "r0@0(gone)")))
     assert lossy.repeats == 3 and "match_on" not in lossy.decision.detail
+
+
+class EmptiedSegment(FullLog):
+    """A compacted log whose first segment has lost all records, but not the time of its file: it hides all later ones."""
+
+    def lookup(self, timestamp: int) -> int | None:
+        """As a broker answers that searches this segment alone."""
+        return None
+
+
+@pytest.mark.parametrize("committed", [500, 480, 300])
+def test_a_look_up_that_an_emptied_segment_answers_skips_nothing(committed: int) -> None:
+    # The tool has copied 0 to 799, has begun anew, and has come to 499. Compaction has taken the first copies of 0 to 499.
+    source = log(run(0, 800))
+    order = [*range(500, 800), *range(500)]
+    copies = [source.records[number]._replace(offset=500 + at) for at, number in enumerate(order)]
+    destination = EmptiedSegment(LogFacts(0, 1300, 1300, compacted=True), copies)
+    decision = settle(committed, source, destination).decision
+    assert (decision.verdict, decision.offset) == (Verdict.SAFE, 500)
+    assert decision.repeats == committed
+
+
+@pytest.mark.parametrize("start", [0, 1], ids=["the source has lost nothing", "the source has lost a record"])
+def test_copies_with_other_times_are_known_by_those_around_them_though_the_tool_began_late(start: int) -> None:
+    copies = " ".join(f"r{number}@{9000 + number}" for number in range(20, 40))
+    decision = settle(30, log(run(start, 40), start=start), log(copies)).decision
+    assert (decision.verdict, decision.offset) == (Verdict.EXACT, 10)
+
+
+@pytest.mark.parametrize("start", [0, 50], ids=["the source has lost nothing", "the source has lost records"])
+def test_what_a_producer_writes_to_both_clusters_does_not_show_how_far_a_tool_has_come_that_keeps_times(
+    start: int,
+) -> None:
+    copies = " ".join([run(0, 500), *(f"r{number}@{9000 + number}" for number in range(600, 1000))])
+    decision = settle(700, log(run(start, 1000), start=start), log(copies)).decision
+    assert decision.verdict is Verdict.SAFE and (decision.repeats or 0) >= 100
+
+
+def test_stamped_copies_are_known_by_those_around_them_though_a_recurring_record_is_consumed_last() -> None:
+    copied = "h " + run(0, 90) + " h"
+    filtered = " ".join(word for word in copied.split() if word not in ("r20", "r40"))
+    decision = settle(92, log(copied + " " + run(90, 100)), log(filtered, stamped=True)).decision
+    assert (decision.verdict, decision.offset) == (Verdict.EXACT, 90)

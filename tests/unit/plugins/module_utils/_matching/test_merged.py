@@ -4,6 +4,7 @@ import typing as t
 
 import pytest
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.between import Between
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Decision, LogFacts, Policy
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.group_count import Answer
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged import (
@@ -14,7 +15,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.merged
     blocked_by_one,
     decide_merged,
 )
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.placing import Between
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 from tests.attack.examples import complaints
@@ -80,13 +80,13 @@ def told(decision: Decision) -> tuple[Verdict, int | None, Reason | None, int | 
         pytest.param(
             found(8, 3, YOUNGER),
             (position(20, 10),),
-            (4, Reason.SOURCE_LOST_RECORDS, 0),
+            (4, Reason.SOURCE_LOST_RECORDS, None),
             id="what is too young to have expired may be foreign",
         ),
         pytest.param(
             found(8, 3, OLDER),
             (position(20, **COMPACTED),),
-            (4, Reason.SOURCE_LOST_RECORDS, 0),
+            (4, Reason.SOURCE_LOST_RECORDS, None),
             id="compaction takes unconsumed ones too",
         ),
         pytest.param(
@@ -98,7 +98,7 @@ def told(decision: Decision) -> tuple[Verdict, int | None, Reason | None, int | 
         pytest.param(
             found(8, unknown=2),
             (position(20, **COMPACTED),),
-            (0, Reason.SOURCE_LOST_RECORDS, 0),
+            (0, Reason.SOURCE_LOST_RECORDS, None),
             id="compacted, and nothing consumed came here",
         ),
         pytest.param(found(8, 3), (position(0), position(None, 5)), (0, None, 0), id="nothing was consumed"),

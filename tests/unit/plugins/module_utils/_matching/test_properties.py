@@ -20,7 +20,7 @@ MOST_RECORDS_OF_PLAIN_LOGS = 150
 def test_on_a_marker_or_after_it_is_the_same_place() -> None:
     """Clients commit both; nothing lies between, so nothing may differ in the answer."""
     compared = 0
-    for seed in range(150):
+    for seed in range(40):
         case = dataclasses.replace(world("transactions", seed).cases[0], options=Options(), scaled=0)
         for marker in (record.offset for record in case.source if record.kind == "marker"):
             if case.source_edges.start < marker < case.source_edges.stable:
@@ -28,7 +28,7 @@ def test_on_a_marker_or_after_it_is_the_same_place() -> None:
                 on_it, after_it = (rule.near(each) for each in positions)
                 assert (on_it.verdict, on_it.offset) == (after_it.verdict, after_it.offset), f"{seed}, {marker}: {case}"
                 compared += 1
-    assert compared > 500
+    assert compared > 130
 
 
 def test_plain_logs_are_decided_in_few_rounds() -> None:

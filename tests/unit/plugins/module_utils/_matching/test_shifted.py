@@ -87,7 +87,7 @@ def test_no_log_breaks_a_promise(monkeypatch):
     """Random logs without timestamps, and the differences of some of their true copies; short logs, so few are compared."""
     monkeypatch.setattr(shifted, "_WIDTHS", (3, 6, 12))
     believed = 0
-    for name, seed in itertools.product(("plain", "mixed", "strangers", "again", "lag"), range(150)):
+    for name, seed in itertools.product(("plain", "mixed", "strangers", "again", "lag"), range(50)):
         chance = random.Random(seed)
         for its in world(name, seed).cases:
             copies = [each for each in its.destination if each.origin is not None]
@@ -100,7 +100,7 @@ def test_no_log_breaks_a_promise(monkeypatch):
                 found = [each for each in judge(case, "", answer) if each.kind in {*FAULTS} - {"to come"}]
                 assert not found, f"{name}, {seed}, {shifts}: {case}"
                 believed += answer.verdict == "exact" and not budget
-    assert believed > 80
+    assert believed > 25
 
 
 @pytest.mark.parametrize("wrong", [5, -5, 10])

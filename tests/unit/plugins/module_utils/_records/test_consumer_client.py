@@ -1,12 +1,15 @@
 """librdkafka is told what a connection says."""
 
+import contextlib
 import time
+from types import SimpleNamespace
 
 import pytest
-from confluent_kafka import Consumer, KafkaError
+from confluent_kafka import Consumer, KafkaError, KafkaException
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import ConnectionFailed, InvalidInput
+from ansible_collections.streamshift.kafka.plugins.module_utils._records import consumer_client
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import (
     client_configuration,
     connected,
@@ -86,6 +89,47 @@ def test_no_redirect_is_followed_with_the_secret():
         with pytest.raises(ConnectionFailed, match="no redirect is followed"):
             connected(connection_from({**options, "oauth_token_url": url}), {})
         assert endpoint.received and not thief.received
+
+
+@pytest.mark.parametrize(("timeout", "expected"), [(30, set()), (300, {"300000"})])
+def test_a_request_timeout_that_is_raised_is_for_each_step_of_a_connection(timeout, expected):
+    config = client_configuration(connection_from({"bootstrap_servers": "b1:9092", "request_timeout": timeout}))
+    steps = ("socket.connection.setup.timeout.ms", "api.version.request.timeout.ms")
+    assert {str(config[name]) for name in steps if name in config} == expected
+    Consumer({**config, "group.id": "x", "log_level": 0}).close()
+
+
+@pytest.mark.parametrize(
+    ("options", "answers_after", "seconds"),
+    [
+        ({}, 60, 15),
+        ({"request_timeout": 5}, 60, 5),
+        ({"request_timeout": 120}, 20, None),
+        ({"request_timeout": 120}, 500, 120),
+    ],
+)
+def test_a_request_timeout_that_is_raised_gives_a_slow_connection_more_time(
+    monkeypatch, options, answers_after, seconds
+):
+    """seconds: after how many the connection is given up; None for one that is made."""
+    clock = SimpleNamespace(now=0.0)
+    monkeypatch.setattr(consumer_client, "time", SimpleNamespace(monotonic=lambda: clock.now))
+
+    class Slow:
+        def list_topics(self, timeout):
+            clock.now += min(timeout, answers_after)
+            if timeout < answers_after:
+                raise KafkaException(KafkaError(KafkaError._TRANSPORT))
+            return SimpleNamespace(topics={})
+
+        def poll(self, _timeout):
+            pass
+
+    opened = consumer_client.Opened(Slow(), {}, [])
+    connection = connection_from({"bootstrap_servers": "b1:9092", **options})
+    with pytest.raises(ConnectionFailed) if seconds else contextlib.nullcontext():
+        consumer_client.learn_partitions(connection, opened)
+    assert seconds is None or seconds <= clock.now < seconds + 1
 
 
 @pytest.mark.parametrize(

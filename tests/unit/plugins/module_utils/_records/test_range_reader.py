@@ -1,10 +1,12 @@
 """Spans are read together and answered apart."""
 
 import collections
+import contextlib
 import itertools
 import types
 
 import pytest
+from confluent_kafka import KafkaError
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +16,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 from ansible_collections.streamshift.kafka.plugins.module_utils._records import range_reader
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.range_reader import NEAR, _as_asked, _merged
 
+PARTITIONS = [TopicPartition("orders", number) for number in range(100)]
 spans = st.lists(st.tuples(st.integers(0, 400), st.integers(0, 400)), max_size=8)
 
 
@@ -44,6 +47,50 @@ def test_every_span_gets_its_own_records_in_the_order_asked(asked, offsets):
         assert [found.offset for found in each.records] == [n for n in sorted(offsets) if each.start <= n < each.end]
 
 
+class Consumer:
+    """Serves one partition, a few messages at a time, and then says where the log ends."""
+
+    def __init__(self, offsets, end):
+        self.log = [message(offset) for offset in offsets] + [message(end, KafkaError(KafkaError._PARTITION_EOF))]
+        self.coming = []
+
+    def incremental_assign(self, positions):
+        self.coming = [each for each in self.log if each.offset() >= positions[0].offset]
+
+    def incremental_unassign(self, _positions):
+        self.coming = []
+
+    def consume(self, _most, _seconds):
+        come, self.coming = self.coming[:7], self.coming[7:]
+        return come
+
+
+def message(offset, error=None):
+    told = {"topic": "orders", "partition": 0, "offset": offset, "error": error}
+    told |= {"timestamp": (1, offset), "key": None, "value": b"%d" % offset, "headers": None}
+    return types.SimpleNamespace(**{name: lambda value=value: value for name, value in told.items()})
+
+
+FAR = 2 * NEAR
+# A span begins at a multiple of FAR, and records are only near them: so the next one is often in the next span.
+far_spans = st.lists(
+    st.tuples(st.integers(0, 3), st.integers(1, 20)).map(lambda at: (FAR * at[0], FAR * at[0] + at[1]))
+)
+near_them = st.sets(st.tuples(st.integers(0, 3), st.integers(0, 20)).map(lambda at: FAR * at[0] + at[1]))
+
+
+@given(far_spans, near_them)
+def test_every_record_is_read_once_whatever_has_no_record(asked, offsets):
+    consumer, connection = Consumer(sorted(offsets), 4 * FAR), connection_from({"bootstrap_servers": "127.0.0.1:1"})
+    opened = contextlib.nullcontext(types.SimpleNamespace(consumer=consumer, complaints=[]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(range_reader, "open_consumer", lambda *_given: opened)
+        patch.setattr(range_reader.refusals, "check_existence", lambda *_given: None)
+        answers = range_reader.read_ranges(connection, {PARTITIONS[0]: asked})[PARTITIONS[0]]
+    for (start, end), answer in zip(asked, answers, strict=True):
+        assert [found.offset for found in answer.records] == [n for n in sorted(offsets) if start <= n < end]
+
+
 @pytest.mark.parametrize(
     ("lengths", "first"), [((10, 20), 0), ((range_reader.LONG, range_reader.LONG), 1), ((range_reader.LONG, 10), 0)]
 )
@@ -52,7 +99,6 @@ def test_long_spans_are_not_fetched_by_little(lengths, first):
     assert range_reader._fetch_sizes(tasks) == range_reader.FETCH_SIZES[first:]
 
 
-PARTITIONS = [TopicPartition("orders", number) for number in range(100)]
 END = None  # everything has been read
 
 

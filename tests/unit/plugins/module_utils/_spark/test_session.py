@@ -15,6 +15,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import Piece, Range, RecordRun, Rows
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark import session
+from ansible_collections.streamshift.kafka.plugins.module_utils._spark.copy_job import copy
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.scan_job import CORES, scan_frame
 from ansible_collections.streamshift.kafka.plugins.module_utils._spark.session import (
     absence,
@@ -32,6 +33,17 @@ def test_results_are_the_same_on_every_machine(spark):
     assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
     assert spark.conf.get("spark.sql.ansi.enabled") == "true"
     assert spark.conf.get(CORES) == "2"
+
+
+def test_no_task_is_attempted_twice_at_a_time(spark):
+    """A second attempt at a copy would end the transactions of the first one."""
+    assert spark.conf.get("spark.speculation") == "false"
+
+
+def test_a_server_that_attempts_tasks_twice_copies_nothing():
+    server = SimpleNamespace(conf=SimpleNamespace(get=lambda name, _default: {"spark.speculation": "true"}[name]))
+    with pytest.raises(SparkFailed, match="spark.speculation is on at the Spark Connect server"):
+        copy(server, NOWHERE, NOWHERE, [])
 
 
 def test_a_batch_is_what_the_schema_says(spark):

@@ -68,6 +68,24 @@ def test_certificates_travel_as_content(tmp_path):
         portable(connection)
 
 
+def test_the_authorities_of_a_token_endpoint_travel_as_content(tmp_path):
+    """No worker has the file: it would get no token, and librdkafka would not even make a client."""
+    (tmp_path / "ca").write_text(PEM.format("CA"))
+    options = {
+        "bootstrap_servers": "a:1",
+        "security_protocol": "SASL_PLAINTEXT",
+        "sasl_mechanism": "OAUTHBEARER",
+        "oauth_token_url": "https://idp.example.com/token",
+        "oauth_client_id": "migration",
+        "oauth_client_secret": "s3cret",
+        "client_config": {"https.ca.location": str(tmp_path / "ca"), "socket.keepalive.enable": True},
+    }
+    shipped = pickle.loads(pickle.dumps(portable(connection_from(options))))
+    assert shipped.client_config == {"https.ca.pem": PEM.format("CA"), "socket.keepalive.enable": "true"}
+    connected = connection_from(options | {"client_config": {"https.ca.location": "probe"}})
+    assert portable(connected) == connected
+
+
 def test_a_connection_without_files_stays_as_it_is():
     connection = connection_from({"bootstrap_servers": "a:1", "security_protocol": "SSL", "ssl_ca": PEM.format("CA")})
     assert portable(connection) == connection

@@ -12,7 +12,7 @@ from .._model.records import Record
 from .log_reader import LogReader, Measure, Reader
 
 
-class Place(t.NamedTuple):
+class OffsetBetween(t.NamedTuple):
     """An offset of the destination that skips nothing unconsumed; proved: also nothing that the source has lost."""
 
     offset: int
@@ -38,13 +38,15 @@ class Located(t.NamedTuple):
 
 
 class Between(t.NamedTuple):
-    """What lies between H and L, or before L where there is no H: anything at all; anything younger than L."""
+    """What lies between H and L, before L where there is no H, after H where there is no L: anything; any younger than L."""
 
     any: bool
     younger: bool
 
 
-def place(reader: Reader, matching: Matching, last: Located | None, first: Located | None, between: Between) -> Place:
+def offset_between(
+    reader: Reader, matching: Matching, last: Located | None, first: Located | None, between: Between
+) -> OffsetBetween:
     """Choose within (H, L], of which at least one is there. Raises NotRead, BudgetSpent.
 
     What lies between is not at the source: either it never was, or the source has lost it. Only compaction loses records
@@ -52,17 +54,22 @@ def place(reader: Reader, matching: Matching, last: Located | None, first: Locat
     """
     source, destination, committed = reader.source, reader.destination, reader.committed
     if first is None:
-        return Place(destination.start if last is None else last.record.offset + 1, True)
+        if last is None:
+            return OffsetBetween(destination.start, True)
+        is_proved = not between.any or not _may_have_lost(source, last.source_offset + 1, committed)
+        return OffsetBetween(last.record.offset + 1, is_proved)
     if last is None:
         if between.any and _may_have_lost(source, committed, first.source_offset):
             lost = first.source_offset - committed
-            return Place(count_back(destination, matching, first.record.offset, first.record, lost).offset, False)
-        return Place(first.record.offset, True)
+            return OffsetBetween(
+                count_back(destination, matching, first.record.offset, first.record, lost).offset, False
+            )
+        return OffsetBetween(first.record.offset, True)
     if not between.any or not _may_have_lost(source, last.source_offset + 1, committed):
-        return Place(last.record.offset + 1, True)
+        return OffsetBetween(last.record.offset + 1, True)
     if not between.younger and not _may_have_lost(source, committed, first.source_offset):
-        return Place(first.record.offset, True)
-    return Place(last.record.offset + 1, False)
+        return OffsetBetween(first.record.offset, True)
+    return OffsetBetween(last.record.offset + 1, False)
 
 
 def count_back(destination: LogReader, matching: Matching, begin: int, first: Record | None, lost: int) -> Back:

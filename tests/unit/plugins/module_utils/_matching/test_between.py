@@ -2,6 +2,11 @@
 
 import pytest
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._matching.between import (
+    Between,
+    Located,
+    offset_between,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import (
     Log,
     LogFacts,
@@ -9,7 +14,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
     Question,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import Reader
-from ansible_collections.streamshift.kafka.plugins.module_utils._matching.placing import Between, Located, place
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import Matching
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
 
@@ -27,7 +31,7 @@ def placed(
     source.add_uncommitted((0, 200), [])
     reader = Reader(Question(COMMITTED, source, Log(LogFacts(90, 110, 110)), Policy(budget=BUDGET)))
     reader.destination._log.add((90, 110), [])
-    return place(
+    return offset_between(
         reader,
         Matching(timestamp=True, headers=True),
         None if last is None else Located(LAST, last),
@@ -50,7 +54,9 @@ def placed(
         pytest.param(YOUNGER, 59 - BUDGET, 60, True, tuple(range(60)), (101, True), id="no more than may be read"),
         pytest.param(OLDER, None, 60, True, (), (105, True), id="no consumed copy, and nothing unconsumed is lost"),
         pytest.param(OLDER, None, 63, True, (), (90, False), id="no consumed copy, and unconsumed ones are lost"),
-        pytest.param(NOTHING, 59, None, True, (), (101, True), id="nothing unconsumed"),
+        pytest.param(NOTHING, 50, None, True, (), (101, True), id="nothing unconsumed"),
+        pytest.param(OLDER, 50, None, False, (), (101, True), id="only destination-only ones follow"),
+        pytest.param(OLDER, 50, None, True, (), (101, False), id="what follows may be consumed ones that are lost"),
     ],
 )
 def test_the_place_between_two_copies(between, last, first, compacted, source_offsets, expected):

@@ -1,0 +1,109 @@
+"""What a verification finds of a copied range: records that are missing, and records of others that a group would skip."""
+
+import dataclasses
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import BacklogRange, Done
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import LogChanged
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.consumer_client import Opened
+from ansible_collections.streamshift.kafka.plugins.module_utils._records.copied_so_far import (
+    ClusterReader,
+    LastGroup,
+    range_differences,
+)
+from tests.support.expiring_log import PARTITION, LogConsumer, records
+
+NOWHERE = connection_from({"bootstrap_servers": "127.0.0.1:1", "request_timeout": 1}, "source cluster")
+ORIGINALS = {offset: f"record {offset}" for offset in range(100, 200)}
+
+
+def reader(log, start):
+    consumer = LogConsumer(records(log), start, max(log, default=-1) + 1)
+    return ClusterReader(NOWHERE, Opened(consumer, {"orders": 1}, []))
+
+
+def destination_log(new_before, count=20):
+    """Copies from offset 0 on, `count` new records of a producer before the copy of one offset, and one after the copy.
+
+    -> the log, the range that was copied, and where the copy of that offset lies.
+    """
+    log, places, offset = {}, {}, 0
+    for original, value in ORIGINALS.items():
+        if original == new_before:
+            log |= {offset + at: f"new {at}" for at in range(count)}
+            offset += count
+        if original in (100, 150):
+            places[original] = offset
+        log[offset] = value
+        offset += 1
+        if original in (149, 199):
+            offset += 1  # a control record
+    done = Done(100, 1000, offset - 1, 0, 0, places)
+    log[offset] = "new one after the copy"
+    return log, BacklogRange(PARTITION, 100, 200, PARTITION, 0, (100, 150), done)
+
+
+def differences(log, copied, last, source_start=100):
+    source = {offset: value for offset, value in ORIGINALS.items() if offset >= source_start}
+    return range_differences(
+        reader(source, source_start), reader(log, 0), copied, source_start, max(log) + 1, LastGroup("billing", last)
+    )
+
+
+@pytest.mark.parametrize("new_before, boundary", [(150, 150), (150, 200), (100, 100), (120, 150)])
+def test_a_group_that_would_skip_what_others_have_written_meanwhile_is_named(new_before, boundary):
+    log, copied = destination_log(new_before)
+    (line,) = differences(log, copied, copied.place(boundary))
+    assert line.startswith("orders-0: somebody else has written among the copied records")
+    assert "20 records from offset" in line and "which billing would skip" in line
+
+
+@pytest.mark.parametrize("new_before, boundary", [(150, 100), (180, 150), (None, 200)])
+def test_groups_that_read_all_of_it_are_no_problem(new_before, boundary):
+    log, copied = destination_log(new_before)
+    assert differences(log, copied, copied.place(boundary)) == []
+
+
+@pytest.mark.parametrize("source_start", [130, 190, 200])
+def test_copies_of_what_has_expired_since_are_not_taken_for_records_of_others(source_start):
+    log, copied = destination_log(None)
+    assert differences(log, copied, copied.place(200), source_start) == []
+
+
+def test_copies_of_what_was_compacted_away_since_are_not_taken_for_records_of_others():
+    log, copied = destination_log(None)
+    source = {offset: value for offset, value in ORIGINALS.items() if offset % 3 == 1}
+    assert (
+        range_differences(reader(source, 0), reader(log, 0), copied, 0, max(log) + 1, LastGroup("billing", 101)) == []
+    )
+
+
+def test_without_a_group_only_the_copy_counts():
+    log, copied = destination_log(150)
+    unplanned = range_differences(reader(ORIGINALS, 100), reader(log, 0), copied, 100, max(log) + 1)
+    missing = dataclasses.replace(copied, begin=1)
+    line, *_more = differences(log, missing, 200)
+    assert unplanned == [] and "the record of source offset 100 of orders-0 is missing" in line
+
+
+@pytest.mark.parametrize("new_before, problems", [(None, 0), (150, 1)])
+def test_what_expires_at_the_source_while_it_is_compared_is_left_out(new_before, problems):
+    log, copied = destination_log(new_before)
+    source = LogConsumer(records(ORIGINALS), 100, 200, expires={1: 120, 4: 145})
+    found = range_differences(
+        ClusterReader(NOWHERE, Opened(source, {"orders": 1}, [])),
+        reader(log, 0),
+        copied,
+        100,
+        max(log) + 1,
+        LastGroup("billing", copied.place(200)),
+    )
+    assert len(found) == problems
+
+
+def test_a_destination_that_was_cut_is_no_expired_source():
+    log, copied = destination_log(None)
+    with pytest.raises(LogChanged):
+        range_differences(reader(ORIGINALS, 100), reader(log, 0), copied, 100, max(log) + 100)
