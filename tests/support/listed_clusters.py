@@ -21,6 +21,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Absent
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.refusals import lost
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.scanning import RecordRun, Rows
 from tests.support.swapped import swapped
@@ -98,10 +99,17 @@ class Clusters:
             )
 
     def findings(
-        self, *claims: tuple[int, int, int | None], limit: int | None = None, parts: tuple[str, ...] = PARTS
+        self,
+        *claims: tuple[int, int, int | None],
+        limit: int | None = None,
+        parts: tuple[str, ...] = PARTS,
+        absent: Absent | None = None,
     ) -> list[Finding]:
-        """claims: offsets at the source and the destination, and how many repeats the plan says."""
-        cases = [ClaimCase(Claim("g", ((AT, c),), ((AT, d),), repeats), MatchOn.of(parts)) for c, d, repeats in claims]
+        """claims: offsets at the source and the destination, and how many repeats the plan says. absent: as it says, too."""
+        cases = [
+            ClaimCase(Claim("g", ((AT, c),), ((AT, d),), repeats), MatchOn.of(parts), absent)
+            for c, d, repeats in claims
+        ]
         fakes = (
             (comparison, "ClusterLogs", self.side),
             (partition_units, "scan", self.scan),

@@ -6,7 +6,7 @@ import typing as t
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration import cluster_logs
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import cluster_logs, cut_logs
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection, connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record, TopicPartition
 
@@ -27,11 +27,16 @@ class MemoryBrokers:
         self.aborted: dict[t.Any, list[Record]] = {}
         self.compacted = compacted
         self.stamps: set[str] = set()  # the clusters that write the time of arrival
+        self.epochs: dict[
+            tuple[TopicPartition, int], int
+        ] = {}  # where the source's leader epochs end, where that is told
+        self.epochs_asked: list[tuple[TopicPartition, int]] = []
 
     def install(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Be what `cluster_logs` asks."""
         for name in ("topics", "positions", "range_reader"):
             monkeypatch.setattr(cluster_logs, name, self)
+        monkeypatch.setattr(cut_logs, "positions", self)
 
     def log_of(self, connection: Connection, _partition: TopicPartition) -> t.Any:
         """The key of its records."""
@@ -49,6 +54,12 @@ class MemoryBrokers:
     def partition_bounds(self, connection: Connection, partitions: t.Iterable[TopicPartition]) -> dict[t.Any, Bounds]:
         self.check_exists(connection, partitions)
         return {where: self.bounds_of(self.log_of(connection, where)) for where in partitions}
+
+    def epoch_ends(
+        self, _connection: Connection, wanted: t.Iterable[tuple[TopicPartition, int]]
+    ) -> dict[tuple[TopicPartition, int], int]:
+        self.epochs_asked += list(wanted)
+        return {asked: self.epochs[asked] for asked in self.epochs_asked if asked in self.epochs}
 
     def bounds_of(self, log: t.Any) -> Bounds:
         records = self.records[log]

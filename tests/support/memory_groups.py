@@ -36,7 +36,7 @@ class MemoryGroups(Mortal):
     """Groups and their commits, the file that is saved, and everything that was done, in order.
 
     states: of groups that are not empty. refused: partitions that the broker does not commit, and its error. rights: on groups
-    and topics. metadata_limit: the broker's.
+    and topics. hidden: topics that the user may not describe. metadata_limit: the broker's. Empty groups stay, as in Kafka 4.
     """
 
     BUSY_FOR_REMOVAL = ("NON_EMPTY_GROUP",)
@@ -47,6 +47,7 @@ class MemoryGroups(Mortal):
         self.protocols: dict[str, str] = {}
         self.refused: dict[TopicPartition, str] = {}
         self.rights = {"READ", "DELETE"}
+        self.hidden: set[str] = set()
         self.done: list[str] = []
         self.saved: t.Any = None
         self.metadata_limit = 4096
@@ -82,10 +83,16 @@ class MemoryGroups(Mortal):
         if name not in self.groups:
             return GroupReading(name, False, "", "", self.protocols.get(name, ""), {})
         state = self.states.get(name, "Empty")
-        return GroupReading(name, True, state, "classic", self.protocols.get(name, ""), dict(self.groups[name]))
+        seen = {
+            partition: commit for partition, commit in self.groups[name].items() if partition.topic not in self.hidden
+        }
+        return GroupReading(name, True, state, "classic", self.protocols.get(name, ""), seen)
 
     def not_offered(self, _connection: object, *_abilities: object) -> list[object]:
         return []
+
+    def sees_every_topic(self, _connection: object) -> bool:
+        return not self.hidden
 
     def missing_acls(self, _connection: object, **needs: t.Collection[str]) -> list[str]:
         of = {"commits_groups": "GROUP READ", "deletes_groups": "GROUP DELETE", "commits_topics": "TOPIC READ"}

@@ -157,6 +157,15 @@ class Ability(enum.Enum):
     TOPIC_OPERATIONS = KnownSince(
         "Metadata", 3, 8, "2.3", "find out what the user may do with topics", _NOT_CHECKED.format("topics")
     )
+    EPOCH_ENDS = KnownSince(
+        "OffsetForLeaderEpoch",
+        23,
+        3,
+        "2.3",
+        "tell where the records of a leader epoch end",
+        "A plan does not notice that a source log was cut off by an unclean leader election, and has grown again past a "
+        "committed offset",
+    )
     ALTER_CONFIGS = KnownSince(
         "IncrementalAlterConfigs", 44, 0, "2.3", "change single settings of topics", "Change them with kafka-configs"
     )
@@ -201,6 +210,14 @@ class Ability(enum.Enum):
         "2.8",
         "delete a topic only if it is the one that was created",
         "Topics that were created stay. Delete them with kafka-topics",
+    )
+    LATEST_TIMES = KnownSince(
+        "ListOffsets",
+        2,
+        7,
+        "3.0",
+        "tell the latest time of a log",
+        "If a look-up by time finds no record, that is believed, unless a record that was read has such a time",
     )
     MANY_GROUPS = KnownSince(
         "OffsetFetch", 9, 8, "3.0", "read the offsets of many groups at once", "A request is sent for each group"

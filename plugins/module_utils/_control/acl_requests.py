@@ -63,10 +63,10 @@ def missing_cluster_acls(connection: Connection, *operations: str) -> list[str]:
 
     def read(client: AdminClient) -> t.Collection[int]:
         if not can(client, Ability.CLUSTER_OPERATIONS):
-            return _OPERATIONS  # not known is not denied
+            return _OPERATIONS  # not told is not denied
         (answer,) = exchange(client, [Request("DescribeCluster", {"include_cluster_authorized_operations": True})])
         raise_if_retriable(answer.error_code)
-        return set(answer.authorized_operations or ())
+        return _OPERATIONS if answer.authorized_operations is None else set(answer.authorized_operations)
 
     allowed = attempt(connection, read)
     return [f"CLUSTER {each} on kafka-cluster" for each in operations if _CODES[each] not in allowed]
@@ -112,7 +112,13 @@ def _change(
 
     def change(client: AdminClient) -> None:
         rows = [row for answer in exchange(client, requests) for row in getattr(answer, results)]
-        for acl, row in zip(acls, rows, strict=True):
+        # A filter of DeleteAcls has one error for itself, and one for each ACL that it matches.
+        answers = [
+            (acl, part)
+            for acl, row in zip(acls, rows, strict=True)
+            for part in (row, *getattr(row, "matching_acls", ()))
+        ]
+        for acl, row in answers:
             _raise_for_cluster(connection, row.error_code, "ALTER")
             raise_if_retriable(row.error_code)
             if row.error_code:

@@ -58,8 +58,10 @@ class _Manager(KafkaConnectionManager):
     is tried before one is tried again.
     """
 
-    def __init__(self, net: NetworkSelector, **options: t.Any) -> None:
+    def __init__(self, net: NetworkSelector, seconds: float, **options: t.Any) -> None:
         super().__init__(net, **options)  # type: ignore[no-untyped-call]
+        # Not an option of the client. Ten seconds are built in, and a frozen broker would cost them on every try.
+        self.config["socket_connection_setup_timeout_ms"] = self._most_ms = int(seconds * 1000)
         self.reasons: list[BaseException] = []
         self._failures: collections.Counter[t.Any] = collections.Counter()
         self._patient_until = time.monotonic() + CONNECT_SECONDS
@@ -94,7 +96,7 @@ class _Manager(KafkaConnectionManager):
 
     def get_connection(self, node_id: t.Any, *args: t.Any, **options: t.Any) -> t.Any:
         if not self.bootstrapped:  # the library gives all the time that is left to each server
-            options["timeout_ms"] = min(options.get("timeout_ms") or math.inf, CONNECT_SECONDS * 1000)
+            options["timeout_ms"] = min(options.get("timeout_ms") or math.inf, self._most_ms)
         connection = super().get_connection(node_id, *args, **options)  # type: ignore[no-untyped-call]
         if not connection.init_future.is_done:
             connection.init_future.add_errback(lambda reason: self._failed(reason, node_id))
@@ -210,17 +212,17 @@ def connect(connection: Connection) -> AdminClient:
     """A client that a broker has answered, to be closed by the caller.
 
     Raises ConnectionFailed with the true reason: at once when it cannot be cured by trying again, else after
-    CONNECT_SECONDS, or as many for each server that does not answer. Raises InvalidInput for files that cannot be used.
+    CONNECT_SECONDS, or as many, or a raised request_timeout, for each server that does not answer. Raises InvalidInput for
+    files that cannot be used.
     """
-    seconds = min(CONNECT_SECONDS, connection.request_timeout) * len(connection.bootstrap_servers)
+    patience = connection.request_timeout if connection.is_slow else CONNECT_SECONDS
+    seconds = min(patience, connection.request_timeout) * len(connection.bootstrap_servers)
     options = _security_options(connection)
     managers: list[_Manager] = []
 
     def net_client(**given: t.Any) -> KafkaNetClient:
         net = NetworkSelector(**given)
-        managers.append(_Manager(net, **given))
-        # Not an option of the client. Ten seconds are built in, and a frozen broker would cost them on every try.
-        managers[0].config["socket_connection_setup_timeout_ms"] = int(CONNECT_SECONDS * 1000)
+        managers.append(_Manager(net, patience, **given))
         return KafkaNetClient(net=net, manager=managers[0])
 
     try:

@@ -43,7 +43,7 @@ def check_worker(rest: ConnectRest) -> str:
 
 
 def state(rest: ConnectRest, connector: str) -> str:
-    """RUNNING, PAUSED, STOPPED, ... Raises NotFound for a connector that is not there."""
+    """RUNNING, PAUSED, STOPPED, ... Ask read_config() first: one that is not there is waited for like one without a status."""
     status = _members(rest, _ask(rest, "GET", f"/connectors/{_quoted(connector)}/status"))
     state_name = _members(rest, status.get("connector")).get("state")
     if not isinstance(state_name, str):
@@ -168,13 +168,6 @@ def _refused(rest: ConnectRest, method: str, path: str, answer: HttpAnswer, endp
     why = endpoint.hidden(f"{answer.status} {said or answer.reason}")
     if answer.status in (401, 403):
         return NotAuthorized("the worker denies it", cluster=str(rest), why=why, remedy="correct username and password")
-    if answer.status == 404 and path:
-        return NotFound(
-            f"{method} {path} is not known there",
-            cluster=str(rest),
-            why=why,
-            remedy="correct the connector's name or the url",
-        )
     if _may_pass(answer):
         return _MayPass(
             f"the worker could not carry out {method} {path or '/'} within {PATIENCE:g} s",
@@ -182,11 +175,25 @@ def _refused(rest: ConnectRest, method: str, path: str, answer: HttpAnswer, endp
             why=why,
             remedy="wait until its rebalance has ended, see the worker's log, and run the same again",
         )
-    return BrokerError(f"{method} {path or '/'} was refused", cluster=str(rest), why=why)
+    if answer.status == http.HTTPStatus.NOT_FOUND and path:
+        return NotFound(
+            f"{method} {path} is not known there",
+            cluster=str(rest),
+            why=why,
+            remedy="correct the connector's name or the url",
+        )
+    is_too_old = answer.status == http.HTTPStatus.METHOD_NOT_ALLOWED
+    remedy = "use Kafka Connect 3.6 or newer" if is_too_old else None
+    return BrokerError(f"{method} {path or '/'} was refused", cluster=str(rest), why=why, remedy=remedy)
 
 
 def _may_pass(answer: HttpAnswer) -> bool:
-    """May the worker answer otherwise soon? An internal error without Kafka Connect's own words is somebody else's."""
+    """May the worker answer otherwise soon? An internal error without Kafka Connect's own words is somebody else's.
+
+    A connector that was created just now has no status until a worker has stored one (AbstractHerder.connectorStatus()).
+    """
+    if answer.status == http.HTTPStatus.NOT_FOUND:
+        return b"No status found for connector" in answer.content
     if answer.status != http.HTTPStatus.INTERNAL_SERVER_ERROR:
         return answer.may_pass
     try:

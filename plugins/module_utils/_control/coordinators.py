@@ -20,17 +20,15 @@ GROUP_KEY = 0  # the key type of FindCoordinator; 1 is a transactional id
 _NAMED = 20  # groups in a message
 
 
-def coordinators(
-    client: AdminClient, connection: Connection, groups: t.Sequence[str], skip_denied: bool = False
-) -> dict[str, int]:
-    """The broker of each group. Raises NotAuthorized naming the groups that are denied, or leaves them out."""
-    return known_coordinators(connection, find_coordinators(client, groups), skip_denied)
+def coordinators(client: AdminClient, connection: Connection, groups: t.Sequence[str]) -> dict[str, int]:
+    """The broker of each group. Raises NotAuthorized naming the groups that are denied."""
+    return known_coordinators(connection, find_coordinators(client, groups))
 
 
 def known_coordinators(
     connection: Connection, found: t.Mapping[str, tuple[int, int]], skip_denied: bool = False
 ) -> dict[str, int]:
-    """The same of what find_coordinators() has found."""
+    """The same of what find_coordinators() has found. skip_denied leaves out the groups that are denied."""
     if skip_denied:
         found = {
             group: coordinator
@@ -64,7 +62,7 @@ def coordinators_of(client: AdminClient, groups: t.Sequence[str]) -> BrokerQuest
     )
 
 
-def raise_for_groups(connection: Connection, codes: t.Mapping[str, int]) -> None:
+def raise_for_groups(connection: Connection, codes: t.Mapping[str, int], operation: str = "DESCRIBE") -> None:
     """Raise NotAuthorized naming the groups that are denied, or the error that lets attempt() retry, with its group."""
     denied = []
     for group, code in codes.items():
@@ -74,7 +72,7 @@ def raise_for_groups(connection: Connection, codes: t.Mapping[str, int]) -> None
             raise as_exception(code, group)
     if denied:
         raise NotAuthorized(
-            f"needs ACL GROUP DESCRIBE on {first_names(sorted(denied), _NAMED)}", cluster=str(connection)
+            f"needs ACL GROUP {operation} on {first_names(sorted(denied), _NAMED)}", cluster=str(connection)
         )
 
 

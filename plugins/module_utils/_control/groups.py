@@ -10,7 +10,7 @@ import types
 import typing as t
 
 from .._model.connection import Connection
-from .._model.errors import GroupBusy
+from .._model.errors import GroupBusy, NotAuthorized
 from .._model.group_state import UNKNOWN_STATE, GroupListing, GroupReading, open_text
 from .._model.records import TopicPartition
 from .abilities import Ability
@@ -33,10 +33,16 @@ def list_groups(connection: Connection, surely: bool = True) -> list[GroupListin
     """Every group that the user may describe, of every type, by name.
 
     While a coordinator moves, neither the old nor the new broker lists its groups. surely: two lists, SETTLE_SECONDS apart,
-    are united, and the later one is believed about states.
+    are united, and the later one is believed about states. Raises NotAuthorized where brokers show no list.
     """
     begun = time.monotonic()
     listings = attempt(connection, lambda client: answer_to(client, _listing(client)))
+    if listings is None:
+        raise NotAuthorized(
+            "needs ACL CLUSTER DESCRIBE on kafka-cluster",
+            cluster=str(connection),
+            why="brokers before Kafka 2.1 list groups to nobody else",
+        )
     if surely:
         listings |= {each.group: each for each in list_groups_again(connection, begun)}
     return [listings[group] for group in sorted(listings)]
@@ -185,15 +191,17 @@ def _subscribed(row: t.Any) -> frozenset[str] | None:
     return frozenset(topics)
 
 
-def _listing(client: AdminClient) -> BrokerQuestion[dict[str, GroupListing]]:
-    """Which groups do the brokers list?
+def _listing(client: AdminClient) -> BrokerQuestion[dict[str, GroupListing] | None]:
+    """Which groups do the brokers list? None where they show no list: before Kafka 2.1 (KIP-231), without CLUSTER DESCRIBE.
 
     Only the brokers are asked that the client knows from its last metadata.
     """
 
-    def read(answers: t.Sequence[t.Any]) -> dict[str, GroupListing]:
+    def read(answers: t.Sequence[t.Any]) -> dict[str, GroupListing] | None:
         listings = {}
         for answer in answers:
+            if answer.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
+                return None
             if answer.error_code:
                 raise as_exception(answer.error_code)
             for row in answer.groups:

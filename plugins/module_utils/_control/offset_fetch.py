@@ -17,6 +17,7 @@ from .error_codes import ErrorCode
 from .reasons import as_exception
 from .topics import topic_rows
 
+_METADATA, _SINCE_KAFKA_1_0 = 3, 5  # the key of the request, and the version that came with it
 T = t.TypeVar("T")
 Committed = tuple[dict[str, Commits], dict[str, frozenset[TopicPartition]]]
 
@@ -27,7 +28,9 @@ def all_commits(
     """What has each group committed, and for which partitions is a transaction open that does so?"""
 
     def read(rows: t.Sequence[tuple[str, t.Any]]) -> Committed:
-        raise_for_groups(connection, {group: row.error_code for group, row in rows})
+        # Kafka 1.0 has lowered what is needed to DESCRIBE (KIP-163). Its other new requests need not be known to a service.
+        operation = "DESCRIBE" if client.offered_versions.get(_METADATA, (0, -1))[1] >= _SINCE_KAFKA_1_0 else "READ"
+        raise_for_groups(connection, {group: row.error_code for group, row in rows}, operation)
         both = {group: _commits(group, row) for group, row in rows}
         return {group: each[0] for group, each in both.items()}, {group: each[1] for group, each in both.items()}
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import typing as t
+import uuid
 
 from .._model.background import at_once
 from .._model.connection import Connection
@@ -80,6 +81,15 @@ def missing_acls(
     return attempt(connection, read) if groups or topics or transactions else []
 
 
+def sees_every_topic(connection: Connection) -> bool:
+    """May the user describe any topic? Only then an OffsetFetch tells all that a group has committed.
+
+    Brokers say of a topic that nobody has that it does not exist, but to users who might not describe it that they may not.
+    """
+    rows = attempt(connection, lambda client: request_metadata(client, [uuid.uuid4().hex]).topics)
+    return [row.error_code for row in rows] == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+
+
 def not_told(needs: t.Iterable[tuple[Connection, t.Sequence[Ability]]]) -> list[Note]:
     """One note of those of these abilities that the brokers of the clusters do not offer, with what follows."""
     return not_told_notes({str(connection): not_offered(connection, *abilities) for connection, abilities in needs})
@@ -132,27 +142,30 @@ def _allowed_on_groups(client: AdminClient, groups: t.Sequence[str]) -> dict[str
         Request("DescribeGroups", {"groups": names, "include_authorized_operations": True}, node, highest=5)
         for node, names in by_node(coordinators).items()
     ]
-    tells = can(client, Ability.GROUP_OPERATIONS)
     for answer in exchange(client, asked):
         for row in answer.groups:
             raise_if_retriable(row.error_code)
-            denied = row.error_code == ErrorCode.GROUP_AUTHORIZATION_FAILED
-            allowed[row.group_id] = set(row.authorized_operations or ()) if tells or denied else _ALL
+            allowed[row.group_id] = _told(row, ErrorCode.GROUP_AUTHORIZATION_FAILED)
     return allowed
 
 
 def _allowed_on_topics(client: AdminClient, topics: t.Sequence[str]) -> dict[str, t.Collection[int]]:
     """The same for topics. One that does not exist has no ACLs to miss: a broker hides that from the unauthorized."""
     allowed: dict[str, t.Collection[int]] = {}
-    tells = can(client, Ability.TOPIC_OPERATIONS)
     for row in request_metadata(client, topics, with_operations=True).topics if topics else ():
         if row.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             allowed[row.name] = _ALL
         else:
             raise_if_retriable(row.error_code)
-            denied = row.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED
-            allowed[row.name] = set(row.authorized_operations or ()) if tells or denied else _ALL
+            allowed[row.name] = _told(row, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     return allowed
+
+
+def _told(row: t.Any, denied: int) -> t.Collection[int]:
+    """The operations of an answer. None is not told (KIP-430), also in versions without the field; that is not denied."""
+    if row.error_code == denied:
+        return set()
+    return _ALL if row.authorized_operations is None else set(row.authorized_operations)
 
 
 def _allowed_in_transactions(client: AdminClient, names: t.Collection[str]) -> dict[str, t.Collection[int]]:

@@ -12,15 +12,16 @@ from .._model.cluster_identity import LogRange
 from .._model.connection import Connection
 from .._model.errors import NotFound
 from .._model.progress import first_of
-from .._model.records import TopicPartition
-from .admin_client import AdminClient, Request, exchange
+from .._model.records import NO_TIMESTAMP, TopicPartition
+from .abilities import Ability
+from .admin_client import AdminClient, Request, can, exchange
 from .attempts import attempt
 from .error_codes import ErrorCode
-from .reasons import IncompleteAnswer, as_exception, error_name
+from .reasons import IncompleteAnswer, as_exception, error_name, raise_if_retriable
 from .topics import id_of, raise_for_topics, request_metadata, topic_rows
 
 # Special timestamps and isolation levels of the ListOffsets request.
-LATEST, EARLIEST = -1, -2
+LATEST, EARLIEST, LATEST_TIME = -1, -2, -3
 UNCOMMITTED, COMMITTED = 0, 1
 
 Query = tuple[TopicPartition, int, int]  # partition, timestamp, isolation level
@@ -58,8 +59,8 @@ def partition_bounds(connection: Connection, partitions: t.Collection[TopicParti
     """
     kinds = ((EARLIEST, UNCOMMITTED), (LATEST, COMMITTED), (LATEST, UNCOMMITTED))
     wanted = sorted(set(partitions))
-    offsets = _look_up(connection, [(each, time, level) for time, level in kinds for each in wanted])
-    return {each: Bounds(*(offsets[(each, time, level)] for time, level in kinds)) for each in wanted}
+    rows = _look_up(connection, [(each, time, level) for time, level in kinds for each in wanted])
+    return {each: Bounds(*(rows[(each, time, level)].offset for time, level in kinds)) for each in wanted}
 
 
 def log_ends(connection: Connection, partitions: t.Collection[TopicPartition]) -> dict[TopicPartition, int]:
@@ -105,35 +106,91 @@ def served_bounds(
 
 
 def lookup_all_times(
-    connection: Connection,
-    wanted: t.Iterable[tuple[TopicPartition, int]],
-    refused: set[TopicPartition] | None = None,
+    connection: Connection, wanted: t.Iterable[tuple[TopicPartition, int]], refused: set[TopicPartition]
 ) -> dict[tuple[TopicPartition, int], int | None]:
     """The offset of the first record in each log whose timestamp (ms since the epoch) is at least the asked one.
 
     Later records may be older. None: there is no such record. Raises as partition_bounds() does.
 
-    refused: gets the partitions that are in a message format without timestamps, in which no broker looks up a time. They are
-    left out of the answer; without such a set, they are an error.
+    A broker searches one segment alone: the first that seems to have such a time (UnifiedLog.searchOffsetInLocalLog()). If
+    compaction has emptied it, or its records of this time were deleted, the broker finds none, whatever later segments have. So
+    where it finds none, it is asked for the latest time of the log, too, as far as it tells that (Ability.LATEST_TIMES).
+
+    refused: gets the partitions in which brokers look up no time, because of a message format without timestamps, and those in
+    which they miss a record. They are left out of the answer.
     """
     asked = sorted(set(wanted))
     for partition, time in asked:
         if time < 0:
             raise ValueError(f"{partition}: {time} is no time")
-    offsets = _look_up(connection, [(each, time, UNCOMMITTED) for each, time in asked], refused)
-    answers = {(each, time): offsets[(each, time, UNCOMMITTED)] for each, time in asked if each not in (refused or ())}
-    return {question: offset if offset >= 0 else None for question, offset in answers.items()}
+    found = _found_times(connection, asked, refused)
+    latest = _latest_times(connection, {partition for (partition, _time), offset in found.items() if offset is None})
+    missed = [
+        (partition, time)
+        for (partition, time), offset in found.items()
+        if offset is None and time <= latest.get(partition, NO_TIMESTAMP)
+    ]
+    found |= _found_times(connection, missed, refused)  # what has come in the meantime is found now
+    refused.update(partition for partition, time in missed if found[partition, time] is None)
+    return {question: offset for question, offset in found.items() if question[0] not in refused}
+
+
+def _found_times(
+    connection: Connection, asked: t.Sequence[tuple[TopicPartition, int]], refused: set[TopicPartition]
+) -> dict[tuple[TopicPartition, int], int | None]:
+    """What brokers answer to lookup_all_times()."""
+    rows = _look_up(connection, [(partition, time, UNCOMMITTED) for partition, time in asked], refused)
+    offsets = {query: rows[(*query, UNCOMMITTED)].offset for query in asked if query[0] not in refused}
+    return {query: offset if offset >= 0 else None for query, offset in offsets.items()}
+
+
+def _latest_times(connection: Connection, partitions: t.Collection[TopicPartition]) -> dict[TopicPartition, int]:
+    """The latest time in each log (ms since the epoch), NO_TIMESTAMP where it has none; of no log where brokers do not tell."""
+    if not partitions or not attempt(connection, lambda client: can(client, Ability.LATEST_TIMES)):
+        return {}
+    rows = _look_up(connection, [(partition, LATEST_TIME, UNCOMMITTED) for partition in sorted(partitions)])
+    return {partition: row.timestamp for (partition, _time, _level), row in rows.items()}
+
+
+def epoch_ends(
+    connection: Connection, wanted: t.Collection[tuple[TopicPartition, int]]
+) -> dict[tuple[TopicPartition, int], int]:
+    """The offset after the last record that each log has of a leader epoch or an earlier one. Raises as partition_bounds().
+
+    Left out: what leaders do not know, such as later epochs than their own; all of it, where brokers do not tell
+    (Ability.EPOCH_ENDS). Source:
+    https://cwiki.apache.org/confluence/display/KAFKA/KIP-320%3A+Allow+fetchers+to+detect+and+handle+log+truncation
+    """
+
+    def read(client: AdminClient) -> dict[tuple[TopicPartition, int], int]:
+        if not can(client, Ability.EPOCH_ENDS):
+            return {}
+        partitions = {partition for partition, _epoch in wanted}
+        leaders = _leaders(client, connection, partitions)
+        rounds = _rounds([(partition, epoch, UNCOMMITTED) for partition, epoch in sorted(wanted)], leaders)
+        answers = exchange(client, [_epoch_request(leader, batch) for leader, _level, batch in rounds])
+        ends: dict[tuple[TopicPartition, int], int] = {}
+        for (_leader, _level, batch), answer in zip(rounds, answers, strict=True):
+            for topic in answer.topics:
+                for row in topic.partitions:
+                    if row.error_code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                        raise_if_retriable(row.error_code)
+                    if not row.error_code and row.end_offset >= 0:
+                        partition = TopicPartition(topic.topic, row.partition)
+                        ends[partition, batch[partition]] = row.end_offset
+        return ends
+
+    return attempt(connection, read) if wanted else {}
 
 
 def _look_up(
     connection: Connection, queries: t.Sequence[Query], refused: set[TopicPartition] | None = None
-) -> dict[Query, int]:
-    topics = sorted({partition.topic for partition, _time, _level in queries})
+) -> dict[Query, t.Any]:
+    """The row of the answer to each query. refused: see lookup_all_times(); without it, such a partition is an error."""
 
-    def read(client: AdminClient) -> dict[Query, int]:
-        wanted = {partition for partition, _time, _level in queries}
-        leaders = _known_leaders(client, wanted) or partition_leaders(client, connection, topics, wanted)
-        offsets: dict[Query, int] = {}
+    def read(client: AdminClient) -> dict[Query, t.Any]:
+        leaders = _leaders(client, connection, {partition for partition, _time, _level in queries})
+        rows: dict[Query, t.Any] = {}
         codes: dict[str, int] = {}
         for query, row in _answered(client, queries, leaders):
             partition = query[0]
@@ -141,11 +198,11 @@ def _look_up(
                 refused.add(partition)
             elif row.error_code:
                 codes[partition.topic] = row.error_code
-            offsets[query] = row.offset
+            rows[query] = row
         raise_for_topics(connection, codes, "DESCRIBE")
-        if len(offsets) < len(set(queries)):
+        if len(rows) < len(set(queries)):
             raise IncompleteAnswer("it leaves partitions out")
-        return offsets
+        return rows
 
     return attempt(connection, read) if queries else {}
 
@@ -216,6 +273,14 @@ def _leaders_of(client: AdminClient, described: t.Any) -> dict[TopicPartition, i
     return leaders
 
 
+def _leaders(
+    client: AdminClient, connection: Connection, wanted: t.Collection[TopicPartition]
+) -> dict[TopicPartition, int]:
+    """As partition_leaders(), of a moment ago if they are known."""
+    topics = sorted({partition.topic for partition in wanted})
+    return _known_leaders(client, wanted) or partition_leaders(client, connection, topics, wanted)
+
+
 def _known_leaders(client: AdminClient, wanted: t.Collection[TopicPartition]) -> dict[TopicPartition, int] | None:
     """What this client was told of leaders a moment ago, if that is all that is wanted."""
     known = _KNOWN.get(client)
@@ -251,3 +316,10 @@ def _request(leader: int, level: int, times: t.Mapping[TopicPartition, int]) -> 
     )
     # Version 1 knows no isolation levels: see Ability.ISOLATION.
     return Request("ListOffsets", {"isolation_level": level, "topics": topic_rows(rows)}, leader, lowest=1)
+
+
+def _epoch_request(leader: int, epochs: t.Mapping[TopicPartition, int]) -> Request:
+    rows = ((at, {"partition": at.partition, "leader_epoch": epoch}) for at, epoch in epochs.items())
+    # Versions before 3 need ACL CLUSTER CLUSTER_ACTION. -1: a consumer asks.
+    fields = {"replica_id": -1, "topics": topic_rows(rows, "topic")}
+    return Request("OffsetForLeaderEpoch", fields, leader, lowest=Ability.EPOCH_ENDS.value.version)

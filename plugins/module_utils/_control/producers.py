@@ -31,9 +31,11 @@ class Writer(t.NamedTuple):
 
 
 def last_writers(
-    connection: Connection, partitions: t.Collection[TopicPartition]
+    connection: Connection, partitions: t.Collection[TopicPartition], *, in_transaction: bool = False
 ) -> dict[TopicPartition, tuple[Writer, ...]]:
     """The known producers of each partition, the last one first. Nothing of partitions of which brokers tell nothing.
+
+    in_transaction: only those that have a transaction open there.
 
     Raises as positions.partition_bounds() does.
     """
@@ -50,7 +52,7 @@ def last_writers(
             return {}
         names = _transactional_ids(client)
         return {
-            TopicPartition(topic.name, partition.partition_index): _writers(partition, names)
+            TopicPartition(topic.name, partition.partition_index): _writers(partition, names, in_transaction)
             for answer in answers
             for topic in answer.topics
             for partition in topic.partitions
@@ -65,10 +67,11 @@ def _request(leader: int, partitions: t.Iterable[TopicPartition]) -> Request:
     return Request("DescribeProducers", {"topics": topic_rows(rows, partitions="partition_indexes")}, leader)
 
 
-def _writers(partition: t.Any, names: t.Mapping[int, str]) -> tuple[Writer, ...]:
+def _writers(partition: t.Any, names: t.Mapping[int, str], in_transaction: bool) -> tuple[Writer, ...]:
     writers = [
         Writer(producer.producer_id, producer.last_timestamp, names.get(producer.producer_id, ""))
         for producer in partition.active_producers
+        if producer.current_txn_start_offset >= 0 or not in_transaction
     ]
     return tuple(sorted(writers, key=lambda writer: (-writer.last, writer.producer_id)))
 

@@ -49,11 +49,6 @@ def check_principal(text: str, told: str) -> None:
         raise InvalidInput(f"{told} is no principal", remedy="give it with its type, such as User:billing")
 
 
-def acl_row(acl: Acl) -> documents.Json:
-    """An ACL as a file holds it."""
-    return acl._asdict()
-
-
 def acl_from(row: t.Any) -> Acl:
     """An ACL of a file; KeyError, TypeError or ValueError for anything else."""
     acl = Acl(*(documents.text_of(row[field]) for field in Acl._fields))

@@ -116,7 +116,7 @@ def merged(parts: t.Iterable[Assessment], plan: t.Iterable[PlanEntry] = ()) -> A
     return Assessment(head, tuple(groups), tuple(topics), tuple(ordered))
 
 
-_Place: t.TypeAlias = "tuple[str | None, str | None]"  # of a risk: its group, or without a group its topic
+_Place: t.TypeAlias = "tuple[str | None, str | None]"  # of a risk: its group, or its topic, or neither: the clusters
 
 
 def _blockers(risks: t.Iterable[Risk]) -> dict[_Place, set[str]]:
@@ -128,8 +128,8 @@ def _blockers(risks: t.Iterable[Risk]) -> dict[_Place, set[str]]:
 
 
 def _held(row: Row, blockers: t.Mapping[_Place, set[str]]) -> Row:
-    """What to change of a group that its own cluster lets go, and that a blocker of it or of its topics holds."""
-    places: list[_Place] = [(row["group"], None), *((None, topic) for topic in row["topics"])]
+    """What to change of a group that its own cluster lets go, and that a blocker of it, its topics or the clusters holds."""
+    places: list[_Place] = [(None, None), (row["group"], None), *((None, topic) for topic in row["topics"])]
     kinds = set().union(*(blockers.get(place, ()) for place in places))
     return {"movable": False, "why_not": ", ".join(sorted(kinds))} if row["movable"] and kinds else {}
 

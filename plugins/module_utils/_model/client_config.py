@@ -44,15 +44,22 @@ OPTIONS = {
 }
 # What a record is found by, and what makes a read exact, is no matter of taste.
 OWNED = frozenset({
-    "allow.auto.create.topics", "auto.offset.reset", "check.crcs", "client.id", "debug", "enable.auto.commit",
-    "enable.auto.offset.store", "enable.idempotence", "enable.partition.eof", "enable.ssl.certificate.verification",
-    "fetch.message.max.bytes", "fetch.queue.backoff.ms", "group.id", "group.instance.id", "group.protocol",
-    "isolation.level", "log_level", "max.partition.fetch.bytes", "queued.min.messages", "transactional.id",
+    "allow.auto.create.topics", "auto.offset.reset", "check.crcs", "client.id", "client.rack", "debug", "default.topic.config",
+    "enable.auto.commit", "enable.auto.offset.store", "enable.idempotence", "enable.partition.eof",
+    "enable.ssl.certificate.verification", "fetch.message.max.bytes", "fetch.queue.backoff.ms", "group.id",
+    "group.instance.id", "group.protocol", "isolation.level", "log_level", "logger", "max.partition.fetch.bytes",
+    "queued.min.messages", "transactional.id",
 })  # fmt: skip
 SECRET_WORDS = (
     "assertion", "credential", "jaas", "key.pem", "keystore.key", "oauthbearer.config", "passphrase", "password", "private.key",
     "pwd", "secret", "token",
 )  # fmt: skip
+# Keys of storages and of what is encrypted in them (abfss, s3a, gs, swift), signatures of Azure's containers.
+_SECRET_KEY = re.compile(
+    r".*((account|api|storage)[._-]?key(\..*)?|encryption\.key(\.list)?|client-provided-(encryption-)?key(\..*)?"
+    r"|\.azure\.sas\.(?!.*expiry).*|\.pass)",
+    re.IGNORECASE,
+)
 # Properties whose values are shown, of librdkafka and Spark: measures, switches, names of algorithms, places.
 _HARMLESS = re.compile(
     r".*\.(address\.family|backoff|bytes|cipher\.suites|codec|cores|cores\.max|count|enable|enabled|instances|kbytes|level|linger"
@@ -60,15 +67,17 @@ _HARMLESS = re.compile(
 )
 
 
-# Though a word of theirs says so: switches, paths, and names of Kubernetes' secrets.
+# Though a word of theirs says so: switches, paths, classes that find secrets, and names of Kubernetes' secrets.
 _NO_SECRET = re.compile(
-    r".*(\.enabled?|TokenFile|\.secret(\.driver|\.executor)?\.file|\.pullSecrets)|spark\.kubernetes\.executor\.secret(s|KeyRef)\..*"
+    r".*(\.enabled?|(token|credentials?)\.provider(\.(path|type)(\..*)?)?|TokenFile"
+    r"|\.secret(\.driver|\.executor)?\.file|\.pullSecrets)|spark\.kubernetes\.executor\.secret(s|KeyRef)\..*"
 )
 
 
 def is_secret(name: str) -> bool:
     """Does a property hold a secret, going by its name?"""
-    return any(word in name.lower() for word in SECRET_WORDS) and not _NO_SECRET.fullmatch(name)
+    has_word = _SECRET_KEY.fullmatch(name) or any(word in name.lower() for word in SECRET_WORDS)
+    return bool(has_word) and not _NO_SECRET.fullmatch(name)
 
 
 def is_harmless(name: str) -> bool:

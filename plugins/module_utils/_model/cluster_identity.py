@@ -107,6 +107,12 @@ class ClusterIdentity(t.NamedTuple):
         if not was.topic_ids and not _NO_IDS & set(ids):
             return None  # nothing is noted but addresses, which may all have changed
         topics = [f"its topic {name} is another one ({how})" for name, how in sorted(was.recreated(now).items())]
+        if was.topic_ids and not any(was.topic_ids.values()):
+            no_ids = (
+                "tells no ids of topics, as brokers before Kafka 2.8, so that another listener of one cluster looks like "
+                "another cluster: if it is the same cluster, connect with the addresses that were used then"
+            )
+            topics = [no_ids]
         return " and ".join(["has brokers at other addresses", *topics[:1]])
 
 

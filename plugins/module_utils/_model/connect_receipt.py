@@ -15,12 +15,23 @@ KIND = "connect-receipt"
 
 
 class ConnectEntry(t.NamedTuple):
-    """Offsets of the last record copied, None for none: before the first write, written (None after a rollback), read back."""
+    """Offsets of the last record copied, None for none: before the first write, written (None after a rollback), read back.
+
+    after: also of an earlier write, until the last one is read back.
+    """
 
     partition: t.Annotated[TopicPartition, At()]
     before: int | None
     written: int | None
     after: int | None
+
+    def is_pending(self, stored: int | None) -> bool:
+        """May this be what was stored before the last write or rollback, which is not known to have ended?"""
+        return stored == self.before if self.after is None else self.after != self.written
+
+    def is_replaced(self, stored: int | None) -> bool:
+        """Has the connector stored this instead of `before`, and perhaps before any write, as none was read back?"""
+        return self.after is None and stored not in (None, self.before, self.written)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -36,6 +47,14 @@ class ConnectReceipt:
     def by_partition(self) -> dict[TopicPartition, ConnectEntry]:
         """The entries by the source's partition."""
         return {entry.partition: entry for entry in self.entries}
+
+    def confirmed(self, stored: t.Mapping[TopicPartition, int]) -> ConnectReceipt:
+        """The receipt of a run that was killed before it read back, completed where its writes are seen to have arrived."""
+        return self.merged(
+            entry._replace(after=entry.written)
+            for entry in self.entries
+            if entry.written is not None and entry.written == stored.get(entry.partition)
+        )
 
     def merged(self, entries: t.Iterable[ConnectEntry]) -> ConnectReceipt:
         """The same receipt with these entries in place of those of their partitions."""

@@ -42,6 +42,7 @@ _LIMITED = re.compile(
     re.IGNORECASE,
 )
 _Faults = t.Iterator[tuple[str, str]]  # what is wrong, and what to do
+USUAL_TIMEOUT = 30.0  # seconds, the default of request_timeout
 LIMIT_REMEDY = (
     "run again later, or run fewer tasks at a time; if it stays, raise the limit of connections of the service"
 )
@@ -85,8 +86,13 @@ class Connection:
     aws_role_arn: str | None = None
     aws_role_session_name: str | None = None
     aws_external_id: str | None = None
-    request_timeout: float = 30.0
+    request_timeout: float = USUAL_TIMEOUT
     client_config: t.Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    @property
+    def is_slow(self) -> bool:
+        """Has the user raised request_timeout, because connections take long?"""
+        return self.request_timeout > USUAL_TIMEOUT
 
     def __str__(self) -> str:
         addresses = ",".join(self.bootstrap_servers)
@@ -134,7 +140,7 @@ def connection_from(options: t.Mapping[str, t.Any], name: str = "cluster") -> Co
             given.setdefault(ALIASES.get(key, key), value)
     servers = _servers(given.pop("bootstrap_servers", ()))
     mechanism = given.pop("sasl_mechanism", None)
-    timeout, config = given.pop("request_timeout", 30.0), given.pop("client_config", {})
+    timeout, config = given.pop("request_timeout", USUAL_TIMEOUT), given.pop("client_config", {})
     connection = Connection(
         name=name,
         bootstrap_servers=servers,
@@ -182,8 +188,9 @@ def _of_servers(connection: Connection) -> _Faults:
 
 
 def _of_timeout(timeout: t.Any) -> _Faults:
-    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or timeout <= 0:
-        yield f"request_timeout is {timeout!r}", "give seconds, more than 0"
+    # librdkafka takes no other socket.timeout.ms.
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0.01 <= timeout <= 300:
+        yield f"request_timeout is {timeout!r}", "give seconds, from 0.01 to 300"
 
 
 def _of_login(connection: Connection) -> _Faults:

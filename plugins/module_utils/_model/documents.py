@@ -42,7 +42,7 @@ _AGAIN = {
     "report": "remove it, and verify the plan again",
     "run": "remove it: the next report is made without it",
     "support-key": "remove it: the next bundle has other aliases",
-    "status": "remove it: the next round writes it again",
+    "status": "remove it, and run the next round: without it, groups in rounds look as if they were migrated or returned",
     "migration-status": "remove it, or name another path",
     "assessment": "remove it, and assess again",
     "lease": "remove it, if no run works in the directory",

@@ -12,12 +12,14 @@ from .cluster_identity import LogRange
 from .group_lag import GroupLag, lag_sum
 from .group_state import GroupKind, GroupMember, GroupReading
 from .known_names import GROUPS, ICEBERG_CONTROL, known
+from .progress import first_of
 from .records import TopicPartition
 from .selection import Selection
 from .visible_text import padded, shown_width, unbroken, visible, visible_name
 
 _COLUMNS = ("group", "type", "what", "state", "members", "topics", "partitions", "lag", "movable", "why_not")
 _CSV_COLUMNS = (*_COLUMNS, "expired")  # at the end, where it moves no column of an earlier release
+_NAMED = 3  # partitions that a reason names
 _NUMBERS = ("members", "partitions", "lag")
 # A spreadsheet takes a cell that begins with one of these for a formula.
 _FORMULA_STARTS = ("=", "+", "-", "@")
@@ -26,14 +28,16 @@ _FORMULA_STARTS = ("=", "+", "-", "@")
 class GroupOverview(t.NamedTuple):
     """One group of one cluster.
 
-    members: None where the brokers cannot describe them, as those of share groups. logs: where the logs of the partitions begin
+    members: None where nobody describes them, as for share groups or Connect. logs: where the logs of the partitions begin
     and end (high watermark) that the group has committed and that still exist. is_streams: of a Kafka Streams application.
+    leaderless: partitions that the group has committed and whose logs are not known, because they have no leader now.
     """
 
     reading: GroupReading
     members: tuple[GroupMember, ...] | None
     logs: dict[TopicPartition, LogRange]
     is_streams: bool = False
+    leaderless: tuple[TopicPartition, ...] = ()
 
     @property
     def topics(self) -> list[str]:
@@ -42,11 +46,11 @@ class GroupOverview(t.NamedTuple):
 
     @property
     def lag(self) -> GroupLag | None:
-        """Its lag on all partitions that still exist; None without committed offsets there."""
+        """Its lag on all partitions that still exist and have a leader; None without committed offsets there."""
         return lag_sum(map(self.partition_lag, self.reading.offsets))
 
     def partition_lag(self, partition: TopicPartition) -> GroupLag | None:
-        """The same of one partition; None if the partition no longer exists."""
+        """The same of one partition; None if the partition no longer exists, or has no leader now."""
         log = self.logs.get(partition)
         return None if log is None else GroupLag.of(self.reading.offsets[partition].offset, log)
 
@@ -107,6 +111,9 @@ class GroupOverview(t.NamedTuple):
             return "it has no committed offsets"
         if not Selection().select_topics(self.topics).names:
             return "its topics are excluded by default: name the group to take them"
+        if self.leaderless:
+            names = first_of(list(map(str, self.leaderless)), _NAMED)
+            return f"partitions that it has committed have no leader now: {names}"
         if not self.logs:
             return "all topics that it has committed are deleted"
         beyond = sorted(

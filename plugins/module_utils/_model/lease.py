@@ -8,7 +8,7 @@ import dataclasses
 import typing as t
 
 from . import documents
-from .file_rows import Form, Seconds, read_file, write_row
+from .file_rows import Form, Seconds, read_row, write_row
 
 KIND = "lease"
 FILE = "lease.json"
@@ -28,6 +28,7 @@ class Lease:
     host: where it runs. namespace: within which its id is unique; containers, and machines, of one name differ in it. process:
     its id. ticks: when it started, in clock ticks since the host booted, because an id may be given again. started: the same in
     seconds of Unix time, for people. Null: the host cannot tell.
+    phase: of the role; None where it has none, and in files of earlier releases.
     """
 
     host: str
@@ -35,6 +36,7 @@ class Lease:
     process: t.Annotated[int, Form(_process_of)]
     ticks: int | None
     started: Seconds | None
+    phase: str | None = None
 
     @property
     def run(self) -> str:
@@ -49,4 +51,5 @@ def to_json(lease: Lease) -> str:
 
 def from_json(text: str, path: str) -> Lease:
     """Read a lease file, or raise InvalidFile."""
-    return read_file(KIND, text, path, Lease)
+    head, _entries = documents.loads(KIND, text, path)
+    return documents.parse(KIND, path, head, lambda row: read_row(Lease, {"phase": None, **row}))

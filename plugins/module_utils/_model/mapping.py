@@ -202,7 +202,7 @@ def prefixes_from(policy: dict[str, t.Any] | None) -> Prefixes:
             "and topics are called <source_alias><separator><topic> there",
             remedy="set source_alias to the alias that MirrorMaker 2 has for the source cluster",
         )
-    separator = policy.get("separator") or "."
+    separator = policy["separator"]
     target = policy.get("target_alias")
     return Prefixes(f"{policy['source_alias']}{separator}", f"{target}{separator}" if target else "", separator)
 

@@ -56,7 +56,13 @@ NEXT = {
 }
 
 
+_NAMED = 5  # groups in a line
 _CAUSES = "plan.json, report.json and the report"
+_STOP = "stop the consumers at the destination first; then "
+_RESTORE = (
+    "; before any consumers start at the source, restore their committed offsets, which are gone there, from snapshot.json or "
+    "from that of their run in history/"
+)
 _BLOCKED = f"remove what blocks partitions or fails verification, which {_CAUSES} name, and run {_MIGRATE} again"
 
 # Whoever starts consumers, or looks for somebody else's commits, would take what a run has half done for its end.
@@ -70,33 +76,43 @@ _NEEDS_AN_END = {
 }
 
 
+class GroupRun(t.NamedTuple):
+    """A run that has carried out its plan of a group. ended: as Unix time. is_whole: it has left none of these entries out."""
+
+    ended: float
+    entries: tuple[PlanEntry, ...]
+    is_whole: bool
+
+
 class DirectoryFiles(t.NamedTuple):
     """The files in one directory. returned: the receipt of the return.
 
-    synced: the destination's groups that the last round has synced. synced_until: when it ended, as Unix time. objected: what
-    has failed verification, of the plan. open_run: one that has not ended. migrated: when the last run has ended, as Unix time,
-    if it was one that migrates; else 0.
+    synced: when the last round of each of the destination's groups ended that was not cut over since, as Unix time. objected:
+    what has failed verification, of the plan. open_run: one that has not ended. migrated: the last run that has migrated each
+    group, by name. earlier: what earlier plans have of groups that this one lacks, and of what is written, newest first.
     """
 
     directory: str
     plan: Plan | None
     receipt: Receipt | None
     returned: Receipt | None
-    synced: frozenset[str] = frozenset()
-    synced_until: float = 0.0
+    synced: t.Mapping[str, float] = {}
     objected: frozenset[Key] = frozenset()
     open_run: OpenRun | None = None
-    migrated: float = 0.0
+    migrated: t.Mapping[str, GroupRun] = {}
+    earlier: tuple[PlanEntry, ...] = ()
 
 
 class GroupFiles(t.NamedTuple):
-    """What one directory knows of one group of the destination. is_synced: by rounds, and not cut over since.
+    """What one directory knows of one group of the destination. is_synced: by rounds, and neither cut over nor migrated since.
 
     written: the receipt's entries that are not rolled back. returned: entries of the return's receipt, of groups at the source.
-    source: what the group's partitions are made of, each with the committed offset that the plan rests on, None if unknown.
-    consumed: the partitions of the plan on which the group has committed offsets at the source. blocked: those of them that the
-    plan blocks or that have failed verification, and that no earlier run has written. migrated: see DirectoryFiles; 0 of a
-    group that is not in the plan.
+    source: what the group's partitions are made of, each with the committed offset that what is written rests on, or else the
+    last plan, None if unknown. consumed: the partitions of the plan on which the group has committed offsets at the source.
+    blocked: those of them that the plan blocks or that have failed verification, and that no earlier run has written, or that
+    the run of this plan has left out. migrated: when the last run ended that has migrated all of it, as Unix time; else 0.
+    is_replanned: its last plan was not carried out, and has another offset than is written, or none, and nobody knows what that
+    rests on.
     """
 
     group: str
@@ -111,6 +127,7 @@ class GroupFiles(t.NamedTuple):
     blocked: frozenset[TopicPartition] = frozenset()
     open_run: OpenRun | None = None
     migrated: float = 0.0
+    is_replanned: bool = False
 
     @property
     def source_groups(self) -> list[str]:
@@ -135,7 +152,7 @@ class GroupFiles(t.NamedTuple):
 
 
 class WayBack(t.NamedTuple):
-    """Until when a way back is possible, as Unix time. None: it does not end, or nobody knows.
+    """Until when a way back is possible, as Unix time. None: it does not end, or is over, or nobody knows.
 
     rollback: when brokers may delete the committed offsets at the source. returning: when all records have expired that were at
     the source when the group was committed.
@@ -148,7 +165,8 @@ class WayBack(t.NamedTuple):
 class GroupStatus(t.NamedTuple):
     """One group of the destination. moved: partitions whose committed offset the receipt does not explain.
 
-    left_out: partitions that the group consumes at the source, and that its migration has not set.
+    left_out: partitions that the group consumes at the source, and that its migration has not set. is_gone_at_source: it is
+    not in use there, and has lost committed offsets that the plan rests on.
 
     A lag is None where no partition has a committed offset. in_use_at_source: None where the source does not answer.
     """
@@ -162,6 +180,7 @@ class GroupStatus(t.NamedTuple):
     moved: int
     way_back: WayBack
     left_out: int = 0
+    is_gone_at_source: bool = False
 
     @property
     def next(self) -> str:
@@ -169,10 +188,15 @@ class GroupStatus(t.NamedTuple):
         files = self.files
         if files.open_run is not None and self.state is GroupState.PLANNED:
             return files.open_run.next_of_planned
-        if files.open_run is not None and self.state in _NEEDS_AN_END:
+        is_idle = self.state is GroupState.AT_SOURCE and not self.in_use_at_source
+        if files.open_run is not None and (self.state in _NEEDS_AN_END or is_idle):
             is_complete = self.state is GroupState.NOT_STARTED and not self.left_out
             return files.open_run.next_of_complete if is_complete else files.open_run.next
-        return _BLOCKED if self.state is GroupState.PLANNED and files.blocked else NEXT[self.state]
+        if self.state is GroupState.PLANNED and files.blocked:
+            return _BLOCKED
+        is_undone = self.state in (GroupState.ROLLED_BACK, GroupState.RETURNED)
+        is_lost = self.is_gone_at_source and self.state in (GroupState.ROLLED_BACK, GroupState.NOT_STARTED)
+        return _STOP * (is_undone and self.in_use_at_destination) + NEXT[self.state] + _RESTORE * is_lost
 
     def row(self) -> dict[str, t.Any]:
         """The group as the module returns it, and as the status file has it."""
@@ -211,8 +235,13 @@ def groups_of(files: DirectoryFiles) -> list[GroupFiles]:
     planned: dict[str, list[PlanEntry]] = collections.defaultdict(list)
     for entry in files.plan.entries if files.plan else ():
         planned[entry.group].append(entry)
-    groups = sorted({*written, *planned})
-    return [_group_files(files, group, written[group], returned[group], planned[group]) for group in groups]
+    earlier: dict[str, list[PlanEntry]] = collections.defaultdict(list)
+    for entry in files.earlier:
+        earlier[entry.group].append(entry)
+    return [
+        _group_files(files, group, written[group], returned[group], planned[group], earlier[group])
+        for group in sorted({*written, *planned})
+    ]
 
 
 def _group_files(
@@ -221,26 +250,48 @@ def _group_files(
     written: list[ReceiptEntry],
     returned: list[ReceiptEntry],
     planned: list[PlanEntry],
+    earlier: list[PlanEntry],
 ) -> GroupFiles:
-    source: dict[tuple[str, TopicPartition], int | None] = {origin: None for line in written for origin in line.source}
-    source |= {(at.group, at.partition): at.offset for entry in planned for at in entry.source}
-    consumed = [entry for entry in planned if any(at.offset is not None for at in entry.source)]
-    fails = [entry for entry in consumed if entry.verdict is Verdict.BLOCKED or entry.key in files.objected]
     kept = tuple(line for line in written if line.written is not None)
+    offsets = {line.partition: line.written.offset for line in kept if line.written is not None}
+    last: dict[TopicPartition, PlanEntry] = {}
+    rests_on: dict[TopicPartition, PlanEntry] = {}
+    for entry in (*planned, *earlier):
+        last.setdefault(entry.partition, entry)
+        if entry.offset is not None and entry.offset == offsets.get(entry.partition):
+            rests_on.setdefault(entry.partition, entry)
+    source: dict[tuple[str, TopicPartition], int | None] = {origin: None for line in written for origin in line.source}
+    for at in (at for entry in (last | rests_on).values() for at in entry.source):
+        known = source.get((at.group, at.partition))
+        source[at.group, at.partition] = at.offset if known is None or at.offset is None else min(known, at.offset)
+    done, run = files.migrated.get(group), files.open_run
+    is_carried_out = done is not None and all(last.get(entry.partition) == entry for entry in done.entries)
+    migrated = done.ended if done is not None and done.is_whole and any(map(_rests_on_offset, done.entries)) else 0.0
+    consumed = [entry for entry in planned if _rests_on_offset(entry)]
+    fails = {entry.partition for entry in consumed if entry.verdict is Verdict.BLOCKED or entry.key in files.objected}
+    is_replanned = not is_carried_out and any(
+        partition in offsets and partition not in rests_on and _rests_on_offset(entry)
+        for partition, entry in last.items()
+    )
     return GroupFiles(
         group,
         files.directory,
         bool(written) and not kept,
-        group in files.synced and (_last(written) or 0) <= files.synced_until,
+        max(_last(written) or 0, migrated) <= files.synced.get(group, -1.0),
         kept,
         tuple(line for line in returned if line.written is not None),
         source,
         frozenset({line.partition for line in written} | {entry.partition for entry in planned}),
         frozenset(entry.partition for entry in consumed),
-        frozenset(entry.partition for entry in fails) - {line.partition for line in kept},
-        files.open_run,
-        files.migrated if consumed else 0.0,
+        frozenset(fails if is_carried_out else fails - {*offsets}),
+        run if run is not None and run.concerns(bool(planned)) else None,
+        migrated,
+        is_replanned,
     )
+
+
+def _rests_on_offset(entry: PlanEntry) -> bool:
+    return any(at.offset is not None for at in entry.source)
 
 
 def assess(
@@ -265,8 +316,14 @@ def assess(
     pending = {line for line, now in commits if line.is_pending(now)}
     consumed = any(_has_consumed(line, reading) for line in files.written)
     is_set = {*reading.offsets, *(line.partition for line in files.written)}
-    went_on = any(
+    # What the plan rests on says nothing of what is written before the plan is carried out.
+    went_on = files.is_replanned or any(
         offset is not None and (now := at_source[group].offsets.get(partition)) is not None and now.offset > offset
+        for (group, partition), offset in files.source.items()
+    )
+    # Not of topics that are gone themselves, or that nobody may read.
+    is_gone = not used_at_source and any(
+        offset is not None and partition in logs[0] and partition not in at_source[group].offsets
         for (group, partition), offset in files.source.items()
     )
     left_out = _left_out(files, is_set)
@@ -280,8 +337,9 @@ def assess(
         _lag(((at_source[group], partition) for group, partition in files.source), logs[0]),
         _lag(((reading, partition) for partition in files.partitions), logs[1]),
         sum(not line.explains(now) and line not in pending for line, now in commits),
-        way_back._replace(**_in_use(used_at_source)) if has_ways else WayBack(),
+        way_back._replace(**_without_date(used_at_source or is_gone)) if has_ways else WayBack(),
         left_out,
+        is_gone,
     )
 
 
@@ -302,9 +360,9 @@ def _left_out(files: GroupFiles, is_set: t.Collection[TopicPartition]) -> int:
     )
 
 
-def _in_use(used_at_source: bool | None) -> dict[str, None]:
-    """Brokers keep the committed offsets of a group that has members."""
-    return {"rollback": None} if used_at_source else {}
+def _without_date(is_without: bool) -> dict[str, None]:
+    """Brokers keep the committed offsets of a group that has members, and what is gone has no date either."""
+    return {"rollback": None} if is_without else {}
 
 
 def _state(
@@ -396,11 +454,11 @@ def half_written(groups: t.Iterable[GroupStatus], directory: str) -> list[str]:
     )
 
 
-def next_lines(groups: t.Iterable[GroupStatus], named: int = 5) -> list[str]:
+def next_lines(groups: t.Iterable[GroupStatus]) -> list[str]:
     """For each state that occurs, and each next step, how many groups it has, and what is next for them."""
     by_step: dict[tuple[GroupState, str], list[str]] = collections.defaultdict(list)
     for group in in_order(groups):
         by_step[group.state, group.next].append(group.files.shown)
     return [
-        f"{len(names):,} {state.value} ({first_of(names, named)}): {step}." for (state, step), names in by_step.items()
+        f"{len(names):,} {state.value} ({first_of(names, _NAMED)}): {step}." for (state, step), names in by_step.items()
     ]

@@ -81,6 +81,7 @@ class NoteKind(enum.StrEnum):
     ACL_LOCKOUT = "acl_lockout"
     ACL_CHANGED = "acl_changed"
     ACL_LEFT_OUT = "acl_left_out"
+    ACL_COVERS_MORE = "acl_covers_more"
     ACL_SPLIT = "acl_split"
     ACL_DESTINATION_ONLY = "acl_destination_only"
     TOPIC_STAYS = "topic_stays"

@@ -13,6 +13,7 @@ from .group_state import CommittedOffset
 from .option_names import option_name
 from .progress import first_names
 from .records import TopicPartition
+from .selection import Selection
 from .snapshot import Snapshot, SnapshotEntry, SnapshotGroup, from_json, is_json
 
 # Offsets of one group; None for a partition on which it has committed none.
@@ -69,6 +70,21 @@ def read_snapshot(text: str, path: str, group: str | None = None, form: str = "a
             remedy=f"remove {option_name('snapshot_group')} to take all of them, or remove the lines of the other groups",
         )
     return taken
+
+
+def read_backup(text: str, path: str, selection: Selection) -> Snapshot:
+    """The same of a file of which a selection is taken. A file that names no group is of the only one that is selected."""
+    if not lacks_group(text):
+        return read_snapshot(text, path)
+    if len(selection.groups) != 1 or selection.group_patterns:
+        raise stock_csv.without_group(path, f"select its group alone, by {option_name('groups')}")
+    return read_snapshot(text, path, selection.groups[0])
+
+
+def lacks_group(text: str, form: str = "auto") -> bool:
+    """Is it CSV that does not say whose offsets it holds?"""
+    is_csv = _form_of(text.removeprefix(stock_csv.BYTE_ORDER_MARK), form) == OffsetFormat.CSV
+    return is_csv and not stock_csv.names_groups(text)
 
 
 def _form_of(text: str, form: str) -> str:

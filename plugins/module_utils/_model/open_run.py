@@ -19,13 +19,19 @@ UNFINISHED = f"the last run has not written all committed offsets: {_AGAIN}"
 class OpenRun(t.NamedTuple):
     """process: a clause that names it. is_stopped: whether it is gone, None where nobody here can tell: of other machines.
 
-    has_receipt: whether it may have written something, because a receipt comes before the first write.
+    has_receipt: whether it may have written something, because a receipt comes before the first write. is_of_plan: whether it
+    writes groups of the directory's plan alone, because of its phase.
     """
 
     directory: str
     process: str
     is_stopped: bool | None
     has_receipt: bool = True
+    is_of_plan: bool = False
+
+    def concerns(self, planned: bool) -> bool:
+        """Does it concern a group? planned: one of the plan that is there. A run that works may make another plan yet."""
+        return planned or not (self.is_of_plan and self.is_stopped)
 
     @property
     def next(self) -> str:

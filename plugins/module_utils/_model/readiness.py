@@ -158,11 +158,11 @@ def _assess(
     )
 
 
-def readiness_lines(groups: t.Iterable[Readiness], most: int = MOST_LINES) -> list[str]:
+def readiness_lines(groups: t.Iterable[Readiness]) -> list[str]:
     """A line a group, the worst first, and how many there are besides."""
     sorted_groups = sorted(groups, key=_badness)
-    result = [group.line for group in sorted_groups[:most]]
-    rest = sorted_groups[most:]
+    result = [group.line for group in sorted_groups[:MOST_LINES]]
+    rest = sorted_groups[MOST_LINES:]
     if rest:
         ready = sum(group.ready for group in rest)
         result.append(f"and {counted(len(rest), 'group')} more, {ready:,} of them ready")

@@ -27,7 +27,9 @@ class Origin(t.NamedTuple):
 
 
 class ReceiptEntry(t.NamedTuple):
-    """before: found before the first write, None for no commit. written: None after a rollback. after: read back.
+    """before: found before the first write, None for no commit. written: None after a rollback.
+
+    after: what was read back last, None where no write of this entry was: a run that was killed may not have written it.
 
     source: several origins where partitions or topics were merged. time: Unix time in whole seconds of the last write. Receipts
     of releases that did not note these have none.
@@ -67,6 +69,16 @@ class ReceiptEntry(t.NamedTuple):
         """Has the group still what it had before, because a run was stopped before it wrote this, or could not?"""
         is_open = self.written is not None and self.after is None and not self.explains(current)
         return is_open and (current and current[:2]) == (self.before and self.before[:2])
+
+    def is_replaced(self, current: CommittedOffset | None, *, one_cluster: bool) -> bool:
+        """Has somebody committed this instead of `before`, and perhaps before any write, as none was read back?
+
+        one_cluster: runs that have nothing to do with each other share the receipt, so what a group has committed between
+        two of them was there before the later one. What has expired since is not replaced.
+        """
+        if current is None or (self.after is not None and not one_cluster):
+            return False
+        return current[:2] not in (known and known[:2] for known in (self.before, self.written, self.after))
 
     @property
     def is_confirmed(self) -> bool:

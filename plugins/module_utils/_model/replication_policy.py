@@ -37,11 +37,11 @@ class ReplicationPolicy(t.NamedTuple):
         """What the target calls a topic of the source."""
         if self.name == "identity" and topic != "heartbeats":
             return topic
-        return f"{self.source_alias}{self._separator_of_topics}{topic}"
+        return f"{self.source_alias}{self.separator}{topic}"
 
     def source_topic(self, topic: str) -> str | None:
         """What the source calls a topic of the target; None for one that this flow has not made."""
-        prefix = f"{self.source_alias}{self._separator_of_topics}"
+        prefix = f"{self.source_alias}{self.separator}"
         if self.name == "identity" and topic != f"{prefix}heartbeats":
             return topic
         return topic.removeprefix(prefix) if topic.startswith(prefix) and topic != prefix else None
@@ -62,10 +62,6 @@ class ReplicationPolicy(t.NamedTuple):
         """Where a MirrorMaker 2 that runs by itself keeps how far it is; in Connect, the worker's offset.storage.topic."""
         return InternalTopic("target", f"mm2-offsets.{self.source_alias}.internal")
 
-    @property
-    def _separator_of_topics(self) -> str:
-        return "." if self.name == "identity" else self.separator
-
     def _internal(self, *words: str) -> str:
-        separator = self._separator_of_topics if self.internal_separator else "."
+        separator = self.separator if self.internal_separator else "."
         return separator.join([*words, "internal"])

@@ -190,7 +190,6 @@ RISKS: dict[RiskKind, RiskEntry] = {
         "Ask its owner, and do not replicate the topic if nobody needs it.",
     ),
 }
-KINDS_IN_ORDER = tuple(RISKS)  # those that matter most first
 
 
 class Risk(t.NamedTuple):
@@ -222,7 +221,7 @@ class Risk(t.NamedTuple):
     def order(self) -> tuple[int, str, str, int, str]:
         """Sorts risks: those that matter most first, then by name."""
         partition = -1 if self.partition is None else self.partition
-        return KINDS_IN_ORDER.index(self.kind), self.group or "", self.topic or "", partition, self.detail
+        return list(RiskKind).index(self.kind), self.group or "", self.topic or "", partition, self.detail
 
     def row(self) -> dict[str, t.Any]:
         """As files and results have it."""

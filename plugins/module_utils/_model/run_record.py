@@ -11,6 +11,8 @@ from . import documents
 from .file_rows import Seconds, read_file, read_row, write_row
 
 KIND = "run"
+# The steps that compare offsets with records.
+VERIFYING = ("verify", "read back")
 
 
 class Failure(t.NamedTuple):

@@ -9,11 +9,23 @@ import json
 import typing as t
 
 from . import documents
-from .file_rows import Seconds, read_file
+from .file_rows import Name, Seconds, read_row, write_row
 from .readiness import Readiness
 
 KIND = "status"
+ROUNDS = "sync"  # the phase after which groups are committed, and go on at the source
 _Row = documents.Json
+
+
+class GroupRounds(t.NamedTuple):
+    """What is known of a group by its last round, also after runs of other groups in the same directory.
+
+    synced_until: when its last round ended, as Unix time; None once the group was cut over.
+    """
+
+    group: Name
+    ready_since: str | None
+    synced_until: Seconds | None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -21,7 +33,7 @@ class Status:
     """The last round. started and ended: Unix time in seconds; last_good: when the last round that did not fail ended.
 
     phase: of the role. changed: offsets that were written. failure: why the round has failed, None for a good one. groups: rows
-    of the file, one a group, which a failed round takes over from the one before.
+    of the file, one a group, which a failed round takes over from the one before. rounds: of all groups of the directory.
     """
 
     phase: str
@@ -31,11 +43,35 @@ class Status:
     failure: str | None
     last_good: Seconds | None
     groups: tuple[_Row, ...] = ()
+    rounds: tuple[GroupRounds, ...] = ()
 
     @property
     def ready_since(self) -> dict[str, str]:
         """Since when the groups have been ready, by name."""
-        return {row["group"]: row["ready_since"] for row in self.groups if row["ready_since"] is not None}
+        return {its.group: its.ready_since for its in self.rounds if its.ready_since is not None}
+
+    @property
+    def synced_until(self) -> dict[str, float]:
+        """When the last round of each group ended that was not cut over since, by name."""
+        return {its.group: its.synced_until for its in self.rounds if its.synced_until is not None}
+
+    def after(self, earlier: tuple[GroupRounds, ...]) -> Status:
+        """The same with what is known of all groups now. earlier: what was known before.
+
+        The rounds of a group that a cut-over has left out go on.
+        """
+        until = self.with_rounds(earlier).synced_until
+        for row in self.groups:
+            if self.phase == ROUNDS:
+                until[row["group"]] = self.ended
+            elif row["ready"] and not row.get("in_use_at_source"):
+                until.pop(row["group"], None)
+        own = (GroupRounds(row["group"], row["ready_since"], until.get(row["group"])) for row in self.groups)
+        return self.with_rounds((*earlier, *own))
+
+    def with_rounds(self, rounds: t.Iterable[GroupRounds]) -> Status:
+        """The same with these, the last of each group."""
+        return dataclasses.replace(self, rounds=tuple({its.group: its for its in rounds}.values()))
 
 
 def to_json(status: Status) -> str:
@@ -48,13 +84,17 @@ def to_json(status: Status) -> str:
         "changed": status.changed,
         "failure": status.failure,
         "last_good": None if status.last_good is None else round(status.last_good, 3),
+        "rounds": [write_row(its) for its in status.rounds],
     }
     return documents.dumps(KIND, head, status.groups)
 
 
 def from_json(text: str, path: str) -> Status:
     """Read a status file, or raise InvalidFile."""
-    return read_file(KIND, text, path, Status, groups=_checked)
+    head, rows = documents.loads(KIND, text, path)
+    groups = documents.parse_entries(KIND, path, rows, _checked)
+    made = documents.parse(KIND, path, {"rounds": [], **head}, lambda row: read_row(Status, row, groups=groups))
+    return made if "rounds" in head else made.after(())  # earlier versions did not know
 
 
 def group_row(group: Readiness) -> _Row:

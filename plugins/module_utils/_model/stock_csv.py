@@ -11,7 +11,6 @@ import typing as t
 from . import documents
 from .errors import InvalidFile, InvalidInput
 from .failure_kinds import FailureKind
-from .option_names import option_name
 from .records import LEGAL_TOPIC, TopicPartition
 
 BYTE_ORDER_MARK = "\ufeff"
@@ -56,6 +55,23 @@ def row_lines(text: str, path: str, group: str | None) -> dict[tuple[str, TopicP
     return {row[:2]: number for number, row in _numbered(text, path, group)}
 
 
+def names_groups(text: str) -> bool:
+    """Does the first line have another number of columns than three?"""
+    try:
+        return len(_cells(text.removeprefix(BYTE_ORDER_MARK).split("\n", 1)[0].removesuffix("\r"))) != 3
+    except ValueError:  # told by whoever reads the line
+        return True
+
+
+def without_group(path: str, way: str = "") -> InvalidFile:
+    """The refusal of a file of three columns whose group is not known. way: how the user names it, where that is possible."""
+    return InvalidFile(
+        f"{path} has three columns (topic, partition, offset), which do not say whose offsets they are",
+        remedy=f"{way and f'{way}, or '}use a file with four columns (group, topic, partition, offset)",
+        kind=FailureKind.FILE_DAMAGED,
+    )
+
+
 def _numbered(text: str, path: str, group: str | None) -> list[tuple[int, CsvRow]]:
     lines = [line.removesuffix("\r") for line in text.removeprefix(BYTE_ORDER_MARK).split("\n")]
     while lines and not lines[-1].strip():
@@ -67,8 +83,6 @@ def _numbered(text: str, path: str, group: str | None) -> list[tuple[int, CsvRow
     for number, line in enumerate(lines, 1):
         try:
             cells = _cells(line)
-            if len(cells) > 3 and not cells[-1].strip():  # a comma at the end
-                cells.pop()
             columns = columns or len(cells)
             row = _row(cells, columns, group)
         except ValueError as exc:
@@ -79,12 +93,7 @@ def _numbered(text: str, path: str, group: str | None) -> list[tuple[int, CsvRow
                 kind=FailureKind.FILE_DAMAGED,
             ) from exc
         except LookupError as exc:
-            raise InvalidFile(
-                f"{path} has three columns (topic, partition, offset), which do not say whose offsets they are",
-                remedy=f"set {option_name('snapshot_group')}, "
-                "or use a file with four columns (group, topic, partition, offset)",
-                kind=FailureKind.FILE_DAMAGED,
-            ) from exc
+            raise without_group(path) from exc
         first = rows.setdefault(row[:2], (number, row))[0]
         if first != number:
             raise InvalidFile(
@@ -99,9 +108,10 @@ def _cells(line: str) -> list[str]:
     if "\r" in line:
         raise ValueError("it has a carriage return; end lines with a line feed")
     try:
-        return next(csv.reader([line], strict=True), [])
+        cells = next(csv.reader([line], strict=True), [])
     except csv.Error as exc:
         raise ValueError("its quotation marks are not closed, or something follows them") from exc
+    return cells[:-1] if len(cells) > 3 and not cells[-1].strip() else cells  # a comma at the end
 
 
 def _row(cells: list[str], columns: int, group: str | None) -> CsvRow:

@@ -9,19 +9,32 @@ import dataclasses
 import typing as t
 
 from . import documents
-from .acls import Acl, acl_from, acl_row
+from .acls import Acl, acl_from
 from .cluster_identity import ClusterIdentity
-from .file_rows import At, Name, read_row, write_row
+from .file_rows import At, Form, Name, read_row, write_row
 from .topic_plan import Count
 
 KIND = "topics-receipt"
 
 
 class Setting(t.NamedTuple):
-    """Values set on the topic itself before the first write, and written; None where the brokers' default applies."""
+    """Values set on the topic itself before the first write, and written; None where the brokers' default applies.
+
+    pending: until it is known that a promotion has set it.
+    """
 
     before: str | None
     written: str | None
+    pending: bool = False
+
+
+def _setting_from(row: t.Any) -> Setting:
+    """Only the row of a setting that is pending says so."""
+    return read_row(Setting, row, pending=documents.flag_of(row.get("pending", False)))
+
+
+def _setting_row(setting: Setting) -> documents.Json:
+    return write_row(setting, *(() if setting.pending else ("pending",)))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -37,7 +50,9 @@ class TopicReceipt:
     topic_id: str | None = None
     before: t.Annotated[Count | None, At("partitions", "before")] = None
     partitions: t.Annotated[Count | None, At("partitions", "written")] = None
-    settings: dict[str, Setting] = dataclasses.field(default_factory=dict)
+    settings: dict[str, t.Annotated[Setting, Form(_setting_from, _setting_row)]] = dataclasses.field(
+        default_factory=dict
+    )
 
     @property
     def is_empty(self) -> bool:
@@ -68,7 +83,7 @@ def to_json(receipt: PromotionReceipt) -> str:
         write_row(receipt, "topics", "acls"),
         [
             *(write_row(topic) for _name, topic in sorted(receipt.topics.items())),
-            *({"acl": acl_row(acl), "before": existed} for acl, existed in sorted(receipt.acls.items())),
+            *({"acl": acl._asdict(), "before": existed} for acl, existed in sorted(receipt.acls.items())),
         ],
     )
 

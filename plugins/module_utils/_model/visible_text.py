@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import typing as t
 import unicodedata
@@ -21,6 +22,7 @@ def visible(text: str) -> str:
     return "".join(_escaped(char) if char != " " and unicodedata.category(char) in _UNSEEN else char for char in text)
 
 
+@functools.lru_cache(1 << 12)
 def visible_name(name: str) -> str:
     """The same of a name, in quotes where it might be taken for several names, or its ends would not be seen."""
     return quoted(name) if _APART.search(visible(name)) else visible(name)

@@ -1,12 +1,16 @@
 """The order of changes to ACLs: a run that is killed halfway allows nobody what somebody has denied."""
 
+import types
+
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import acl_requests
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, NotAuthorized
 
 CONNECTION = Connection("destination", ("127.0.0.1:1",))
+BILLING = Acl("TOPIC", "orders", "LITERAL", "User:billing", "*", "READ", "ALLOW")
 ACLS = {
     Acl("TOPIC", name, "LITERAL", "User:billing", "*", "READ", permission)
     for name in ("orders", "payments")
@@ -38,3 +42,21 @@ def test_what_denies_is_deleted_last(sent):
     assert [acl.permission for acl in acls] == ["ALLOW", "ALLOW", "DENY", "DENY"]
     rows = [row for request in requests for row in request.fields["filters"]]
     assert [row["permission_type"] for row in rows] == [3, 3, 2, 2]
+
+
+@pytest.mark.parametrize(
+    ("code", "error"),
+    [(0, None), (-1, BrokerError), (31, NotAuthorized)],
+)
+def test_an_acl_that_a_broker_finds_and_does_not_delete_is_an_error(monkeypatch, code, error):
+    part = types.SimpleNamespace(error_code=code, error_message="the store does not answer")
+    row = types.SimpleNamespace(error_code=0, error_message=None, matching_acls=[part])
+    answer = types.SimpleNamespace(filter_results=[row])
+    monkeypatch.setattr(acl_requests, "exchange", lambda _client, _requests: [answer])
+    monkeypatch.setattr(acl_requests, "attempt", lambda _connection, operation: operation(None))
+    monkeypatch.setattr(acl_requests, "attempt_until", lambda *_given: True)
+    if error is None:
+        acl_requests.delete_acls(CONNECTION, [BILLING])
+        return
+    with pytest.raises(error, match="cannot be deleted.*the store does not answer|CLUSTER ALTER"):
+        acl_requests.delete_acls(CONNECTION, [BILLING])

@@ -1,7 +1,9 @@
 """Errors of the client say why, and what to do."""
 
 import io
+import socket
 import ssl
+import time
 
 import pytest
 from kafka import errors
@@ -71,6 +73,18 @@ def test_names_that_cannot_be_resolved_are_told_beside_another_reason(monkeypatc
     with pytest.raises(ConnectionFailed) as failed:
         admin_client.connect(connection_from({"bootstrap_servers": "127.0.0.1:1,no-such-host.invalid:9092"}))
     assert failed.value.why == "connection refused; the host name no-such-host.invalid cannot be resolved"
+
+
+@pytest.mark.parametrize(("request_timeout", "is_raised"), [(0.3, False), (2, True)])
+def test_a_request_timeout_that_is_raised_gives_a_slow_connection_more_time(monkeypatch, request_timeout, is_raised):
+    """The server takes connections, and is silent on them."""
+    monkeypatch.setattr(admin_client, "CONNECT_SECONDS", 0.2)
+    monkeypatch.setattr(f"{connection_from.__module__}.USUAL_TIMEOUT", 0.3)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address, begun = f"127.0.0.1:{silent.getsockname()[1]}", time.monotonic()
+        with pytest.raises(ConnectionFailed, match="no answer"):
+            admin_client.connect(connection_from({"bootstrap_servers": address, "request_timeout": request_timeout}))
+    assert (time.monotonic() - begun >= 2) is is_raised
 
 
 def too_old(text: str) -> errors.KafkaError:

@@ -35,6 +35,7 @@ class Connect:
     def __init__(self, *answers_to_changes, reading=(200,)):
         self.changing, self.reading = list(answers_to_changes), list(reading)
         self.stored, self.asked = {}, []
+        self.refusal = "a rebalance was underway"
 
     def __call__(self, server, connection):
         request = server.received[-1]
@@ -51,7 +52,7 @@ class Connect:
             said = {"message": "done"}
         if status is None:
             return  # the connection ends without an answer
-        body = said if status == 200 else {"error_code": status, "message": "a rebalance was underway"}
+        body = said if status == 200 else {"error_code": status, "message": self.refusal}
         answers(json.dumps(body).encode(), f"{status} X")(server, connection)
 
 
@@ -67,6 +68,14 @@ def test_a_worker_that_rebalances_is_asked_again(statuses):
     with BadServer(worker) as server:
         assert connect_rest.check_worker(ConnectRest(f"http://{server.address}")) == "4.3.0"
     assert len(worker.asked) == len(statuses) + 1
+
+
+def test_a_connector_that_has_no_status_yet_is_asked_again():
+    worker = Connect((200, True), reading=(404, 404, 200))
+    worker.refusal = "No status found for connector mirror"
+    with BadServer(worker) as server:
+        connect_rest.read_offsets(ConnectRest(f"http://{server.address}"), "mirror")
+    assert len(worker.asked) == 3
 
 
 @pytest.mark.parametrize("status", [409, 500, 503])
@@ -97,7 +106,7 @@ def test_the_look_itself_may_come_during_a_rebalance():
         (401, NotAuthorized, "correct username and password"),
         (404, NotFound, "is not known there"),
         (400, BrokerError, "was refused: 400"),
-        (405, BrokerError, "was refused: 405"),
+        (405, BrokerError, "was refused: 405.*use Kafka Connect 3.6 or newer"),
     ],
 )
 def test_a_refusal_that_stays_is_told(monkeypatch, status, kind, said):

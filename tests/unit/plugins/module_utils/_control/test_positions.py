@@ -6,13 +6,14 @@ import types
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import attempts, positions
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.error_codes import ErrorCode
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.abilities import Ability
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.open_clients import keeping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
 CLUSTER = connection_from({"bootstrap_servers": "b1:9092"}, "source cluster")
 WHERE = TopicPartition("orders", 0)
+NOT_LEADER_OR_FOLLOWER = 6  # one of the errors that may pass
 
 
 class Cluster:
@@ -34,7 +35,7 @@ class Cluster:
         )
 
     def _answer(self, _client, requests):
-        refusal = ErrorCode.NOT_LEADER_OR_FOLLOWER
+        refusal = NOT_LEADER_OR_FOLLOWER
         return [
             types.SimpleNamespace(
                 topics=[
@@ -69,3 +70,126 @@ def test_a_leader_that_has_changed_is_asked_for_again(monkeypatch):
         assert cluster.end() == 1
         cluster.leader = 2
         assert (cluster.end(), cluster.described) == (2, 2)
+
+
+class Segments:
+    """The times of one partition, a list for each segment, and the time up to which each seems to have records."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *segments: tuple[int, list[int]], tells_latest: bool = True):
+        self.segments = segments
+        self.coming: list[int] = []
+        self.asked: list[int] = []
+        monkeypatch.setattr(attempts, "connect", lambda _connection: io.StringIO())
+        monkeypatch.setattr(positions, "can", lambda _client, ability: tells_latest and ability is Ability.LATEST_TIMES)
+        monkeypatch.setattr(positions, "partition_leaders", lambda *_given: {WHERE: 1})
+        monkeypatch.setattr(positions, "_known_leaders", lambda *_given: None)
+        monkeypatch.setattr(positions, "exchange", lambda _client, requests: [self._answer(each) for each in requests])
+
+    def _answer(self, request):
+        (time,) = [row["timestamp"] for topic in request.fields["topics"] for row in topic["partitions"]]
+        self.asked.append(time)
+        if time == positions.LATEST_TIME:
+            self.segments[-1][1].extend(self.coming)
+        offset, latest = self._found(time)
+        row = types.SimpleNamespace(partition_index=0, error_code=0, offset=offset, timestamp=latest)
+        return types.SimpleNamespace(topics=[types.SimpleNamespace(name="orders", partitions=[row])])
+
+    def _found(self, time):
+        if time == positions.LATEST_TIME:
+            return -1, max((each for _latest, times in self.segments for each in times), default=-1)
+        begin = 0
+        for latest, times in self.segments:
+            if max([latest, *times]) >= time:
+                return next((begin + at for at, each in enumerate(times) if each >= time), -1), -1
+            begin += len(times)
+        return -1, -1
+
+    def first(self, time):
+        refused: set[TopicPartition] = set()
+        return positions.lookup_all_times(CLUSTER, [(WHERE, time)], refused).get((WHERE, time), refused)
+
+
+def test_a_time_that_an_emptied_segment_hides_is_refused_and_others_are_found(monkeypatch):
+    log = Segments(monkeypatch, (500, []), (0, [100, 600]))
+    assert log.first(50) == log.first(100) == {WHERE}
+    assert log.first(501) == 1
+    assert log.first(601) is None
+
+
+def test_only_a_look_up_that_finds_nothing_is_held_against_the_latest_time(monkeypatch):
+    log = Segments(monkeypatch, (0, [100, 200]))
+    assert (log.first(150), log.asked) == (1, [150])
+    assert (log.first(201), log.asked) == (None, [150, 201, positions.LATEST_TIME])
+
+
+def test_a_record_that_comes_meanwhile_is_found(monkeypatch):
+    log = Segments(monkeypatch, (0, [100]))
+    log.coming = [300]
+    assert (log.first(300), log.asked) == (1, [300, positions.LATEST_TIME, 300])
+
+
+def test_older_brokers_are_believed(monkeypatch):
+    log = Segments(monkeypatch, (500, []), (0, [100]), tells_latest=False)
+    assert (log.first(50), log.asked) == (None, [50])
+
+
+class Client(io.StringIO):
+    """Of brokers that offer OffsetForLeaderEpoch up to a version."""
+
+    def __init__(self, highest: int) -> None:
+        super().__init__()
+        self.offered_versions = {23: (0, highest)}
+
+
+class Epochs(Cluster):
+    """Two partitions with leaders of their own, who tell where epochs end. ends: what they say; errors: their codes."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, highest: int = 4) -> None:
+        super().__init__(monkeypatch)
+        monkeypatch.setattr(attempts, "connect", lambda _connection: Client(highest))
+        self.ends: dict[tuple[int, int], int] = {}
+        self.errors: list[int] = []
+        self.requests: list[tuple[int, dict[int, int]]] = []
+
+    def _describe(self, _client, names):
+        rows = [types.SimpleNamespace(partition_index=number, leader_id=number + 1) for number in range(2)]
+        return types.SimpleNamespace(topics=[types.SimpleNamespace(name="orders", error_code=0, partitions=rows)])
+
+    def _answer(self, _client, requests):
+        return [self._told(request) for request in requests]
+
+    def _told(self, request):
+        assert (request.name, request.lowest, request.fields["replica_id"]) == ("OffsetForLeaderEpoch", 3, -1)
+        (topic,) = request.fields["topics"]
+        asked = {row["partition"]: row["leader_epoch"] for row in topic["partitions"]}
+        self.requests.append((request.node, asked))
+        code = self.errors.pop() if self.errors else 0
+        rows = [
+            types.SimpleNamespace(partition=number, error_code=code, end_offset=self.ends.get((number, epoch), -1))
+            for number, epoch in asked.items()
+        ]
+        return types.SimpleNamespace(topics=[types.SimpleNamespace(topic=topic["topic"], partitions=rows)])
+
+
+OTHER = TopicPartition("orders", 1)
+
+
+def test_the_ends_of_epochs_take_one_request_a_leader_but_for_other_epochs_of_a_partition(monkeypatch):
+    cluster = Epochs(monkeypatch)
+    cluster.ends = {(0, 5): 80, (1, 5): 7, (0, 6): 200}
+    found = positions.epoch_ends(CLUSTER, {(WHERE, 5), (OTHER, 5), (WHERE, 6), (WHERE, 9)})
+    assert found == {(WHERE, 5): 80, (OTHER, 5): 7, (WHERE, 6): 200}  # nobody knows epoch 9
+    assert sorted((node, list(asked.items())) for node, asked in cluster.requests) == [
+        (1, [(0, 5)]), (1, [(0, 6)]), (1, [(0, 9)]), (2, [(1, 5)]),
+    ]  # fmt: skip
+
+
+def test_brokers_that_do_not_tell_the_ends_of_epochs_are_not_asked(monkeypatch):
+    cluster = Epochs(monkeypatch, highest=2)
+    assert (positions.epoch_ends(CLUSTER, {(WHERE, 5)}), cluster.requests) == ({}, [])
+
+
+def test_a_leader_that_has_changed_is_asked_again_for_the_ends_of_epochs(monkeypatch):
+    cluster = Epochs(monkeypatch)
+    cluster.ends, cluster.errors = {(0, 5): 80}, [NOT_LEADER_OR_FOLLOWER]
+    assert (positions.epoch_ends(CLUSTER, {(WHERE, 5)}), len(cluster.requests)) == ({(WHERE, 5): 80}, 2)

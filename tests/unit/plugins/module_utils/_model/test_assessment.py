@@ -68,6 +68,15 @@ def test_what_the_plan_blocks_for_another_cause_is_a_blocker_with_its_reason():
     assert whole.groups[0]["why_not"] == "plan_blocked"
 
 
+def test_a_blocker_about_the_clusters_holds_every_group_and_a_warning_none():
+    down, unseen = Risk(RiskKind.OBSTACLE, "cloud does not answer"), Risk(RiskKind.NOT_VISIBLE, "seen")
+    moves = {}
+    for risks in ((unseen,), (unseen, down)):
+        whole = merged([Assessment({}, (group(), group("fraud")), (topic(),), risks)])
+        moves[risks] = [(row["movable"], row["why_not"]) for row in whole.groups]
+    assert moves == {(unseen,): [(True, None)] * 2, (unseen, down): [(False, "obstacle")] * 2}
+
+
 def test_names_in_a_list_of_a_spreadsheet_can_be_told_apart():
     names = ["a b", "a, b", "c\n", "=d"]
     whole = merged([Assessment({}, (group(topics=["orders", "clicks"]),), (topic(groups=names),))])

@@ -121,9 +121,14 @@ def test_no_secret_is_told():
         ({**TLS, "ssl_cafile": "trust.JKS"}, "ssl_cafile trust.JKS is a Java key store, and PEM is needed. Convert it"),
         ({**TLS, "ssl_certfile": "store.p12"}, "store.p12 is a PKCS#12 store"),
         ({**SERVERS, "request_timeout": 0}, "request_timeout is 0"),
+        ({**SERVERS, "request_timeout": 0.009}, "request_timeout is 0.009. Give seconds, from 0.01 to 300"),
+        ({**SERVERS, "request_timeout": 300.5}, "request_timeout is 300.5. Give seconds, from 0.01 to 300"),
+        ({**SERVERS, "request_timeout": float("nan")}, "request_timeout is nan"),
         ({**SERVERS, "request_timeout": "soon"}, "request_timeout is 'soon'"),
         ({**SERVERS, "bootstrap": "b1:9092"}, "bootstrap is no option of a cluster"),
         ({**SERVERS, "client_config": ["a"]}, "client_config is not a dictionary"),
+        ({**SERVERS, "client_config": {"default.topic.config": "x"}}, "which the collection sets itself. Remove it"),
+        ({**SERVERS, "client_config": {"logger": "x"}}, "which the collection sets itself. Remove it"),
         ({**SERVERS, "client_config": {"socket.nagle.disable": None}}, "has a NoneType as value"),
     ],
 )
@@ -206,3 +211,9 @@ def test_everything_that_is_wrong_with_a_cluster_is_in_one_message():
         "ssl_keyfile is given without ssl_certfile",
         "PLAIN needs sasl_username and sasl_password",
     ]
+
+
+def test_records_are_read_from_leaders_because_followers_lag():
+    wrong = {"bootstrap_servers": ["b1:9092"], "client_config": {"client.rack": "a"}}
+    with pytest.raises(InvalidInput, match="client_config holds client.rack, which the collection sets itself"):
+        connection_from(wrong)

@@ -86,6 +86,7 @@ def test_rules_that_are_used_for_nothing_are_told_with_the_reason():
         ({"name": "identity", "source_alias": "onprem", "separator": "."}, "orders"),
         ({"name": "default", "source_alias": "onprem", "separator": "."}, "onprem.orders"),
         ({"name": "default", "source_alias": "onprem", "separator": "_"}, "onprem_orders"),
+        ({"name": "default", "source_alias": "onprem", "separator": ""}, "onpremorders"),
     ],
 )
 def test_mirror_makers_names(policy, expected):

@@ -10,6 +10,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_sta
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.migration_status import (
     NEXT,
     DirectoryFiles,
+    GroupRun,
     GroupState,
     GroupStatus,
     WayBack,
@@ -25,7 +26,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.open_run 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Origin, Receipt, ReceiptEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 
 OLD, NEW = TopicPartition("orders", 0), TopicPartition("copy.orders", 0)
 NOON = 1_764_072_000
@@ -67,29 +68,37 @@ def look(
     objected=(),
     open_run=None,
     start=0,
+    migrated=0,
+    is_whole=True,
+    earlier=(),
+    has_topic=True,
 ) -> GroupStatus:
     """The status of the one group, whose committed offsets are these now.
 
-    silent: the source does not answer. start: of its log.
+    migrated: when its last run ended that carried this plan out. is_whole: it left nothing out.
+
+    silent: the source does not answer. start: of its log. has_topic: whether it can be seen there.
     """
     files = DirectoryFiles(
         "/here",
         plan,
         Receipt("D", lines) if lines else None,
         Receipt("S", tuple(returned)),
-        frozenset(synced),
-        NOON,
+        dict.fromkeys(synced, NOON),
         frozenset(objected),
         open_run,
+        {"billing-new": GroupRun(migrated, plan.entries, is_whole)} if migrated else {},
+        earlier,
     )
-    (its,) = groups_of(files)
+    its = groups_of(files)[0]
     readings = (
         {"billing": reading("billing", OLD, old, used_old)},
         {"billing-new": reading("billing-new", NEW, new, used_new)},
     )
     if silent:
         return assess(its, (None, readings[1]), ({}, {NEW: LogRange(0, 45)}), WayBack())
-    return assess(its, readings, ({OLD: LogRange(start, 60)}, {NEW: LogRange(0, 45)}), WayBack(NOON + 5.0, NOON + 7.0))
+    at_source = {OLD: LogRange(start, 60)} if has_topic else {}
+    return assess(its, readings, (at_source, {NEW: LogRange(0, 45)}), WayBack(NOON + 5.0, NOON + 7.0))
 
 
 @pytest.mark.parametrize(
@@ -101,6 +110,9 @@ def look(
         (GroupState.COMMITTED, [line()], {"synced": ["billing-new"], "used_old": True, "old": 58}),
         (GroupState.MOVED, [line()], {"synced": ["billing-new"], "new": 39}),
         (GroupState.NOT_STARTED, [line(time=NOON + 1)], {"synced": ["billing-new"]}),
+        # A migration after the rounds had nothing to write.
+        (GroupState.NOT_STARTED, [line()], {"synced": ["billing-new"], "migrated": NOON + 9}),
+        (GroupState.COMMITTED, [line()], {"synced": ["billing-new"], "migrated": NOON - 9}),
         (GroupState.AT_SOURCE, [line()], {"used_old": True}),
         (GroupState.AT_SOURCE, [line()], {"used_old": True, "used_new": True}),
         (GroupState.AT_SOURCE, [line()], {"old": 51}),
@@ -130,6 +142,34 @@ def test_each_state_is_told_from_the_others(state, lines, now):
     found = look(*lines, **now)
     assert found.state is state
     assert found.row()["next"] == NEXT[state]
+
+
+@pytest.mark.parametrize(
+    ("lines", "now"),
+    [([line(None)], {"new": None}), ([line()], {"returned": [back(55, NOON + 9)], "old": 55, "new": 60})],
+)
+def test_nobody_is_told_to_start_consumers_at_the_source_while_others_run_at_the_destination(lines, now):
+    its = look(*lines, used_new=True, **now)
+    assert its.next.startswith("stop the consumers at the destination first; then start the consumers at the source")
+    working = OpenRun("/here", "process 7 on box", False)
+    assert look(*lines, used_new=True, open_run=working, **now).next == working.next
+    assert look(*lines, **now).next == NEXT[its.state]
+
+
+def test_what_is_gone_at_the_source_has_no_date_and_is_restored_before_consumers_start_there():
+    its = look(line(), old=None)
+    assert its.way_back == WayBack(None, NOON + 7.0)
+    assert its.next.startswith(f"{NEXT[GroupState.NOT_STARTED]}; before any consumers start at the source, restore")
+    undone = look(line(None), old=None, new=None, used_new=True).next
+    assert undone.startswith("stop the consumers at the destination first") and "history/" in undone
+    # Consumers that go on need nothing of it, nor do those that run at the source.
+    consuming = look(line(), old=None, used_new=True)
+    assert (consuming.next, consuming.way_back.rollback) == (NEXT[GroupState.AT_DESTINATION], None)
+    assert look(line(None), old=None, new=None, used_old=True).next == NEXT[GroupState.ROLLED_BACK]
+    # Of a topic that is gone, or that nobody may read, or on which the group had nothing, nothing is lost.
+    assert look(line(), old=None, has_topic=False).next == NEXT[GroupState.NOT_STARTED]
+    nothing = dataclasses.replace(PLAN.entries[0], source=(SourcePosition("billing", OLD, None),))
+    assert look(line(), plan=dataclasses.replace(PLAN, entries=(nothing,)), old=None).way_back.rollback == NOON + 5.0
 
 
 def test_without_the_source_the_rest_is_told_and_nothing_is_called_moved():
@@ -164,12 +204,44 @@ def test_a_receipt_of_a_wave_is_enough_after_the_plan_of_the_next():
     assert (its.source_groups, its.partitions) == (["billing"], {NEW})
 
 
+def test_the_last_plan_of_a_group_counts_after_that_of_another_wave():
+    entry = dataclasses.replace(PLAN.entries[0], offset=40)
+    other = dataclasses.replace(PLAN, entries=(dataclasses.replace(entry, group="shop"),))
+    assert look(line(), plan=other, old=58).state is GroupState.NOT_STARTED, "nobody knows better"
+    assert look(line(), plan=other, earlier=(entry,)).state is GroupState.NOT_STARTED
+    assert look(line(), plan=other, earlier=(entry,), old=58).state is GroupState.AT_SOURCE
+    refused = entry.blocked(Reason.DESTINATION_LAGS, "")
+    assert look(line(), plan=other, earlier=(refused,)).state is GroupState.AT_SOURCE
+    # It was refused, but what is written is that of an earlier one.
+    refused = dataclasses.replace(refused, source=(SourcePosition("billing", OLD, 58),))
+    for old, state in ((50, GroupState.NOT_STARTED), (58, GroupState.AT_SOURCE)):
+        assert look(line(), plan=other, earlier=(refused, entry), old=old).state is state
+        plan = dataclasses.replace(PLAN, entries=(refused,))
+        assert look(line(), plan=plan, earlier=(entry,), old=old).state is state
+
+
 @pytest.mark.parametrize(("group", "is_returned"), [("billing-new", False), ("shipping", True)])
 def test_only_a_later_migration_of_the_same_group_undoes_a_return(group, is_returned):
-    plan = dataclasses.replace(PLAN, entries=(dataclasses.replace(PLAN.entries[0], group=group),))
+    migrated = {group: GroupRun(NOON + 100, PLAN.entries, True)}
     receipts = Receipt("D", (line(),)), Receipt("S", (back(55, NOON + 9),))
-    its = groups_of(DirectoryFiles("/here", plan, *receipts, migrated=NOON + 100))[0]
+    its = groups_of(DirectoryFiles("/here", PLAN, *receipts, migrated=migrated))[0]
     assert (its.group, its.is_returned) == ("billing-new", is_returned)
+
+
+def test_a_run_that_has_left_a_partition_out_carries_its_plan_out_and_ends_no_rounds():
+    blocked = PLAN.entries[0].blocked(Reason.TOPIC_MISSING, "")
+    plan = dataclasses.replace(PLAN, entries=(blocked,))
+    its = look(line(), plan=plan, migrated=NOON + 9, is_whole=False)
+    assert (its.state, its.left_out) == (GroupState.NOT_STARTED, 1)
+    assert incomplete_lines([its])[0].startswith("billing as billing-new: 1 of 1 partition left out: plan.json")
+    # What it has left out was written where the group has consumed on since.
+    written = dataclasses.replace(PLAN.entries[0], source=(SourcePosition("billing", OLD, 49),))
+    assert look(line(), plan=plan, migrated=NOON + 9, is_whole=False, earlier=(written,)).state is GroupState.AT_SOURCE
+    in_rounds = look(line(), plan=plan, migrated=NOON + 9, is_whole=False, synced=["billing-new"])
+    assert in_rounds.state is GroupState.COMMITTED
+    # No run has carried this plan out.
+    its = look(line(), plan=plan)
+    assert (its.state, its.left_out) == (GroupState.AT_SOURCE, 0)
 
 
 def test_what_needs_somebody_comes_first_on_the_screen():
@@ -252,6 +324,28 @@ def test_a_group_that_a_stopped_run_has_written_as_a_whole_is_not_told_to_run_ag
     assert look(line(), open_run=working).next == working.next
 
 
+@pytest.mark.parametrize(
+    ("changes", "offset", "state"),
+    [
+        pytest.param({"offset": None, "verdict": Verdict.BLOCKED}, 50, GroupState.AT_SOURCE, id="blocked"),
+        pytest.param({"offset": 44}, 50, GroupState.AT_SOURCE, id="a later offset was refused"),
+        pytest.param({"offset": 36}, 50, GroupState.AT_SOURCE, id="an earlier offset was refused"),
+        pytest.param({}, 50, GroupState.NOT_STARTED, id="the same offset"),
+        pytest.param({"offset": None, "verdict": Verdict.UNCOMMITTED}, None, GroupState.NOT_STARTED, id="no offset"),
+    ],
+)
+def test_nobody_is_told_to_start_consumers_at_an_offset_that_a_refused_run_was_to_replace(changes, offset, state):
+    entry = dataclasses.replace(PLAN.entries[0], source=(SourcePosition("billing", OLD, offset),), **changes)
+    plan = dataclasses.replace(PLAN, entries=(entry,))
+    assert look(line(), plan=plan).state is state
+    # Where consumers have started nevertheless, or rounds go on, the plan says nothing.
+    assert look(line(), plan=plan, used_new=True).state is GroupState.AT_DESTINATION
+    assert look(line(), plan=plan, synced=["billing-new"]).state is GroupState.COMMITTED
+    # A run that works writes the offset yet.
+    run = OpenRun("/here", "process 7 on box", False)
+    assert look(line(), plan=plan, open_run=run).next == run.next
+
+
 @pytest.mark.parametrize("is_stopped", [True, False, None])
 def test_nobody_is_told_to_start_consumers_before_a_run_has_ended(is_stopped):
     run = OpenRun("/here", "process 7 on box", is_stopped)
@@ -275,6 +369,24 @@ def test_nobody_is_told_to_start_consumers_before_a_run_has_ended(is_stopped):
 def test_a_group_that_a_stopped_run_has_only_planned_waits_for_this_run_and_not_for_a_review(is_stopped, told):
     its = look(open_run=OpenRun("/here", "process 7 on box", is_stopped), new=None)
     assert told in its.next and "apply" not in its.next and "roll" not in its.next
+
+
+@pytest.mark.parametrize(
+    ("is_stopped", "is_of_plan", "is_planned", "is_held"),
+    [
+        pytest.param(True, True, False, False, id="of another wave"),
+        pytest.param(True, True, True, True, id="of its plan"),
+        pytest.param(True, False, False, True, id="a rollback"),
+        pytest.param(False, True, False, True, id="works, and may plan yet"),
+        pytest.param(None, True, False, True, id="may work still"),
+    ],
+)
+def test_a_stopped_run_holds_back_the_groups_of_its_plan_alone(is_stopped, is_of_plan, is_planned, is_held):
+    run = OpenRun("/here", "process 7 on box", is_stopped, is_of_plan=is_of_plan)
+    plan = PLAN if is_planned else dataclasses.replace(PLAN, entries=())
+    its = look(line(), plan=plan, earlier=PLAN.entries, open_run=run)
+    assert its.state is GroupState.NOT_STARTED
+    assert (its.next == NEXT[its.state]) is not is_held
 
 
 @pytest.mark.parametrize("is_stopped", [True, None])

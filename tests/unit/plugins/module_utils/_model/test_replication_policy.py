@@ -49,3 +49,13 @@ def test_a_topic_of_another_flow_is_not_ours():
     assert policy.source_topic("onprem.") is None
     assert ReplicationPolicy("onprem", "cloud", "identity").source_topic("orders") == "orders"
     assert policy.checkpoints == InternalTopic("target", "onprem.checkpoints.internal")
+
+
+@pytest.mark.parametrize("name", ["identity", "default"])
+def test_a_separator_is_in_the_names_of_internal_topics_with_each_policy(name):
+    """Kafka's IdentityReplicationPolicy extends the DefaultReplicationPolicy, and leaves these names as they are there."""
+    policy = ReplicationPolicy("onprem", "cloud", name, "")
+    assert policy.checkpoints.name == "onpremcheckpointsinternal"
+    assert policy.offset_syncs.name == "mm2-offset-syncscloudinternal"
+    assert policy.topic("heartbeats") == "onpremheartbeats" and policy.source_topic("onpremheartbeats") == "heartbeats"
+    assert policy._replace(internal_separator=False).checkpoints.name == "onprem.checkpoints.internal"

@@ -9,6 +9,8 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.reset_rul
     first_fit,
     reset_rules_from,
 )
+from ansible_collections.streamshift.kafka.plugins.plugin_utils._given import Given, Inventory, role_options
+from ansible_collections.streamshift.kafka.plugins.plugin_utils._problems import of_play
 
 NOW = 1_795_370_400_000  # 2026-11-22T18:00:00Z
 HOUR = 3_600_000
@@ -107,6 +109,26 @@ def test_every_wrong_rule_is_told():
     wrong = [{"to": "offset", "value": "x"}, {"to": "latest"}, {"to": "datetime", "value": "today"}]
     with pytest.raises(InvalidInput, match=r"entry 1: 'x' is no offset \(.*\); resets, entry 3: 'today' is no date"):
         reset_rules_from(wrong, NOW)
+
+
+def test_a_role_tells_every_wrong_rule_before_it_asks_a_cluster():
+    later = "2999-01-01T00:00:00Z"  # by which clock is up to the machine that resets the group
+    resets = [
+        {"topics": ["a"]},
+        {"to": "shift"},
+        {"to": "latst"},
+        {"to": "datetime", "value": later},
+        {"to": "offset", "value": "x"},
+    ]
+    variables = {"inventory_hostname": "cloud", "inventory_dir": "/srv", "group_reset_resets": resets}
+    given = Given("group_reset", "role", role_options("group_reset"), variables)
+    inventory = Inventory({"all": ["cloud"]}, lambda _host: None, lambda _host, _name: None)
+    assert [line.partition(". ")[0] for line in of_play(given, inventory)] == [
+        "group_reset_resets, entry 1 has no to",
+        "group_reset_resets, entry 3: to is latst",
+        "group_reset_resets, entry 2: to: shift needs a value",
+        "group_reset_resets, entry 5: 'x' is no offset",
+    ]
 
 
 def test_a_reset_to_nowhere_is_refused():

@@ -14,10 +14,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.offset_fo
     OffsetFormat,
     from_text,
     positions_of,
+    read_backup,
     to_text,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.offset_formats import read_snapshot as read
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import (
     OpenTransaction,
     Snapshot,
@@ -144,6 +146,24 @@ def test_three_columns_need_the_name_of_their_group():
     with pytest.raises(InvalidFile, match="do not say whose offsets they are"):
         from_csv("orders,0,41\n", "snapshot.csv")
     assert without_what_csv_drops(from_csv("orders,0,41\n", "snapshot.csv", "billing")) == [("billing", ORDERS, 41)]
+
+
+@pytest.mark.parametrize(
+    "text", ["orders,0,41\n", "\ufefforders,0,41,\r\n", "billing,orders,0,41\n", to_json(ONE), "\ufeff" + to_json(ONE)]
+)
+def test_a_backup_of_three_columns_is_of_the_only_group_that_is_selected(text):
+    backup = read_backup(text, "billing.csv", Selection(groups=("billing",)))
+    assert [(entry.group, entry.partition, entry.committed.offset) for entry in backup.entries] == [
+        ("billing", ORDERS, 41)
+    ]
+
+
+@pytest.mark.parametrize(
+    "selection", [Selection(groups=("a", "b")), Selection(("a",), ("b.*",)), Selection((), ("b.*",))]
+)
+def test_a_backup_of_three_columns_is_refused_for_several_groups(selection):
+    with pytest.raises(InvalidFile, match="Select its group alone, by groups, or use a file with four columns"):
+        read_backup("orders,0,41\n", "billing.csv", selection)
 
 
 @pytest.mark.parametrize(

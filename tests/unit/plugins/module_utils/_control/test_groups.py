@@ -1,0 +1,75 @@
+"""Groups of brokers that tell less than those of today, or tell it to fewer users."""
+
+from types import SimpleNamespace as Row
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import broker_questions, groups
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.abilities import Ability
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.error_codes import ErrorCode
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+
+CONNECTION = Connection("source", ("127.0.0.1:1",))
+GONE = "billing-old"
+METADATA = 3
+
+
+class Brokers:
+    """Brokers of this version; the group billing has committed. Lists of groups are denied, as before 2.1 without an ACL."""
+
+    def __init__(self, monkeypatch, version):
+        known = [each.value for each in Ability if tuple(map(int, each.value.since.split("."))) <= version]
+        keys = {each.key for each in known}
+        self.offered_versions = {key: (0, max(each.version for each in known if each.key == key)) for key in keys}
+        if version >= (1, 0):
+            self.offered_versions[METADATA] = (0, 5)
+        self.known_brokers = [1]
+        self.offset_error = 0
+        monkeypatch.setattr(groups, "attempt", lambda _connection, operation: operation(self))
+        monkeypatch.setattr(broker_questions, "exchange", lambda _client, asked: [self.answer(each) for each in asked])
+
+    def answer(self, request):
+        match request.name:
+            case "ListGroups":
+                return Row(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED, groups=[])
+            case "FindCoordinator":
+                return Row(error_code=0, node_id=1)
+            case "DescribeGroups":
+                states = {"billing": "Stable", GONE: "Dead"}
+                rows = [(name, states[name]) for name in request.fields["groups"]]
+                return Row(
+                    groups=[
+                        Row(error_code=0, group_id=name, group_state=state, protocol_type="") for name, state in rows
+                    ]
+                )
+            case "OffsetFetch":
+                commit = Row(partition_index=0, error_code=0, committed_offset=7, metadata="")
+                topics = [Row(name="orders", partitions=[commit])] if request.fields["group_id"] == "billing" else []
+                return Row(error_code=self.offset_error, topics=topics)
+        raise AssertionError(request)
+
+
+@pytest.mark.parametrize("version", [(0, 10, 2), (1, 1), (2, 0)])
+def test_groups_that_are_named_need_no_list(monkeypatch, version):
+    Brokers(monkeypatch, version)
+    readings = groups.read_groups(CONNECTION, ["billing", GONE])
+    assert (readings["billing"].state, readings[GONE].exists) == ("Stable", False)
+    assert readings["billing"].offsets == {TopicPartition("orders", 0): CommittedOffset(7)}
+
+
+def test_the_acl_is_named_that_a_list_needs(monkeypatch):
+    Brokers(monkeypatch, (1, 1))
+    with pytest.raises(NotAuthorized, match="needs ACL CLUSTER DESCRIBE on kafka-cluster: brokers before Kafka 2.1"):
+        groups.list_groups(CONNECTION)
+
+
+@pytest.mark.parametrize(("version", "operation"), [((0, 10, 2), "READ"), ((0, 11), "READ"), ((1, 0), "DESCRIBE")])
+def test_the_acl_is_named_that_committed_offsets_need(monkeypatch, version, operation):
+    brokers = Brokers(monkeypatch, version)
+    brokers.offset_error = ErrorCode.GROUP_AUTHORIZATION_FAILED
+    brokers.offered_versions.pop(Ability.LOG_SIZES.value.key, None)  # services need not offer it
+    with pytest.raises(NotAuthorized, match=f"needs ACL GROUP {operation} on billing"):
+        groups.read_groups(CONNECTION, ["billing"])

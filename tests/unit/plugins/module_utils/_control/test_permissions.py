@@ -1,0 +1,57 @@
+"""An ACL is missing where brokers deny it, and not where they do not tell."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import acl_requests, permissions
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.error_codes import ErrorCode
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+
+CONNECTION = Connection("destination", ("127.0.0.1:1",))
+READ, DESCRIBE = 3, 8
+NEEDED = ["GROUP DESCRIBE on billing", "GROUP READ on billing", "TOPIC READ on orders"]
+
+
+def missing(monkeypatch, operations, group_error=0, topic_error=0):
+    """The ACLs that the user lacks, where the brokers answer with these operations; None as KIP-430 encodes "not told"."""
+    group = SimpleNamespace(group_id="billing", error_code=group_error, authorized_operations=operations)
+    topic = SimpleNamespace(name="orders", error_code=topic_error, authorized_operations=operations)
+    monkeypatch.setattr(permissions, "attempt", lambda _connection, operation: operation(None))
+    monkeypatch.setattr(permissions, "can", lambda *_given: True)
+    monkeypatch.setattr(permissions, "find_coordinators", lambda _client, names: dict.fromkeys(names, (1, 0)))
+    monkeypatch.setattr(
+        permissions,
+        "exchange",
+        lambda _client, requests: [
+            SimpleNamespace(groups=[group]) for each in requests if each.name == "DescribeGroups"
+        ],
+    )
+    monkeypatch.setattr(permissions, "request_metadata", lambda *_given, **_options: SimpleNamespace(topics=[topic]))
+    return permissions.missing_acls(
+        CONNECTION, reads_groups=["billing"], commits_groups=["billing"], commits_topics=["orders"]
+    )
+
+
+def test_what_brokers_do_not_tell_is_not_missing(monkeypatch):
+    assert missing(monkeypatch, None) == []
+
+
+def test_what_brokers_tell_is_believed(monkeypatch):
+    assert missing(monkeypatch, {DESCRIBE}) == ["GROUP READ on billing", "TOPIC READ on orders"]
+    assert missing(monkeypatch, {READ, DESCRIBE}) == []
+    assert missing(monkeypatch, set()) == NEEDED
+
+
+def test_what_is_denied_altogether_is_missing(monkeypatch):
+    denied = ErrorCode.GROUP_AUTHORIZATION_FAILED, ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    assert missing(monkeypatch, None, *denied) == NEEDED
+
+
+@pytest.mark.parametrize(("operations", "lacking"), [(None, []), ({DESCRIBE}, ["CLUSTER ALTER on kafka-cluster"])])
+def test_the_same_holds_for_the_cluster(monkeypatch, operations, lacking):
+    answer = SimpleNamespace(error_code=0, authorized_operations=operations)
+    monkeypatch.setattr(acl_requests, "attempt", lambda _connection, operation: operation(None))
+    monkeypatch.setattr(acl_requests, "can", lambda *_given: True)
+    monkeypatch.setattr(acl_requests, "exchange", lambda *_given: [answer])
+    assert acl_requests.missing_cluster_acls(CONNECTION, "DESCRIBE", "ALTER") == lacking
