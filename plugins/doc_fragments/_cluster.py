@@ -90,7 +90,7 @@ options:
         type: str
       aws_external_id: {description: External id that the trust policy of O(cluster.aws_role_arn) asks for., type: str}
       request_timeout:
-        description: How many seconds to wait for a broker's answer to one request.
+        description: How many seconds to wait for a broker's answer to one request, from 0.01 to 300.
         type: float
         default: 30
       client_config:

@@ -70,13 +70,14 @@ _raw:
 import os
 import typing as t
 
+from ansible import context
 from ansible.errors import AnsibleUndefinedVariable, AnsibleValueOmittedError
 from ansible.plugins.lookup import LookupBase
 from ansible.template import Templar
 from jinja2 import Undefined, UndefinedError
 
 from ..module_utils._model.progress import first_names
-from ..plugin_utils._given import Given, HostCluster, Inventory, role_options
+from ..plugin_utils._given import Given, HostCluster, Inventory, cut_at_blanks, role_options
 from ..plugin_utils._problems import cluster_options, of_clusters, of_play
 from ..plugin_utils._role_problems import of_role
 from ..plugin_utils._waves import read_waves
@@ -108,9 +109,13 @@ class LookupModule(LookupBase):
             "role" if known is None else "playbook",
             options,
             _Templated(variables, t.cast(Templar, self._templar)),
+            cut_at_blanks(context.CLIARGS.get("extra_vars", ())),
         )
         if what == "changed":
-            return [given.changed()]
+            # A default that is an expression is compared as it is written.
+            return [
+                {key: value for key, value in given.changed().items() if variables[key] != options[key].get("default")}
+            ]
         hosts = variables["hostvars"]
         inventory = Inventory(
             variables["groups"], lambda host: _cluster(hosts[host], what), lambda host, name: _value(hosts[host], name)

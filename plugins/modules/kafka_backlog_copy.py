@@ -104,7 +104,8 @@ options:
     choices: [ignore, start, end]
     default: ignore
   append:
-    description: Whether a destination topic may already contain records. The copied records are then appended to them.
+    description: Whether a destination topic may already contain records. The copied records are then appended to them, and the
+      groups of this copy skip those that were there before.
     type: bool
     default: false
   live:
@@ -370,7 +371,7 @@ def _present(module: Module) -> dict[str, t.Any]:
             outcome = use_case.copy_backlog(taken, source, destination, mapping, asked, earlier, save, say)
         made = plan.to_json(outcome.plan) if outcome.plan is not None else planned
         if made is not None and made != planned:
-            files.write_document(params["plan"], made, plan.from_json, check=module.check_mode)
+            files.write_document(params["plan"], made, plan.from_json, check=module.check_mode, most=files.LARGEST)
     result = backlog_results.backlog_result(outcome, earlier.plan, ReturnEntries(params["return_entries"]))
     return {"changed": outcome.changed or made != planned, **result, **module.warned(outcome.notes)}
 

@@ -131,7 +131,7 @@ groups:
       sample: null
     state: {description: "State of the group, as Kafka names it.", type: str, sample: Empty}
     members:
-      description: Number of members; null if the brokers cannot describe them, as for share groups.
+      description: Number of members; null if nobody describes them, as for share groups and Kafka Connect workers.
       type: int
       sample: 0
     clients:
@@ -144,8 +144,8 @@ groups:
     topics: {description: Topics that the group has committed offsets of., type: list, elements: str, sample: [orders]}
     partitions: {description: Number of partitions with a committed offset., type: int, sample: 12}
     lag:
-      description: Offsets from the committed offsets to the log ends, in all partitions that still exist. Offsets that
-        have expired do not count, other than with C(kafka-consumer-groups). Null if there are none.
+      description: Offsets from the committed offsets to the log ends, in all partitions that still exist and have a leader.
+        Offsets that have expired do not count, other than with C(kafka-consumer-groups). Null if there are none.
       type: int
       sample: 1204
     expired: {description: Offsets that have expired before the group consumed them., type: int, sample: 0}
@@ -169,7 +169,7 @@ groups:
         offset: {description: The committed offset., type: int, sample: 4711}
         lag:
           description: Offsets from the committed offset to the log end, without those that have expired; null if the partition
-            no longer exists.
+            no longer exists, or has no leader now.
           type: int
           sample: 12
         expired: {description: Offsets that have expired before the group consumed them., type: int, sample: 0}

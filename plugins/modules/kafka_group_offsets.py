@@ -30,6 +30,7 @@ options:
     description:
       - Path of an earlier snapshot file of this cluster, or of a CSV file of the stock tool. The module takes from it what the
         selected groups had committed then, in place of what they have committed now. The groups need not exist any more.
+      - A CSV file of three columns does not name its group. It has the offsets of the group that O(groups) names alone.
       - The module fails if the file is from another cluster, or if a selected topic was deleted and created again since.
       - O(removed), O(on_active_group), O(on_blocked), O(idle_wait) and O(stop_timeout) have no meaning then.
     type: path
@@ -261,7 +262,8 @@ def take(module: Module) -> dict[str, t.Any]:
 def _taken(params: dict[str, t.Any], connection: Connection, selection: Selection) -> use_case.TakenSnapshot:
     if params["backup"] is not None:
         path = params["backup"]
-        backup = files.parsed_required(path, offset_formats.read_snapshot, "backup", "kafka_group_offsets")
+        text = files.read_required(path, "backup", "kafka_group_offsets")
+        backup = offset_formats.read_backup(text, path, selection)
         return backups.from_backup(backup, path, connection, selection)
     return use_case.take(
         connection,

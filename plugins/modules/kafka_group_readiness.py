@@ -52,8 +52,8 @@ options:
     type: path
   status:
     description:
-      - Path of the status file. The module replaces it, and takes from the earlier file only since when groups have
-        been ready. You can remove it at any time.
+      - Path of the status file. The module replaces it, and takes from the earlier file since when groups have been ready, and
+        what it says of groups that are not in O(plan), as those of other waves.
       - With O(directories), it has what the module returns. The module does not replace the status file of a round with it.
     type: path
   metrics:
@@ -69,8 +69,8 @@ options:
   changed_offsets: {description: How many offsets the round has committed., type: int, default: 0}
   wait_for_start:
     description:
-      - How many seconds to wait at most until every group has members at the destination. Consumers that use
-        C(assign) never show as members.
+      - How many seconds to wait at most until every group that is ready at the first look, and not in use at O(source), has
+        members at the destination. Consumers that use C(assign) never show as members.
       - With V(0), the module does not wait.
     type: float
     default: 0
@@ -181,7 +181,8 @@ groups:
     group: {description: The group at the destination., type: str, sample: billing}
     state:
       description:
-        - V(consuming_at_source) - the group is committed at the destination, and consumes at the source again.
+        - V(consuming_at_source) - the group is committed at the destination, and consumes at the source again, or has since.
+          Also a group whose plan has another offset than is written, or none, because a later run was refused.
         - V(moved) - its committed offsets are not those that were written, nor what it can have consumed since.
         - V(commits_gone) - some of them are gone, because they have expired, or somebody has removed or renamed the group.
         - V(unfinished) - a run was to write some or all of its committed offsets, and has not yet, because it was stopped
@@ -235,9 +236,9 @@ groups:
         - When the brokers of the source may delete the committed offsets of the group (C(offsets.retention.minutes) after
           RV(groups[].committed_at), at the latest). From then on, a rollback of the migration leaves the consumers without
           committed offsets there.
-        - Null if the group has members at the source, if it is not committed, if the user may not read the settings of the
-          brokers, or if these are older than Kafka 2.1. There, each committed offset expires so long after it was committed,
-          and no request tells when that was.
+        - Null if the group has members at the source, if some of these offsets are gone already, if it is not committed, if the
+          user may not read the settings of the brokers, or if these are older than Kafka 2.1. There, each committed offset
+          expires so long after it was committed, and no request tells when that was.
       type: str
       sample: "2026-11-29T20:15:00Z"
     return_until:
@@ -325,14 +326,15 @@ def look(module: Module) -> dict[str, t.Any]:
     if params["directories"] is not None:
         return status_result(module, source, destination)
     last = last_status(params["status"], params["started"])
-    made = files.parsed_required(params["plan"], plan.from_json, "plan", "kafka_offset_translate")
-    objections = read_objections(params["report"], params["plan"]).lines
+    text = files.read_required(params["plan"], "plan", "kafka_offset_translate")
+    made = plan.from_json(text, params["plan"])
+    objections = read_objections(params["report"], params["plan"], text).lines
     made = dataclasses.replace(made, entries=tuple(objected(made.entries, objections)))
     now = documents.utc_text(last.now)
     groups = use_case.look_until_started(made, source, destination, last.ready_since, now, params["wait_for_start"])
     rows = tuple(status.group_row(group) for group in groups)
     written = status.Status(params["phase"], last.started, last.now, params["changed_offsets"], None, last.now, rows)
-    write_status(module, written, os.path.dirname(params["plan"]))
+    write_status(module, written.after(last.rounds), os.path.dirname(params["plan"]))
     return {
         "changed": False,
         "readiness": list(rows),

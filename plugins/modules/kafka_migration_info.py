@@ -289,7 +289,7 @@ def look(module: Module) -> dict[str, t.Any]:
     spark = options.spark_options(params)
     lacking = use_case.lacking_for_verification(spark) if params["verify"] == "records" else []
     if params["copy"] and not (copied and copied.is_done):
-        lacking = use_case.lacking_for_copy(spark)
+        lacking = use_case.lacking_spark(spark)
     preflight = use_case.look(
         source,
         destination,
@@ -363,11 +363,16 @@ def _read(path: str | None, parse: t.Callable[[str, str], _File], damaged: list[
 
 def _beside(path: str | None) -> t.Iterator[tuple[str, plan.Plan, receipt.Receipt]]:
     """Plans and receipts in the directories beside that of this receipt, each with the path of the receipt."""
-    folder = glob.escape(os.path.dirname(os.path.dirname(path))) if path else ""
-    for other in sorted(glob.iglob(f"{folder}/*/receipt.json") if path else ()):
+    if path is None:
+        return
+    own = os.path.realpath(path)
+    pattern = os.path.join(glob.escape(os.path.dirname(os.path.dirname(own))), "*", "receipt.json")
+    for other in sorted(
+        {os.path.realpath(found) for found in glob.iglob(pattern)} - {own}
+    ):  # a link is no other migration
         made = _read(os.path.join(os.path.dirname(other), "plan.json"), plan.from_json, [])
         written = _read(other, receipt.from_json, [])
-        if other != path and made is not None and written is not None:
+        if made is not None and written is not None:
             yield other, made, written
 
 

@@ -163,7 +163,8 @@ options:
     default: false
   phase:
     description:
-      - Phase of the role, in lower-case letters and underscores. O(state=ended) needs it.
+      - Phase of the role, in lower-case letters and underscores. O(state=ended) needs it. With O(state=begun), C(lease.json)
+        has it, so that the status of a run that was stopped holds back only the groups of its plan.
       - V(sync) and V(promote_round) are the phases of rounds. The history counts them apart, and keeps only what they
         have written.
       - With V(rollback), the report says what of O(selection) is rolled back, or of the whole receipt if no group is

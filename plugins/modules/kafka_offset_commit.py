@@ -30,14 +30,16 @@ options:
         first write, together with the second reading of the destination, and after the last write. O(on_active_source)
         applies to groups that have members, or whose committed offsets differ from those that the plan was made from.
       - The first reading is the snapshot that the plan was made from. So the module detects every consumer that commits
-        at the source between the snapshot and the last write.
+        at the source between the snapshot and the last write. It also looks at groups that have all planned offsets already.
       - Ignored with O(state=rolled_back).
   state:
     description:
       - Which offsets the groups have afterwards.
       - V(committed) commits the offsets of O(plan).
       - V(rolled_back) restores, for the selected groups, the offsets that were committed before according to
-        O(receipt). The module deletes offsets that did not exist before, and groups that have no offsets left. It
+        O(receipt). The module deletes offsets that did not exist before, and groups that have no offsets left. If the
+        user may not describe every topic, the brokers delete such a group themselves, unless it has committed offsets
+        that the user does not see. Brokers before Kafka 2.4 delete only whole groups, with all their offsets. The module
         leaves everything else in the receipt alone, whether it is in use or not. It reads C(return/receipt.json) beside
         O(receipt), if it is there, to know which groups repeat nothing because a return has set them at the source since.
     type: str
@@ -198,7 +200,7 @@ options:
       - How many seconds to wait before reading the committed offsets a second time, once for all groups together.
       - This detects consumers that use C(assign). They never appear as members; only their committed offsets change,
         every 5 seconds by default.
-      - The module does not wait if there is nothing to write.
+      - The module does not wait if there is nothing to write, unless it looks for producers (O(on_still_written)).
     type: float
     default: 5
 seealso: [{module: streamshift.kafka.kafka_offset_translate}, {module: streamshift.kafka.kafka_offset_verify}]
@@ -301,7 +303,7 @@ left_out:
   sample: []
 kept_groups:
   description: Names of the groups of which the module left an offset alone because of O(on_rewind), O(on_advance) or an earlier
-    migration.
+    migration, and of those that O(on_active_source=skip_group) leaves out.
   returned: success
   type: list
   elements: str
@@ -381,13 +383,16 @@ def commit(module: Module) -> dict[str, t.Any]:
     saved: list[str] = []
 
     def save(path: str, done: receipt.Receipt) -> None:
-        saved.append(path)
         text = receipt.to_json(done)
         # Such entries were read when they were saved before: only that brokers say the same is new.
         if all(entry.is_confirmed for entry in done.entries):
             files.write(path, text)
         else:
-            files.write_document(path, text, receipt.from_json)
+            # What has begun goes on, and nothing keeps a receipt that has grown from being written again, or rolled back.
+            there = os.path.getsize(path) if os.path.exists(path) else 0
+            most = files.LARGEST if saved else max(files.MOST_WRITTEN, there)
+            files.write_document(path, text, receipt.from_json, most=most)
+        saved.append(path)
 
     try:
         return _done(module, save)
@@ -449,7 +454,7 @@ def _done(module: Module, save: t.Callable[[str, receipt.Receipt], None]) -> dic
             taken = params["snapshot"] and files.read_required(params["snapshot"], "snapshot", "kafka_group_offsets")
             made = plan.from_json(text, params["plan"])
             known = files.parsed(path, receipt.from_json)
-            verified = read_objections(params["report"], params["plan"])
+            verified = read_objections(params["report"], params["plan"], text)
             notes = files.lost_receipt(path)
             outcome = use_case.commit(
                 made,

@@ -36,8 +36,9 @@ options:
     description:
       - The Kafka cluster that the groups come from.
       - If the source is lost, omit this option and set O(strategy=mirror_maker). The plan then uses MirrorMaker 2's
-        checkpoints as they are. Their verdict is V(safe) with the reason C(checkpoint), so consumed records are
-        repeated.
+        checkpoints. Their verdict is V(safe) with the reason C(checkpoint), so consumed records are repeated.
+      - MirrorMaker 2 before 3.4.1 writes checkpoints that may skip records. The module lowers them if it can read the
+        offset-syncs at the destination (O(replication_policy.offset_syncs_location=target)).
       - Omit it with O(strategy=reset), which is about O(destination) alone.
     required: false
   snapshot:
@@ -122,15 +123,15 @@ options:
       - V(records) compares the records.
       - V(identical) keeps the source's offsets. Inside one cluster this is always correct. Between two clusters it
         needs a replication tool that preserves offsets; the module first compares the records around every committed
-        offset, and at the start and the end of the destination's log.
+        offset, where both logs have begun, and at the end of the destination's log.
       - V(mirror_maker) compares the records, too, and uses MirrorMaker 2's internal topics to find them. This needs
         O(replication_policy), and MirrorMaker 2 must have preserved the order of the records. If timestamps do not
         identify a record, as on topics with C(message.timestamp.type=LogAppendTime), it usually avoids counting both
         logs.
       - V(reset) moves the groups inside O(destination) to the offsets that O(resets) says. It needs neither O(source) nor
         O(snapshot). The verdict is V(requested), and C(detail) says how many offsets are skipped or repeated.
-      - With V(mirror_maker), exact offsets of an earlier O(plan) are kept for groups that have not moved, provided that
-        the records around them, read again, confirm them.
+      - Where records are compared, exact offsets of an earlier O(plan) are kept for groups that have not moved, provided
+        that the records around them, read again, confirm them.
     type: str
     choices: [records, identical, mirror_maker, reset]
     default: records
@@ -442,7 +443,7 @@ digest:
   type: str
   sample: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
 kept:
-  description: With O(strategy=mirror_maker), the number of entries that were kept from the earlier plan.
+  description: The number of entries that were kept from the earlier plan.
   returned: success
   type: int
   sample: 0

@@ -47,6 +47,7 @@ options:
         module then also compares all copied records with the source, from the start of the copy on.
       - The task fails if a record is missing, is there more than once, or has another place in the order. Records that
         other producers have written to the same partitions do not fail the task.
+      - Cannot be used with O(on_problem=report), because no offset is to blame for a copy that differs.
     type: path
   scope:
     description:

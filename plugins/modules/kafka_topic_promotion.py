@@ -36,7 +36,7 @@ options:
       - V(fenced) denies O(principals) to write to the selected topics of O(destination), and O(read_principals) to read
         them. It then looks whether somebody still writes. Only O(topics), O(topic_patterns), O(exclude_topic_patterns),
         O(on_lockout), O(on_still_written), O(idle_wait) and O(receipt) apply besides. Nothing asks O(source). Give the same
-        cluster.
+        cluster. Set C(sync.topic.acls.enabled) of MirrorMaker 2 to C(false) first, or it copies the fence to its destination.
       - V(lifted) removes the ACLs that V(fenced) has made with this O(receipt), and no others. If O(topics) or
         O(topic_patterns) are given, it removes only those of these topics. Notes name the ACLs that stay, and what else
         denies writing to O(topics).
@@ -71,7 +71,8 @@ options:
     default: []
   on_still_written:
     description:
-      - With O(state=fenced), what to do if the topics still grow after the ACLs are made.
+      - With O(state=fenced), what to do if the topics still grow after the ACLs are made, or if a
+        transaction is still open in them.
       - V(fail) fails, and leaves the ACLs. The message names the topics, and who writes, as far as the brokers tell.
       - V(note) returns a note, and RV(still_written).
     type: str
@@ -79,7 +80,7 @@ options:
     default: fail
   idle_wait:
     description: With O(state=fenced), how many seconds are between two looks at the ends of the logs. If they have
-      moved, the module looks twice more, because records may have been on their way.
+      moved, or a transaction is open, the module looks twice more, because records may have been on their way.
     type: float
     default: 5
   snapshot:
@@ -222,7 +223,8 @@ options:
     suboptions:
       name: {description: "The exact principal at the source with its type, such as C(User:billing).", type: str}
       pattern:
-        description: A regular expression that matches the whole principal at the source, with its type.
+        description: A regular expression that matches the whole principal at the source, with its type. It renames neither
+          C(User:*) nor C(User:ANONYMOUS).
         type: str
       to:
         description: The principal at the destination with its type. V(\\1) stands for the first group of
@@ -235,9 +237,17 @@ options:
         away the ACLs of the replication tool.
       - An ACL on a prefix is removed only if all topics of the destination with this prefix are promoted, or if the source
         has an ACL on this prefix. Otherwise it stays and is listed in the notes.
+      - An ACL on C(*) stays, and so do the last ones on a resource if the brokers may let everybody in where there is none
+        (C(allow.everyone.if.no.acl.found)).
       - Without it, these ACLs stay and are listed in the notes.
     type: bool
     default: false
+  fence_receipt:
+    description:
+      - Path of the receipt of a fence at the source. The ACLs in it are not copied, because they are
+        only meant to keep clients away from the source. A note names them.
+      - Nothing is left out if the file does not exist, or if it is about another cluster than the source.
+    type: path
   on_lockout:
     description:
       - What to do if ACLs that are added take access away from clients that they do not name. Such an ACL is the first one on
@@ -394,7 +404,7 @@ def main() -> None:
             "choices": ["promoted", "planned", "applied", "rolled_back", "fenced", "lifted"],
             "default": "promoted",
         },
-        **options.optional("path", "snapshot", "plan"),
+        **options.optional("path", "snapshot", "plan", "fence_receipt"),
         "topic_map": options.rules_spec(),
         **options.policy_spec(),
         "replication_factor": {"type": "str", "default": "source"},

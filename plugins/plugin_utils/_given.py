@@ -9,8 +9,10 @@ import os
 import typing as t
 from types import MappingProxyType
 
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.module_utils.common.yaml import yaml_load
 from ansible.module_utils.parsing.convert_bool import boolean
+from ansible.parsing.splitter import split_args
 
 _ROOT = os.path.join(os.path.dirname(__file__), "..", "..")
 
@@ -32,19 +34,37 @@ def playbooks() -> list[str]:
     )
 
 
+def cut_at_blanks(extra_vars: t.Iterable[str]) -> dict[str, list[str]]:
+    """{variable: words} of those that Ansible ends at a blank, of which it takes the first word alone.
+
+    extra_vars: the arguments of -e. Words before any variable are of "".
+    """
+    words: dict[str, list[str]] = {}
+    for text in extra_vars:
+        name = ""
+        for word in [] if text.startswith(("@", "[", "{")) else split_args(text):
+            if "=" in word[1:]:
+                name, value = word.split("=", 1)
+                words[name] = [value]
+            else:
+                words.setdefault(name, []).append(word)
+    return {name: parts for name, parts in words.items() if not name or len(parts) > 1}
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Given:
     """The variables of a role or playbook, whose names begin with its own.
 
     name: of the role or playbook. kind: which of them it is. options: all variables that it knows, by their full names, with
     what their specification says. variables: all that this host has, the collection's or not; a value may be worked out
-    whenever it is read.
+    whenever it is read. cut: what cut_at_blanks() says.
     """
 
     name: str
     kind: t.Literal["role", "playbook"]
     options: t.Mapping[str, t.Mapping[str, t.Any]]
     variables: t.Mapping[str, t.Any]
+    cut: t.Mapping[str, t.Sequence[str]] = dataclasses.field(default_factory=dict)
 
     def get(self, option: str, default: t.Any = None) -> t.Any:
         """The value of a variable by its name without the role's; the default where it is not set."""
@@ -64,9 +84,14 @@ class Given:
         for name in sorted(self.options):
             default = self.options[name].get("default", "")
             value = self.variables.get(name, default)
-            if value != default:
+            if value != default and converted(self.options[name], value) != converted(self.options[name], default):
                 values[name] = value
         return values
+
+
+def converted(option: t.Mapping[str, t.Any], value: t.Any) -> t.Any:
+    """A value of the right type, as Ansible gives it to a module. One of another type stays as it is."""
+    return ArgumentSpecValidator({"it": dict(option)}).validate({"it": value}).validated_parameters.get("it")
 
 
 def number(value: t.Any) -> float:

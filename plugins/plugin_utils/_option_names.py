@@ -77,7 +77,7 @@ class OptionNamesActionModule(ActionBase):
         """The message of a module that has failed, with the paths of the user's files, and with what the role adds to it."""
         copies = (task_vars.get("__common_begun") or {}).get("scratch")
         if copies and task_vars.get("ansible_check_mode"):  # a dry run works on copies, which it removes
-            message = message.replace(copies, self._templar.template(task_vars["common_directory"]))
+            message = message.replace(copies, self._templar.template(task_vars.get("_common_directory", copies)))
         after = task_vars.get("__common_after_failure")
         return message if after is None else f"{message} {self._templar.template(after)}"
 
@@ -94,9 +94,9 @@ class OptionNamesActionModule(ActionBase):
         role = self._task._role
         name = role._role_name.rpartition(".")[2]
         if name == "common":  # the role that includes it says its name, but for what only clears up
-            if "common_role" not in task_vars:
+            if "_common_role" not in task_vars:
                 return {}
-            name = self._templar.template(task_vars["common_role"])
+            name = self._templar.template(task_vars["_common_role"])
         phase = self._templar.template(task_vars.get(f"{name}_phase"))
         return option_names(self._task.action.rpartition(".")[2], name, phase, role_options(name))
 

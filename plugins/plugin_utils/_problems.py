@@ -7,12 +7,14 @@ from __future__ import annotations
 import contextlib
 import difflib
 import functools
+import json
 import re
+import shlex
 import typing as t
 from types import MappingProxyType
 
+import yaml
 from ansible.errors import AnsibleError
-from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.module_utils.common.validation import check_type_list
 
 from ..module_utils._model.faults import faults_of
@@ -20,7 +22,7 @@ from ..module_utils._model.mapping import rule_from
 from ..module_utils._model.reset_rules import LARGEST_OFFSET, reset_rule_from
 from ..module_utils._model.selection import compiled, faults_of_names
 from ..module_utils._module.options import cluster_spec, connection, spark_spec
-from ._given import Given, HostCluster, Inventory, playbooks
+from ._given import Given, HostCluster, Inventory, converted, playbooks
 from ._value_types import Option, did_you_mean, of_no_value, of_value, unknown_keys
 
 Lines = t.Iterator[str]
@@ -38,6 +40,7 @@ def of_clusters(given: Given, inventory: Inventory, sides: t.Collection[str]) ->
 
     sides: their names without the role's.
     """
+    yield from cut(given)
     yield from misplaced(given, playbooks())
     if given.options:
         yield from misspelt(given)
@@ -58,11 +61,39 @@ def of_play(
     places: Places = MappingProxyType({}),
 ) -> Lines:
     """What is wrong with the names of variables, the hosts, and paths that may be relative to the inventory."""
+    yield from cut(given)
     yield from misspelt(given, facts)
     yield from not_taken(given, given.options)
     yield from unknown_hosts(inventory, hosts)
     yield from wrong_clusters(inventory, hosts)
     yield from homeless(given, places)
+
+
+def cut(given: Given) -> Lines:
+    """What Ansible leaves out of name=value because a blank is in it."""
+    if "_raw_params" not in given.variables:
+        return
+    for name, words in given.cut.items() or {"": []}.items():
+        if given.options.get(name, {}).get("elements") == "str" and not any(word.startswith("=") for word in words):
+            whole = json.dumps({name: _uncut(" ".join(words).strip())})
+            yield (
+                f"Ansible takes {name}={words[0]} and leaves out {' '.join(words[1:])}, because name=value ends at a blank. "
+                f"Give all of it as JSON: -e {shlex.quote(whole)}."
+            )
+        else:  # a part of another variable may be a part of a secret
+            yield (
+                f"Ansible leaves out {f'words after {name}=' if name else 'words of -e or set_fact that are not name=value'}, "
+                "because name=value ends at a blank. Put no blanks around =, and give a value that has blanks as JSON, such as "
+                '-e \'{"name": "two words"}\'.'
+            )
+
+
+def _uncut(text: str) -> list[str]:
+    """The list that was meant."""
+    with contextlib.suppress(yaml.YAMLError):
+        if isinstance(entries := yaml.load(text, yaml.BaseLoader), list):
+            return entries
+    return re.split(r"[,\s]+", text)
 
 
 def misspelt(given: Given, facts: t.Collection[str] = ()) -> Lines:
@@ -103,6 +134,8 @@ def misplaced(given: Given, playbooks: t.Iterable[str]) -> Lines:
 def not_taken(given: Given, options: t.Mapping[str, Option]) -> Lines:
     """Values of another type, that are none of the choices, or below 0."""
     for name, option in options.items():
+        if name in given.cut:
+            continue
         # A role says what Spark's option is, and leaves what is in it to the modules.
         known = {**option, **spark_spec()["spark"]} if name.endswith("_spark") else option
         # What is not defined for this host may be for the one that the role runs on, and "omit" is no value.
@@ -113,10 +146,12 @@ def not_taken(given: Given, options: t.Mapping[str, Option]) -> Lines:
             wrong = [*of_value(value, known, name)]
             yield from wrong
             if value is not None and option.get("type") == "list":
-                yield from _senseless_list(name, value, _right_entries(option, value))
+                yield from _senseless_list(
+                    name, value, {} if wrong and isinstance(value, str) else _right_entries(option, value)
+                )
                 if not wrong and name in (f"{given.name}_groups", f"{given.name}_topics"):
-                    yield from map(str, faults_of_names(name, _converted(option, value)))
-            elif not wrong and name.endswith("_max_bytes_per_second") and _converted(option, value) == 0:
+                    yield from map(str, faults_of_names(name, converted(option, value)))
+            elif not wrong and name.endswith("_max_bytes_per_second") and converted(option, value) == 0:
                 yield f"{name} is {value}. Give more than 0, or leave it out for no limit."
 
 
@@ -127,15 +162,10 @@ def _right_entries(option: Option, value: t.Any) -> dict[int, t.Any]:
     except TypeError:
         return {}
     return {
-        number: _converted(option, [entry])[0]
+        number: converted(option, [entry])[0]
         for number, entry in enumerate(entries, 1)
         if entry is not None and not any(of_value([entry], option, ""))
     }
-
-
-def _converted(option: Option, value: t.Any) -> t.Any:
-    """A value of the right type, as Ansible gives it to a module."""
-    return ArgumentSpecValidator({"it": dict(option)}).validate({"it": value}).validated_parameters.get("it")
 
 
 def _senseless_list(name: str, value: t.Any, entries: t.Mapping[int, t.Any]) -> Lines:
@@ -239,7 +269,7 @@ def _of_connection(host: str, values: t.Mapping[str, t.Any], hidden: t.Mapping[s
     """What modules say of a cluster whatever its secrets are, which are not read here: they may be empty, or right."""
     told = []
     for given in (values, {**hidden, **values}):
-        options = _converted(cluster_spec("cluster")["cluster"], {**given, "name": host})
+        options = converted(cluster_spec("cluster")["cluster"], {**given, "name": host})
         told.append([*_refused(functools.partial(connection, {"cluster": options}, "cluster"))])
     yield from (line for line in told[0] if line in told[1])
 

@@ -9,8 +9,10 @@ import posixpath
 import re
 import typing as t
 
+from ansible.errors import AnsibleError
+
 from ..module_utils._module.digests import is_digest
-from ._given import Given, Inventory
+from ._given import Given, Inventory, converted
 from ._problems import Lines, of_play
 
 Looked = t.Mapping[str, t.Any]
@@ -28,6 +30,7 @@ def of_role(
     metrics, plan: their paths, empty for none. looked: what stat has found, for the directory of the metrics and the plan.
     """
     yield from of_play(given, inventory, hosts=hosts, places={f"{given.name}_directory": [given.get("directory")]})
+    yield from undefined(given)
     yield from nameless(given)
     yield from endless(given)
     yield from missing_files(given, metrics, plan, looked)
@@ -36,6 +39,15 @@ def of_role(
     yield from everything_and_a_part(given)
     if given.name in _OF:
         yield from _OF[given.name](given)
+
+
+def undefined(given: Given) -> Lines:
+    """Values that this host does not have: the task that needs one may come after the write."""
+    for name in given.options:
+        try:
+            given.variables.get(name)
+        except AnsibleError as exc:
+            yield f"{name} has no value: {str(exc).rstrip('.')}. Define what it is made of for this host."
 
 
 def nameless(given: Given) -> Lines:
@@ -180,7 +192,8 @@ def _group_clone(given: Given) -> Lines:
             "groups. Leave one of them out."
         )
     if given.get("phase") != "rollback" and not is_restored and not given.get("group_map"):
-        name = next(iter(given.get("groups") or ()), "billing")
+        groups = converted({"type": "list"}, given.get("groups"))
+        name = next(iter(groups or ()), "billing")
         yield (
             "group_clone_group_map is empty, so every group would keep its name. Give each selected group another name, such "
             f"as {{name: {name}, to: {name}-v2}}."

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 import difflib
+import json
 import math
 import re
 import typing as t
@@ -44,7 +45,10 @@ _WANTED: dict[str, tuple[t.Callable[[t.Any], t.Any], str]] = {
     "list": (check_type_list, "Give a list of texts"),
 }
 
-_LIST = re.compile(r"""\s*\[\s*["'].*\]\s*""")
+# A list as YAML or JSON write it, and no pattern such as [Pp]ay.*[0-9], whose first bracket closes before the end.
+_LIST = re.compile(r"""\s*\[(\s*["'{].*|([^][]|\[[^][]*\])*)\]\s*""", re.DOTALL)
+# A pattern may be a single character class, too, such as [a-z].
+_CLASS = re.compile(r"""\s*\[[^][,.*"'{]+\]\s*""")
 _EMPTY = {"list": "list, such as []", "dict": "dictionary, such as {}"}
 
 
@@ -86,8 +90,14 @@ def of_value(value: t.Any, option: Option, place: str) -> Lines:
         return
     given = value
     if kind == "list" and isinstance(value, str) and _LIST.fullmatch(value):
-        braces = f"-e '{{\"{place}\": {value.strip()}}}'"
-        yield f"{place} is a text, which -e NAME=VALUE makes of a list. Give it in braces: {braces}."
+        entries = [entry.strip() for entry in value.strip()[1:-1].split(",")]
+        is_quoted = entries[0][:1] in ('"', "'", "{", "")
+        may_be_pattern = place.endswith("patterns") and _CLASS.fullmatch(value)
+        if {*value} & {*("-^{}" if may_be_pattern else "{}")}:
+            entries = ["PATTERN"]
+        braces = f"-e '{{\"{place}\": {value.strip() if is_quoted else json.dumps(entries)}}}'"
+        also = ", or put the pattern in a list" if may_be_pattern else ""
+        yield f"{place} is a text, which -e NAME=VALUE makes of a list. Give it in braces: {braces}{also}."
         return
     if kind in _WANTED:
         takes, give = _WANTED[kind]

@@ -24,11 +24,11 @@ class ReadWaves(t.NamedTuple):
 
 
 def read_waves(terms: t.Iterable[str], inventory: str) -> ReadWaves:
-    """The waves of files. terms: paths, or patterns of them, relative to the directory of the inventory."""
+    """The waves of files. terms: paths, or patterns of them, from the directory of the inventory, several with commas."""
     paths: set[str] = set()
     problems: list[str] = []
-    for term in terms:
-        matches = glob.glob(os.path.join(inventory, os.path.expanduser(term)))
+    for term in (part.strip() for text in terms for part in text.split(",")):
+        matches = glob.glob(os.path.join(glob.escape(inventory), os.path.expanduser(term)))
         paths.update(matches)
         if not matches:
             problems.append(f"No file matches {term} in the inventory's directory {inventory}.")

@@ -48,14 +48,12 @@ class AssessOptions(t.NamedTuple):
     every: bool
 
 
-def assess_groups(
-    connection: Connection, listed: GroupOverviews, options: AssessOptions, now: t.Callable[[], float] = time.time
-) -> Assessment:
+def assess_groups(connection: Connection, listed: GroupOverviews, options: AssessOptions) -> Assessment:
     """The groups of a cluster and their topics, with their risks. listed: the groups, as they were just read.
 
     Raises ConnectionFailed where the cluster does not answer; what the login may not see becomes a risk.
     """
-    begun, clock, groups = time.monotonic(), now(), listed.groups
+    begun, clock, groups = time.monotonic(), time.time(), listed.groups
     names = frozenset(group.reading.group for group in groups)
     readers = _readers(connection, groups)
 

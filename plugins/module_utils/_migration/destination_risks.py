@@ -41,6 +41,10 @@ def assess_destination(
     """
     risks = _obstacles(problems)
     head = {"destination_id": cluster_ids.get("destination")}
+    if not drafts and problems:
+        names = f"{RiskKind.OBSTACLE.value} and {RiskKind.ACL_MISSING.value}"
+        detail = f"No topic was compared with the destination, because of what {names} name."
+        risks.append(Risk(RiskKind.NOT_VISIBLE, detail))
     if not drafts or "destination" not in cluster_ids:
         return Assessment(head, risks=tuple(risks))
     readers: dict[tuple[str, str], set[str]] = {}

@@ -52,11 +52,20 @@ class Draft(t.NamedTuple):
         offset = None if self.committed is None else self.committed.offset
         return SourcePosition(self.source_group, self.source_partition, offset)
 
+    @property
+    def metadata(self) -> str:
+        """What was committed with the offset."""
+        return self.committed.metadata if self.committed else ""
+
+    @property
+    def positions(self) -> tuple[SourcePosition, ...]:
+        """Where the source's group stands, and the others that become one with it."""
+        return self.position, *self.others
+
     def entry(self, verdict: Verdict, offset: int | None = None, **more: t.Any) -> PlanEntry:
         """The plan's entry for this draft; metadata is carried unchanged."""
-        metadata = self.committed.metadata if self.committed and offset is not None else ""
-        source = (self.position, *self.others)
-        return PlanEntry(self.group, self.partition, offset, verdict, source, metadata=metadata, **more)
+        metadata = "" if offset is None else self.metadata
+        return PlanEntry(self.group, self.partition, offset, verdict, self.positions, metadata=metadata, **more)
 
     def uncommitted(self, on_uncommitted: OnUncommitted, log_start: int, end: int, why: str) -> PlanEntry:
         """The entry for a draft without a commit: left alone, or the destination's start or end, as the option says."""
@@ -193,6 +202,16 @@ def with_uncommitted(drafts: list[Draft], partitions: t.Mapping[str, int]) -> li
     return result
 
 
+def as_repartitioned(topic: str) -> tuple[str, str]:
+    """The remedy where a topic's records are not in the partitions of the same numbers, and its option, for ways()."""
+    return "repartitioned", f"name {topic} in repartitioned, so that each record is looked for in all partitions"
+
+
+def or_excluded(topic: str, *remedies: tuple[str, str]) -> str:
+    """The remedies whose options the user can set, as ways() joins them; without any, to leave the topic out."""
+    return ways(*remedies) or f"exclude {topic} in exclude_topic_patterns"
+
+
 def missing_at_destination(topic: str) -> str:
     """That the topic does not exist there, and what to do."""
     return (
@@ -229,13 +248,15 @@ def without_records(
     if source_count != destination_count:
         same_name = draft.source_partition.topic == draft.partition.topic
         destination = destination_count if same_name else f"{draft.partition.topic} has {destination_count}"
+        remedy = or_excluded("it", as_repartitioned("it"))
+        if destination_count < source_count:
+            # A replication tool adds partitions later than the source; a return finds them added after the migration.
+            wait = "wait until the replication tool adds the missing ones, or add them yourself, if each record belongs in the "
+            remedy = ways(as_repartitioned("it"), ("", f"{wait}partition that it is in"))
         detail = (
-            f"{draft.source_partition.topic} has {source_count} partitions at the source, and "
-            f"{destination} at the destination: name it in repartitioned, so that each record is looked for in all "
-            "partitions"
+            f"{draft.source_partition.topic} has {source_count} partitions at the source, and {destination} at the "
+            f"destination: {remedy}"
         )
-        if destination_count < source_count:  # as a return finds it where partitions were added after the migration
-            detail += ", or add the missing ones there, if each record belongs in the partition that it is in"
         return draft.entry(Verdict.BLOCKED, reason=Reason.PARTITION_COUNT_DIFFERS, detail=detail)
     if draft.source_partition.partition >= source_count:
         detail = (
@@ -247,9 +268,31 @@ def without_records(
 
 def decided(draft: Draft, decision: Decision, match_on: MatchOn = EVERYTHING) -> PlanEntry:
     """The entry for a draft that the rule has decided."""
-    return draft.entry(
-        decision.verdict,
+    return entry_of(decision, *draft.key, draft.positions, draft.metadata, match_on)
+
+
+def entry_of(
+    decision: Decision,
+    group: str,
+    partition: TopicPartition,
+    source: tuple[SourcePosition, ...],
+    metadata: str,
+    match_on: MatchOn,
+) -> PlanEntry:
+    """The entry for a decision: of which group and partition of the destination, and for what the source has committed.
+
+    metadata: what was committed with the offset; an entry without an offset has none.
+    """
+    certificate = decision.certificate.name if decision.certificate else None
+    before, after = _copied(decision.before), _copied(decision.after)
+    matched_by = match_on.matched_by(decision.matched_by)
+    return PlanEntry(
+        group,
+        partition,
         decision.offset,
+        decision.verdict,
+        source,
+        metadata="" if decision.offset is None else metadata,
         reason=decision.reason,
         repeats=decision.repeats,
         detail="; ".join(str(each) for each in (decision.detail, decision.absent) if each),
@@ -258,19 +301,11 @@ def decided(draft: Draft, decision: Decision, match_on: MatchOn = EVERYTHING) ->
         lost=decision.lost,
         lost_bound=decision.lost_bound,
         absent=decision.absent,
-        evidence=evidence_of(
-            decision, _copied(decision.before), _copied(decision.after), match_on.matched_by(decision.matched_by)
-        ),
+        evidence=Evidence(before, after, matched_by, certificate, decision.way, decision.doubt),
     )
 
 
-def evidence_of(
-    decision: Decision, before: Copied | None, after: Copied | None, matched_by: tuple[str, ...]
-) -> Evidence:
-    """What a plan says of how the rule came to a decision: the anchors, the parts compared, the certificate and the way."""
-    certificate = decision.certificate.name if decision.certificate else None
-    return Evidence(before, after, matched_by, certificate, decision.way, decision.doubt)
-
-
 def _copied(anchor: Anchor | None) -> Copied | None:
-    return None if anchor is None else Copied(anchor.source_offset, anchor.destination_offset, anchor.fingerprint)
+    if anchor is None:
+        return None
+    return Copied(anchor.source_offset, anchor.destination_offset, anchor.fingerprint, anchor.partition)

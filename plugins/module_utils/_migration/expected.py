@@ -115,6 +115,8 @@ def _stands(entry: PlanEntry, previous: PlanEntry) -> bool:
 
     The way that a decision came is not the decision: longer logs may have led to the same one by another way.
     """
+    if entry == previous:  # of a wide topic, nearly all are: nothing is committed there
+        return True
     earlier = entry.reason is Reason.CAUGHT_UP and previous.reason is Reason.CAUGHT_UP
     if earlier and previous.offset is not None and entry.offset is not None and previous.offset <= entry.offset:
         entry = dataclasses.replace(

@@ -39,14 +39,12 @@ def plan_again() -> str:
     return f"{correct_clusters()}; or plan again"
 
 
-def check_cluster(
-    file: str, noted: ClusterIdentity, connection: Connection, remedy: str, names: t.Collection[str] = ()
-) -> ClusterIdentity:
-    """The cluster as it is now, with the topics that the file is about, and others by name.
+def check_cluster(file: str, noted: ClusterIdentity, connection: Connection, remedy: str) -> ClusterIdentity:
+    """The cluster as it is now, with the topics that the file is about.
 
     file: such as "plan". remedy: what can be done about it. Raises Refused for the file of another cluster.
     """
-    return check_same(file, noted, clusters.identify(connection, {*noted.traits.topic_ids, *names}), connection, remedy)
+    return check_same(file, noted, clusters.identify(connection, noted.traits.topic_ids), connection, remedy)
 
 
 def check_same(

@@ -8,7 +8,7 @@ import collections
 import dataclasses
 import typing as t
 
-from .._model.assessment import Row
+from .._model.assessment import OTHER_USES, Row
 from .._model.documents import utc_text
 from .._model.group_overview import GroupOverview
 from .._model.known_names import ICEBERG_CONTROL, is_streams_topic
@@ -19,7 +19,6 @@ from .._model.sinks import Sink
 from .source_topics import NAMED, ClusterTopics
 
 _DAY = 86_400_000  # milliseconds
-_APPLICATIONS = ("application", "streams", "sink")
 Times = t.Mapping[tuple[TopicPartition, int], "int | None"]
 
 
@@ -117,7 +116,7 @@ def group_risks(group: GroupOverview, view: ClusterView) -> t.Iterator[Risk]:
         case "tool" | "connect workers" | "other":
             what = group.reading.without_offsets or f"is called like {group.what}"
             yield Risk(RiskKind.TOOL_GROUP, f"It {what}.", name)
-    if use not in _APPLICATIONS:
+    if use in OTHER_USES:
         return
     for partition, (_start, end) in sorted(group.logs.items()):
         offset = group.reading.offsets[partition].offset
@@ -160,7 +159,7 @@ def _lost_records(group: GroupOverview, view: ClusterView) -> t.Iterator[Risk]:
 def _abandoned(group: GroupOverview, view: ClusterView) -> str | None:
     """Why nobody seems to use the group, in a sentence, or None."""
     reading = group.reading
-    if reading.has_members or reading.open or group.members:
+    if reading.has_members or reading.open or group.members or group.leaderless:
         return None
     if not reading.offsets:
         return "It has no members, and no committed offsets on topics that the login sees."

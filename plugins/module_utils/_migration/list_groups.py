@@ -4,10 +4,11 @@
 
 from __future__ import annotations
 
+import time
 import typing as t
 
 from .._control import groups as control
-from .._control import positions
+from .._control.positions import bounds_as_far_as_known
 from .._control.topics import describe_topics
 from .._model.cluster_identity import LogRange
 from .._model.connection import Connection
@@ -21,6 +22,9 @@ from .._model.selection import Selection, name_hint
 from .._model.visible_text import names_text
 from .._records.group_members import group_members
 from . import selected_groups
+
+_PATIENCE = 30.0  # seconds for one answer
+_PAUSE = 5.0  # seconds in which a leader that has just gone is replaced
 
 
 class GroupOverviews(t.NamedTuple):
@@ -56,7 +60,7 @@ def group_overviews(connection: Connection, selection: Selection) -> GroupOvervi
     denied = sorted(set(selection.groups) - set(readings))
     if denied:
         raise NotAuthorized(f"needs ACL GROUP DESCRIBE on {names_text(denied)}", cluster=str(connection))
-    logs = _logs(connection, readings)
+    logs, leaderless = _logs(connection, readings)
     streams_topics = selected_groups.streams_topics(connection)
     members = group_members(
         connection, [name for name in readings if readings[name].type in ("classic", "consumer", "unknown")]
@@ -67,6 +71,7 @@ def group_overviews(connection: Connection, selection: Selection) -> GroupOvervi
             members.get(name),
             {partition: logs[partition] for partition in reading.offsets if partition in logs},
             reading.is_streams(streams_topics),
+            tuple(sorted(leaderless.intersection(reading.offsets))),
         )
         for name, reading in readings.items()
         if reading.exists  # else it was deleted a moment ago
@@ -77,9 +82,21 @@ def group_overviews(connection: Connection, selection: Selection) -> GroupOvervi
     return GroupOverviews(overviews, selected.left_out, tuple(denied), unused, listed)
 
 
-def _logs(connection: Connection, readings: dict[str, GroupReading]) -> dict[TopicPartition, LogRange]:
-    """Start and high watermark of each partition with a committed offset; deleted partitions are left out."""
+def _logs(
+    connection: Connection, readings: dict[str, GroupReading]
+) -> tuple[dict[TopicPartition, LogRange], set[TopicPartition]]:
+    """Start and high watermark of each partition with a committed offset, and the partitions that have no leader now.
+
+    Deleted partitions are left out. One dead broker hides no other partition.
+    """
     committed = {partition for reading in readings.values() for partition in reading.offsets}
     topics = describe_topics(connection, sorted({partition.topic for partition in committed}))
-    existing = [partition for partition in committed if partition.partition < topics[partition.topic].partitions]
-    return positions.log_ranges(connection, existing)
+    left = {partition for partition in committed if partition.partition < topics[partition.topic].partitions}
+    logs: dict[TopicPartition, LogRange] = {}
+    for pause in (0.0, _PAUSE):
+        if left:
+            time.sleep(pause)
+            _cluster, bounds = bounds_as_far_as_known(connection, left, _PATIENCE)
+            logs |= {partition: edges.log for partition, edges in bounds.items()}
+            left -= logs.keys()
+    return logs, left

@@ -40,11 +40,16 @@ def look_at_readiness(
 def look_until_started(
     plan: Plan, source: Connection, destination: Connection, since: t.Mapping[str, str], now: str, seconds: float
 ) -> list[Readiness]:
-    """As look_at_readiness(), again until all groups are in use at the destination, or so many seconds are over."""
+    """As look_at_readiness(), again until all groups that may start are in use at the destination, or so many seconds are over.
+
+    Those that the first look shows blocked, at another offset than the plan's, or in use at the source, must not start.
+    """
     deadline = time.monotonic() + seconds
-    while True:
-        looked = look_at_readiness(plan, source, destination, since, now)
-        left = deadline - time.monotonic()
-        if left <= 0 or all(group.in_use_at_destination for group in looked):
-            return looked
+    looked = look_at_readiness(plan, source, destination, since, now)
+    may_start = {group.group for group in looked if group.ready and not group.in_use_at_source}
+    while (left := deadline - time.monotonic()) > 0:
+        if all(group.in_use_at_destination for group in looked if group.group in may_start):
+            break
         time.sleep(min(_PAUSE, left))
+        looked = look_at_readiness(plan, source, destination, since, now)
+    return looked

@@ -97,7 +97,8 @@ def look(
     one_cluster = clusters.are_one(source, destination)
     wanted, problems = _wanted(source, selection, mapping, intent, removed)
     try:
-        if wanted:  # otherwise it is not known what the rules fit, and the problems say why
+        # Without these groups it is not known what the rules fit, and the problems say why.
+        if wanted and not any(isinstance(problem, NotAuthorized) for problem in problems):
             check_rules_fit(wanted, mapping, one_cluster, destination)
         check_nothing_stays(wanted, one_cluster, source, destination)
     except Refused as exc:
@@ -178,15 +179,11 @@ def lacking_for_verification(options: SparkOptions) -> list[MigrationError]:
     if absence(options) is not None:
         return []
     anchors = f"{option_name('verify')}: anchors"
-    return _lacking(options, f"or choose {anchors}, which compares only the two records next to each offset")
+    return lacking_spark(options, f"or choose {anchors}, which compares only the two records next to each offset")
 
 
-def lacking_for_copy(options: SparkOptions) -> list[MigrationError]:
-    """The same for copying them, which nothing else can."""
-    return _lacking(options, None)
-
-
-def _lacking(options: SparkOptions, otherwise: str | None) -> list[MigrationError]:
+def lacking_spark(options: SparkOptions, otherwise: str | None = None) -> list[MigrationError]:
+    """Why the Spark that the user has described would not start. otherwise: what to do without it, None for nothing."""
     why = obstacle(options)
     kind = FailureKind.REQUIREMENT_MISSING
     return [] if why is None else [InvalidInput(why.removesuffix("."), remedy=otherwise, kind=kind)]
@@ -280,20 +277,30 @@ def _wanted(
     mapping: Mapping,
     intent: Intent,
     removed: Removed | None,
+    skip_denied: bool = False,
 ) -> tuple[list[Draft], list[MigrationError]]:
     """What the selection and the mapping mean, and why they may mean nothing or must not be done now."""
     try:
         # The snapshot that follows looks twice.
         taken = take_snapshot.take(
-            source, selection, intent.on_active_group, surely=False, on_blocked=intent.on_blocked, removed=removed
+            source,
+            selection,
+            intent.on_active_group,
+            surely=False,
+            on_blocked=intent.on_blocked,
+            removed=removed,
+            skip_denied=skip_denied,
         )
         return drafts.from_snapshot(taken.snapshot, mapping, intent.on_conflict), []
     except GroupBusy as exc:
         warning = dataclasses.replace(intent, on_active_group=OnActiveGroup.WARN)
-        wanted, problems = _wanted(source, selection, mapping, warning, removed)
+        wanted, problems = _wanted(source, selection, mapping, warning, removed, skip_denied)
         return wanted, [exc, *problems]
     except (InvalidInput, NotAuthorized, NotFound, Refused) as exc:
-        return [], [exc]
+        if skip_denied or not isinstance(exc, NotAuthorized):
+            return [], [exc]
+        wanted, problems = _wanted(source, selection, mapping, intent, removed, skip_denied=True)
+        return wanted, [exc, *problems]
 
 
 def _at_the_other_side(

@@ -60,6 +60,8 @@ def watch(
     say = paced(say, SAY_WAITING_EVERY)
     moved: dict[str, list[Move]] = {}
     compared = not idle_wait
+    named: dict[str, str] = {}
+    members: Members = {}
     while True:
         active = with_members(readings)
         # Commits are compared when everybody has left, and whatever happens before the time is up.
@@ -71,17 +73,20 @@ def watch(
         left = deadline - time.monotonic()
         opened = with_open(readings)
         if not (active or moving or opened) or left <= 0:
-            return Seen(readings, active, moving, group_members(connection, sorted(active)) if active else {})
-        say(f"waiting for consumers to stop: {_names(connection, active, moving, opened)} ({left:.0f} s left)")
+            return Seen(readings, active, moving, _members(connection, active))
+        first_active = dict(list(active.items())[:_NAMED])
+        if named != first_active:  # each question connects anew
+            named, members = first_active, _members(connection, first_active)
+        say(f"waiting for consumers to stop: {_names(members, active, moving, opened)} ({left:.0f} s left)")
         time.sleep(min(PAUSE, left))
         readings, moved, compared = read_or_recall(connection, sorted(readings), gone), {}, not idle_wait
 
 
 def read_or_recall(
-    connection: Connection, names: t.Sequence[str], gone: t.Mapping[str, GroupReading]
+    connection: Connection, names: t.Sequence[str], gone: t.Mapping[str, GroupReading], skip_denied: bool = False
 ) -> dict[str, GroupReading]:
-    """The groups as they are, and where they are gone as they were."""
-    readings = groups.read_groups(connection, names)
+    """The groups as they are, and where they are gone as they were. skip_denied: as for groups.read_groups()."""
+    readings = groups.read_groups(connection, names, skip_denied=skip_denied)
     return {name: gone.get(name, reading) if not reading.exists else reading for name, reading in readings.items()}
 
 
@@ -104,10 +109,14 @@ def with_clients(
     connection: Connection, problems: t.Mapping[str, str], readings: t.Mapping[str, GroupReading]
 ) -> dict[str, str]:
     """Clauses about groups in use, with the clients of those that have members, and their hosts, where the brokers tell."""
-    members: Members = {}
-    with contextlib.suppress(MigrationError):  # a hint does not fail what is to be said
-        members = group_members(connection, [name for name in problems if readings[name].has_members])
+    members = _members(connection, [name for name in problems if readings[name].has_members])
     return {name: problem + _clients(members.get(name)) for name, problem in problems.items()}
+
+
+def _members(connection: Connection, active: t.Iterable[str]) -> Members:
+    with contextlib.suppress(MigrationError):  # a hint does not fail what is to be said
+        return group_members(connection, sorted(active))
+    return {}
 
 
 def _clients(members: t.Sequence[GroupMember] | None) -> str:
@@ -121,13 +130,11 @@ def moving_text(moving: t.Mapping[str, list[Move]]) -> str:
 
 
 def _names(
-    connection: Connection, active: t.Mapping[str, str], moving: t.Mapping[str, list[Move]], opened: t.Mapping[str, str]
+    members: Members, active: t.Mapping[str, str], moving: t.Mapping[str, list[Move]], opened: t.Mapping[str, str]
 ) -> str:
-    named = dict(list(active.items())[:_NAMED])
-    members = group_members(connection, sorted(named)) if named else {}
-    texts = [members_text({name: state}, members) for name, state in named.items()]
+    texts = [members_text({name: state}, members) for name, state in list(active.items())[:_NAMED]]
     texts += [
-        f"{visible_name(name)} (its committed offsets still change)" for name in list(moving)[: _NAMED - len(named)]
+        f"{visible_name(name)} (its committed offsets still change)" for name in list(moving)[: _NAMED - len(texts)]
     ]
     texts += [
         f"{visible_name(name)} ({transactions})"

@@ -92,12 +92,14 @@ def read_selected(
     selection: Selection,
     on_blocked: OnBlocked,
     gone: t.Mapping[str, GroupReading],
+    skip_denied: bool = False,
 ) -> tuple[dict[str, GroupReading], dict[str, str]]:
     """The groups that keep offsets, and why the others keep none, as a clause about each.
 
-    Raises NotFound or InvalidInput for one that was named.
+    Raises NotFound or InvalidInput for one that was named, and NotAuthorized for one that is denied, unless skip_denied.
     """
-    readings = quiet.read_or_recall(connection, names, gone)
+    readings = quiet.read_or_recall(connection, names, gone, skip_denied)
+    names = [name for name in names if name in readings]
     without_offsets = {name: why for name in names if (why := readings[name].without_offsets) is not None}
     # A group that does not exist may be misspelt, and so nothing leaves it out.
     empty = {name for name in names if readings[name].exists and _fault(readings[name]) is not None}
@@ -124,15 +126,22 @@ def _unknown_topics(selection: Selection, connection: Connection) -> list[Migrat
 
 
 def select_topics_of(
-    selection: Selection, readings: t.Mapping[str, GroupReading], connection: Connection, unused: t.Sequence[Note] = ()
+    selection: Selection,
+    readings: t.Mapping[str, GroupReading],
+    connection: Connection,
+    unused: t.Sequence[Note] = (),
+    skip_denied: bool = False,
 ) -> dict[str, Selected]:
     """The selected ones of the topics for which each group has committed offsets. Raises NotFound or InvalidInput.
 
-    unused: of group patterns that match nothing, which is why a topic of their groups may be missing.
+    unused: of group patterns that match nothing, which is why a topic of their groups may be missing. skip_denied: raise
+    nothing, because a missing topic may be of a group that is denied.
     """
     partitions = partitions_of(readings)
     topics = {partition.topic for of_group in partitions.values() for partition in of_group}
     selected = selection.topics_of(partitions)
+    if skip_denied:
+        return selected
     missing = sorted(set(selection.topics) - topics)
     if missing:
         raise NotFound(

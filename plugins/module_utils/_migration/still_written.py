@@ -40,9 +40,13 @@ class StillWritten(t.NamedTuple):
         return {"topic": self.topic, "records": self.records, "last": self.last, "producers": producers}
 
     def __str__(self) -> str:
-        names = [writer.transactional_id or f"producer id {writer.producer_id}" for writer in self.writers]
-        by = f", last at {utc_text(self.last / 1000)} by {first_of(names, _NAMED)}" if self.last is not None else ""
+        by = f", last at {utc_text(self.last / 1000)} by {writer_names(self.writers)}" if self.last is not None else ""
         return f"{self.topic}: {counted(self.records, 'record')}{by}"
+
+
+def writer_names(writers: t.Iterable[Writer]) -> str:
+    """The first of these producers, by transactional id or else by number."""
+    return first_of([writer.transactional_id or f"producer id {writer.producer_id}" for writer in writers], _NAMED)
 
 
 def grown_topics(connection: Connection, before: Ends, now: Ends) -> list[StillWritten]:

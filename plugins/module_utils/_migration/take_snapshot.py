@@ -135,6 +135,7 @@ def take(
     stop_timeout: float = 0,
     say: Say = silent,
     removed: Removed | None = None,
+    skip_denied: bool = False,
 ) -> TakenSnapshot:
     """Read the selected groups' commits.
 
@@ -147,6 +148,7 @@ def take(
     :param stop_timeout: seconds to wait until nobody uses the groups any more, before on_active_group says what becomes of
         those that are still in use.
     :param removed: groups that an earlier run has removed are taken as they were then.
+    :param skip_denied: leave out groups that the user may not describe, and miss no topic, which may be theirs.
     Raises NotFound for a group or topic that was asked for by name and is not there or has no commits, InvalidInput
     for patterns that match nothing, GroupBusy where on_active_group says so.
     """
@@ -154,7 +156,9 @@ def take(
     gone = _gone(removed, connection)
 
     def look(names: t.Sequence[str]) -> selected_groups.Look:
-        readings, without_offsets = selected_groups.read_selected(connection, names, selection, on_blocked, gone)
+        readings, without_offsets = selected_groups.read_selected(
+            connection, names, selection, on_blocked, gone, skip_denied
+        )
         only_all = on_active_group == OnActiveGroup.FAIL
         # Where brokers do not tell of open transactions, at least a commit between two readings is seen.
         wait = idle_wait if not _not_told(readings) else max(idle_wait, SECOND_READING)
@@ -168,7 +172,7 @@ def take(
     skipped = _skipped(seen, on_active_group, stop_timeout, connection)
     readings = {name: reading for name, reading in seen.readings.items() if name not in skipped}
     # A topic that only a skipped group consumes is not misspelt.
-    of_all = selected_groups.select_topics_of(selection, seen.readings, connection, unused)
+    of_all = selected_groups.select_topics_of(selection, seen.readings, connection, unused, skip_denied)
     topics = {name: of_all[name] for name in readings}
     unused += selected_groups.unused_topic_patterns(selection, seen.readings, connection)
     streams_topics = selected_groups.streams_topics(connection)

@@ -22,13 +22,13 @@ from .._model.failure_kinds import FailureKind
 from .._model.notes import Note, NoteKind
 from .._model.option_names import option_name, path_option
 from .._model.written import WRITTEN
-from . import digests
 from .holder import holder
 from .leases import check_lease
 
 _Document = t.TypeVar("_Document")
 
-LARGEST = 1 << 29  # bytes; a plan has less than a thousand for each entry
+LARGEST = 1 << 30  # bytes that are read; a plan has less than a thousand for each entry
+MOST_WRITTEN = LARGEST >> 1  # what was read back, or verified, is noted in it afterwards
 _STALE_SECONDS = 600.0  # no file takes so long to write; a scratch file that is older is that of a killed process
 
 
@@ -129,19 +129,6 @@ def read_required(path: str, kind: str, made_by: str | None) -> str:
 def parsed_required(path: str, parse: t.Callable[[str, str], _Document], kind: str, made_by: str | None) -> _Document:
     """What parse(text, path) makes of a file that must be there: see read_required()."""
     return parse(read_required(path, kind, made_by), path)
-
-
-def file_digest(path: str) -> str:
-    """The SHA-256 digest of a file's bytes, as sha256sum prints it. Raises InvalidFile when it cannot be read."""
-    text = read(path)
-    if text is None:
-        raise InvalidFile(
-            f"{path} cannot be read",
-            why="there is no such file",
-            remedy=f"correct {path_option()}",
-            kind=FailureKind.FILE_MISSING,
-        )
-    return digests.digest(text)
 
 
 def check_exists(path: str, kind: str) -> None:
@@ -294,11 +281,24 @@ def write(path: str, text: str | bytes, mode: int = 0o600) -> None:
         raise InvalidFile(f"{path} cannot be written", why=str(exc), remedy=remedy) from exc
 
 
-def write_document(path: str, text: str, read: t.Callable[[str, str], object], *, check: bool = False) -> None:
+def write_document(
+    path: str, text: str, read: t.Callable[[str, str], object], *, check: bool = False, most: int | None = None
+) -> None:
     """As write(), for a file that a later step or run reads. read: its reader, of a text and a path.
 
-    Raises Refused, also with check, which writes nothing, where the reader would call the file damaged: what is there stays.
+    most: bytes that it may have, by default MOST_WRITTEN.
+
+    Raises Refused, also with check, which writes nothing, where the reader would call the file damaged, or where it is larger
+    than that: what is there stays.
     """
+    size = len(text.encode())
+    if size > (MOST_WRITTEN if most is None else most):
+        raise Refused(
+            f"{path} was not written",
+            why=f"it would have {size:,} bytes, and no run reads what may grow over {LARGEST:,}",
+            remedy="select fewer groups at a time, each selection in its own directory",
+            kind=FailureKind.FILE_UNUSABLE,
+        )
     try:
         read(text, path)
     except InvalidFile as exc:

@@ -14,6 +14,7 @@ from .._model.open_run import OpenRun
 from .holder import process_clause
 
 VARIABLE = "STREAMSHIFT_KAFKA_LEASE"  # the environment of a run's tasks says which run it is
+_OF_PLAN = "migrate", "plan", "apply", "sync", "cut_over"  # the phases that write nothing but the plan's groups
 
 
 def check_lease(text: str, path: str, run: str | None) -> None:
@@ -48,7 +49,8 @@ def open_run(text: str | None, path: str) -> OpenRun | None:
     stopped = is_stopped(held) if _is_local(held) else None
     home = os.path.dirname(path)
     has_receipt = any(os.path.exists(os.path.join(home, file_name)) for file_name in history.RECEIPTS)
-    return OpenRun(home, process_clause(held.process, held.host, held.started), stopped, has_receipt)
+    process = process_clause(held.process, held.host, held.started) + (f" (phase {held.phase})" if held.phase else "")
+    return OpenRun(home, process, stopped, has_receipt, held.phase in _OF_PLAN)
 
 
 def _is_local(held: lease.Lease) -> bool:

@@ -12,20 +12,21 @@ import typing as t
 
 from .._migration._committing.rollback import without_left_out
 from .._model import history, lease, offset_formats, plan, receipt, report, run_record, status
+from .._model.documents import utc_text
 from .._model.errors import InvalidFile, MigrationError
 from .._model.failure_kinds import FailureKind
 from .._model.faults import raise_any
 from .._model.group_state import same_commit
-from .._model.migration_status import DirectoryFiles
+from .._model.migration_status import DirectoryFiles, GroupRun
 from .._model.notes import Note
 from .._model.open_run import OpenRun
 from .._model.option_names import option_name
 from .._model.selection import Selection
+from .._model.verdicts import Verdict
 from . import digests, files, leases
 
 _File = t.TypeVar("_File")
 _MIGRATING = ("migrate", "apply", "cut_over")
-_ROUNDS = "sync"  # the phase after which groups are committed, and go on at the source
 
 
 def read_directory(directory: str) -> DirectoryFiles:
@@ -54,10 +55,12 @@ def read_directory(directory: str) -> DirectoryFiles:
             remedy=f"{remedy}, or leave the directory out",
             kind=FailureKind.FILE_MISSING,
         )
-    synced, until = _synced(last)
     returned, objected = read_return(directory), _objected(directory)
-    migrated = _ended(directory, _MIGRATING)
-    return DirectoryFiles(directory, made, written, returned, synced, until, objected, run, migrated)
+    synced = last.synced_until if last else {}
+    lines = written.entries if written else ()
+    migrated = _carried_out(directory, _MIGRATING, synced, {line.group for line in lines if line.written is not None})
+    earlier = _earlier(directory, made, lines)
+    return DirectoryFiles(directory, made, written, returned, synced, objected, run, migrated, earlier)
 
 
 def _parsed(
@@ -71,11 +74,83 @@ def _parsed(
         return None
 
 
+def _readable(folder: str, name: str, parse: t.Callable[[str, str], _File]) -> _File | None:
+    """A file that is kept; None also for one that is damaged, which tells nothing."""
+    with contextlib.suppress(InvalidFile):
+        return files.parsed(os.path.join(folder, name), parse)
+    return None
+
+
+def _kept(directory: str) -> list[str]:
+    """The folders of its runs, the newest first."""
+    home = os.path.join(directory, history.DIRECTORY)
+    names = os.listdir(home) if os.path.isdir(home) else ()
+    return [os.path.join(home, name) for name in history.newest_first(names)]
+
+
+def _earlier(
+    directory: str, made: plan.Plan | None, lines: t.Iterable[receipt.ReceiptEntry]
+) -> tuple[plan.PlanEntry, ...]:
+    """The last kept plan of each group that this one lacks, and the last entries with what these lines have written."""
+    lacking = {line.key: line for line in lines}
+    planned: set[str] = set()
+    found: list[plan.PlanEntry] = []
+    for folder in (None, *_kept(directory)):
+        # A plan from before a write does not have what was written.
+        name = os.path.basename(folder or "~")
+        keys = {key for key, line in lacking.items() if utc_text(line.time or 0).replace(":", "") <= name}
+        if not keys:
+            break
+        read = _readable(folder, "plan.json", plan.from_json) if folder else made
+        entries = [entry for entry in (read.entries if read else ()) if entry.key in keys or entry.group not in planned]
+        matched = {entry.key for entry in entries if entry.key in keys and _has_written(entry, lacking[entry.key])}
+        groups = {group for group, _partition in keys} - planned
+        if folder:
+            found += (entry for entry in entries if entry.key in matched or entry.group in groups)
+        planned |= {entry.group for entry in entries}
+        lacking = {key: line for key, line in lacking.items() if key not in matched}
+    return tuple(found)
+
+
+def _has_written(entry: plan.PlanEntry, line: receipt.ReceiptEntry) -> bool:
+    return line.written is None or entry.offset == line.written.offset  # of what is rolled back, each plan tells enough
+
+
+def _carried_out(
+    home: str, phases: t.Container[str], synced: t.Container[str], groups: set[str] | None = None
+) -> dict[str, GroupRun]:
+    """The last run there that has carried out its plan of each of these groups, or of all, unless one rolled back later.
+
+    synced: the groups whose rounds go on, which a cut-over has left out.
+    """
+    records = [(_readable(folder, history.RUN, run_record.from_json), folder) for folder in (home, *_kept(home))]
+    runs = [(run, folder) for run, folder in records if run is not None]
+    if len(runs) > 1 and runs[0][1] == home and runs[0][0].ended <= runs[1][0].ended:
+        del runs[0]  # the plan there may be a later one
+    found: dict[str, GroupRun] = {}
+    for run, folder in runs:
+        if run.phase == "rollback" or (groups is not None and groups <= found.keys()):
+            break
+        made = _readable(folder, "plan.json", plan.from_json) if run.failure is None and run.phase in phases else None
+        planned: dict[str, list[plan.PlanEntry]] = {}
+        for entry in made.entries if made else ():
+            planned.setdefault(entry.group, []).append(entry)
+        failed: set[str] = set()
+        with contextlib.suppress(InvalidFile):
+            failed = {group for group, _partition in _objected(folder)} if made else failed
+        for group in planned.keys() - found.keys():
+            entries = tuple(planned[group])
+            is_left_out = group in failed or (run.phase == "cut_over" and group in synced)
+            is_whole = not is_left_out and all(entry.verdict is not Verdict.BLOCKED for entry in entries)
+            found[group] = GroupRun(run.ended, entries, is_whole)
+    return found
+
+
 def _open_run(directory: str) -> OpenRun | None:
     """The run that has not ended there, or the return that has not. Raises InvalidFile."""
     paths = [os.path.join(home, lease.FILE) for home in (directory, os.path.join(directory, "return"))]
-    runs = (leases.open_run(files.read(path), path) for path in paths)
-    return next((run for run in runs if run is not None), None)
+    own, returning = (leases.open_run(files.read(path), path) for path in paths)
+    return own or (returning and returning._replace(is_of_plan=False))  # a return has a plan of its own
 
 
 def _objected(directory: str) -> frozenset[receipt.Key]:
@@ -92,35 +167,11 @@ def read_return(directory: str) -> receipt.Receipt | None:
     With entries for what the return has found as it has to be, as where nobody has consumed anything since the migration.
     """
     home = os.path.join(directory, "return")
-    unwritten = _found_by_return(home)
-    returned = files.parsed(os.path.join(home, "receipt.json"), receipt.from_json) or unwritten
-    if returned is None:
-        return None
-    # Rounds of a return have moved these groups at the source, and they go on at the destination.
-    still_synced, last_end = _synced(files.parsed(os.path.join(home, "status.json"), status.from_json))
-    lines = [line for line in returned.entries if line.group not in still_synced or (line.time or 0) > last_end]
-    lines += [line for line in (unwritten.entries if unwritten else ()) if line.key not in returned.by_key]
-    return dataclasses.replace(returned, entries=tuple(lines))
-
-
-def _ended(home: str, phases: t.Container[str]) -> float:
-    """When the last run there has ended, as Unix time, if it was one of these phases and has succeeded; else 0."""
-    kept = os.path.join(home, history.DIRECTORY)
-    names = os.listdir(kept) if os.path.isdir(kept) else ()
-    # A run without news has no folder there, and one without a report no file here.
-    folders = [home, *(os.path.join(kept, name) for name in history.newest_first(names)[:1])]
-    runs = [files.parsed(os.path.join(folder, history.RUN), run_record.from_json) for folder in folders]
-    last = max((run for run in runs if run is not None), key=lambda run: run.ended, default=None)
-    return last.ended if last is not None and last.failure is None and last.phase in phases else 0.0
-
-
-def _found_by_return(home: str) -> receipt.Receipt | None:
-    """What the last run there had not to write, if it was a return that has succeeded. Raises InvalidFile."""
-    ended = _ended(home, ("return",))
-    made = files.parsed(os.path.join(home, "plan.json"), plan.from_json) if ended else None
-    if made is None:
-        return None
-    lines = (
+    made = files.parsed(os.path.join(home, "plan.json"), plan.from_json)
+    returned = files.parsed(os.path.join(home, "receipt.json"), receipt.from_json)
+    last = files.parsed(os.path.join(home, "status.json"), status.from_json)
+    synced = last.synced_until if last else {}
+    unwritten = (
         receipt.ReceiptEntry(
             entry.group,
             entry.partition,
@@ -128,19 +179,21 @@ def _found_by_return(home: str) -> receipt.Receipt | None:
             entry.target,
             entry.target,
             tuple(receipt.Origin(at.group, at.partition) for at in entry.source),
-            int(ended),
+            int(run.ended),
         )
-        for entry in made.entries
+        for run in _carried_out(home, ("return", *_MIGRATING), synced).values()
+        if run.is_whole
+        for entry in run.entries
         if entry.target is not None and same_commit(entry.expected, entry.target)
     )
-    return receipt.Receipt(made.destination_id, tuple(lines), traits=made.destination_traits)
-
-
-def _synced(last: status.Status | None) -> tuple[frozenset[str], float]:
-    """The groups that the last round has synced, and when it ended, as Unix time; no group after any other run."""
-    if last is None or last.phase != _ROUNDS:
-        return frozenset(), 0.0
-    return frozenset(row["group"] for row in last.groups), last.ended
+    written = returned.entries if returned else ()
+    lines = sorted((*unwritten, *written), key=lambda line: line.time or 0)
+    # Rounds of a return have moved the others at the source, and they go on at the destination.
+    is_over = (line for line in lines if (line.time or 0) > synced.get(line.group, -1.0))
+    kept = tuple({line.key: line for line in is_over}.values())
+    if returned is not None:
+        return dataclasses.replace(returned, entries=kept)
+    return receipt.Receipt(made.destination_id, kept, traits=made.destination_traits) if made and kept else None
 
 
 def to_undo(

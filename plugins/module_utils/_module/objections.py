@@ -6,18 +6,18 @@ from __future__ import annotations
 
 from .._model import report
 from .._model.errors import Refused
-from . import files
+from . import digests, files
 
 
-def read_objections(path: str | None, plan: str) -> report.Objections:
+def read_objections(path: str | None, plan: str, text: str) -> report.Objections:
     """Why each offset failed verification, and which records are absent; nothing without a report file.
 
-    path, plan: of the report and of the plan file. Raises Refused for a report about another plan.
+    path, plan: of the report and of the plan file. text: the plan's, as it is used. Raises Refused for a report about another.
     """
     if path is None:
         return report.Objections(None, {})
     objections = files.parsed_required(path, report.objections, "report", "kafka_offset_verify")
-    digest = files.file_digest(plan)
+    digest = digests.digest(text)
     if objections.plan != digest:
         about = "no plan" if objections.plan is None else f"a plan with the digest {objections.plan}"
         raise Refused(

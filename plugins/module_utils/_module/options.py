@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import math
 import types
 import typing as t
 
@@ -215,11 +216,11 @@ def both_clusters(params: Spec) -> tuple[Connection, Connection]:
 
 
 def check_not_negative(params: Spec, *names: str) -> None:
-    """Raise InvalidInput that names those of these options that have a negative value."""
+    """Raise InvalidInput that names those of these options that have a negative value, or one that is no number."""
     raise_any(
         InvalidInput(f"{option_name(name)} is {params[name]}", remedy="give 0 or more")
         for name in names
-        if params[name] < 0
+        if not 0 <= params[name] < math.inf
     )
 
 
@@ -246,11 +247,11 @@ def match_on(params: Spec) -> MatchOn:
 
 
 def check_positive(params: Spec, *names: str) -> None:
-    """Raise InvalidInput that names those of these options that are given, and not above 0."""
+    """Raise InvalidInput that names those of these options that are given, and not above 0, or no number."""
     raise_any(
         InvalidInput(f"{option_name(name)} is {params[name]}", remedy="give more than 0, or leave it out")
         for name in names
-        if params[name] is not None and params[name] <= 0
+        if params[name] is not None and not 0 < params[name] < math.inf
     )
 
 

@@ -13,7 +13,7 @@ from .._matching.evidence import Policy
 from .._migration._planning import checkpoints
 from .._migration._planning import translate as use_case
 from .._migration._planning.strategy import TranslateOptions, Translation
-from .._model import offset_formats, plan, receipt, topic_plan
+from .._model import offset_formats, plan, receipt, stock_csv, topic_plan
 from .._model.errors import InvalidInput, MigrationError
 from .._model.faults import faults_of, raise_any
 from .._model.notes import Note, NoteKind
@@ -145,6 +145,8 @@ def _snapshot(params: dict[str, t.Any]) -> tuple[Snapshot, t.Callable[[], _Lines
     path, group, form = (params[name] for name in ("snapshot", "snapshot_group", "snapshot_format"))
     if form != OffsetFormat.STRUCTURED_STREAMING:
         text = files.read_required(path, "snapshot", "kafka_group_offsets")
+        if not group and offset_formats.lacks_group(text, form):
+            raise stock_csv.without_group(path, f"set {option_name('snapshot_group')}")
         taken = offset_formats.read_snapshot(text, path, group, form)
         return taken, functools.partial(offset_formats.line_numbers, text, path, group, form), []
     offsets_file = streaming_checkpoint.offsets_file(path)

@@ -19,9 +19,9 @@ from .._model.connection import Connection
 from .._model.errors import InvalidFile, InvalidInput
 from .._model.failure_kinds import FailureKind
 from .._model.option_names import option_name
-from .._model.policies import OnAbsent
+from .._model.policies import OnAbsent, OnProblem
 from .._model.problems import of_copy
-from . import files, options
+from . import digests, files, options
 from .frame import Module
 from .progress_file import reporter
 
@@ -94,6 +94,11 @@ def _check_paths(params: dict[str, t.Any]) -> None:
             "incremental verifies a plan before it is committed",
             remedy="set plan, and scope to plan or to_commit, and leave out copy; or leave out incremental",
         )
+    if params["copy"] and params["on_problem"] == OnProblem.REPORT:
+        raise InvalidInput(
+            "a copy whose records differ fails the task, because no offset is to blame",
+            remedy="leave out copy, or let a problem fail the task",
+        )
     if len(params["receipt"] or ()) not in (0, 1, plans):
         raise InvalidInput(f"there are {plans} plans", remedy="name one receipt, or one for each plan, in receipt")
     reports = params["report"] or []
@@ -111,7 +116,8 @@ def _planned(params: dict[str, t.Any], source: Connection, destination: Connecti
     policies = options.filled(CommitOptions, params)
     planned = []
     for path, receipt_path in zip(paths, receipts, strict=True):
-        made = files.parsed_required(path, plan.from_json, "plan", "kafka_offset_translate")
+        text = files.read_required(path, "plan", "kafka_offset_translate")
+        made = plan.from_json(text, path)
         written = _receipt(made, receipt_path)
         use_case.expect(params["method"], made, source, destination)
         chosen = None
@@ -120,7 +126,7 @@ def _planned(params: dict[str, t.Any], source: Connection, destination: Connecti
                 functools.partial(check_plan_clusters, made, source, destination),
                 functools.partial(pending.entries_to_commit, made, written, destination, policies),
             )
-        planned.append(_Planned(made, files.file_digest(path), written if wanted == "committed" else None, chosen))
+        planned.append(_Planned(made, digests.digest(text), written if wanted == "committed" else None, chosen))
     return planned
 
 
@@ -168,14 +174,15 @@ def _note(module: Module, path: str, before: _Planned, after: plan.Plan) -> str:
     if after == before.made or module.check_mode:
         return before.digest
     with files.locked(path):
-        if files.file_digest(path) != before.digest:
+        if digests.digest(files.read_required(path, "plan", "kafka_offset_translate")) != before.digest:
             raise InvalidInput(
                 f"{path} was changed while it was verified",
                 remedy="run one migration at a time in its directory",
                 kind=FailureKind.LOCKED,
             )
-        files.write(path, plan.to_json(after))  # read just now: only how entries were verified is new
-        return files.file_digest(path)
+        text = plan.to_json(after)
+        files.write(path, text)  # read just now: only how entries were verified is new
+        return digests.digest(text)
 
 
 def _records(module: Module, planned: list[_Planned], source: Connection, destination: Connection) -> _Compared:
@@ -203,7 +210,8 @@ def _records(module: Module, planned: list[_Planned], source: Connection, destin
         from .._migration._backlog import copy_steps
 
         copied = files.parsed_required(params["copy"], backlog.from_json, "copy", "kafka_backlog_copy")
-        verified.problems[:0] = of_copy(copy_steps.copy_differences(copied, source, destination, spark, say))
+        entries = [entry for each in planned for entry in each.made.entries]
+        verified.problems[:0] = of_copy(copy_steps.copy_differences(copied, entries, source, destination, spark, say))
     digests = [each.digest for each in planned] if planned else [None]
     return verified._replace(notes=[*notes, *verified.notes]), [
         dataclasses.replace(each, plan=digest) for each, digest in zip(reports, digests, strict=True)

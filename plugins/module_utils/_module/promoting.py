@@ -17,7 +17,7 @@ from .._model.known_names import is_repartition_topic
 from .._model.mapping import rules_from
 from .._model.notes import Note
 from .._model.option_names import option_name, path_option
-from .._model.policies import OnLockout, OnStillWritten
+from .._model.policies import Acls, OnLockout, OnStillWritten
 from .._model.selection import Selection
 from . import files, options, promotion_results
 from .frame import Module
@@ -43,8 +43,11 @@ def promote_topics(module: Module) -> dict[str, t.Any]:
         if decides:
             if before is not None:
                 topic_plan.from_json(before, path)  # what is no plan, such as the receipt, is not overwritten
-            mapping = options.mapping(params)
-            plan, notes = promote.plan_promotion(source, destination, _selection(params), mapping, _options(params))
+            mapping, wished = options.mapping(params), _options(params)
+            fence_path = None if wished.acls is Acls.NONE else params["fence_receipt"]  # without ACLs, nobody needs it
+            plan, notes = promote.plan_promotion(
+                source, destination, _selection(params), mapping, wished, _parsed_fence(fence_path, "fence_receipt")
+            )
         else:
             made_by = "kafka_topic_promotion with state: planned"
             planned = files.parsed_required(path, topic_plan.from_json, "topics", made_by)
@@ -85,14 +88,16 @@ def fence_topics(module: Module) -> dict[str, t.Any]:
         if not module.check_mode:
             promote.apply_plan(cluster, plan, receipt, _saving(path))
     passing = (
-        [] if module.check_mode or not asked.principals else fence.look_beyond(cluster, names, params["idle_wait"])
+        fence.Passing([], [])
+        if module.check_mode or not asked.principals
+        else fence.look_beyond(cluster, names, params["idle_wait"])
     )
     notes += fence.told(cluster, passing, OnStillWritten(params["on_still_written"]))
     return {
         "changed": plan.changes,
         "receipt": path,
         "fenced": names,
-        "still_written": [each.row() for each in passing],
+        "still_written": [each.row() for each in passing.grown],
         **note_results(notes),
         **promotion_results.promotion_result(plan),
     }
@@ -108,8 +113,11 @@ def _beyond_selection(params: dict[str, t.Any], path: str, done: str) -> list[st
     return [f"{given[0]} does not limit this: everything in {os.path.basename(path)} is {done}."] if given else []
 
 
-def _parsed_fence(path: str) -> topic_receipt.PromotionReceipt | None:
-    """The receipt of a fence, None where there is none. Raises InvalidFile for that of a promotion, which a lift would undo."""
+def _parsed_fence(path: str | None, option: str = "") -> topic_receipt.PromotionReceipt | None:
+    """The receipt of a fence, None where there is none. Raises InvalidFile for that of a promotion, which a lift would undo.
+
+    option: the one with the path, if it is not the directory of a role.
+    """
     receipt = files.parsed(path, topic_receipt.from_json)
     if receipt is not None and (
         receipt.topics or any(before or acl.permission != DENY for acl, before in receipt.acls.items())
@@ -117,7 +125,7 @@ def _parsed_fence(path: str) -> topic_receipt.PromotionReceipt | None:
         raise InvalidFile(
             f"{path} is the receipt of a promotion",
             why="a fence has only ACLs that deny something",
-            remedy=f"correct {path_option()}: each fence and each promotion needs its own",
+            remedy=f"correct {option_name(option) if option else path_option()}: each fence and each promotion needs its own",
         )
     return receipt
 

@@ -11,6 +11,7 @@ import typing as t
 from .._model import lease as file
 from .._model.errors import InvalidFile, InvalidInput, Locked
 from .._model.notes import Note, NoteKind
+from .._model.option_names import option_name
 from .._model.policies import OnLocked
 from . import files
 from .holder import process_clause
@@ -50,18 +51,27 @@ def lease_of_run(params: dict[str, t.Any]) -> file.Lease:
             "holder is missing, which the collection's action plugin sets",
             remedy="call the module as streamshift.kafka.kafka_migration_run",
         )
-    return file.Lease(**params["holder"])
+    return file.Lease(**params["holder"], phase=params["phase"])
 
 
 def _take(module: Module, mine: file.Lease) -> file.Lease | None:
-    """Write the lease of this run. -> the one of a run that is gone, which it replaces."""
+    """Write the lease of this run. -> the one of a run that is gone, which it replaces.
+
+    Raises Locked where ansible-playbook holds the directory already, and not for this task: for another host of the play.
+    """
     path = os.path.join(module.params["directory"], file.FILE)
     files.check_writable(path)
     with files.locked(path, mine.run):
         text = files.read(path)
+        before = file.from_json(text, path) if text is not None else None
+        if before is not None and before.run == mine.run and os.environ.get(VARIABLE) != mine.run:
+            raise Locked(
+                f"this ansible-playbook works in {os.path.dirname(path)} already",
+                why="another host of the play uses it, or a task of an earlier run of the play has not ended",
+                remedy=f"play the role for one host, or set {option_name('directory')} to another directory for each host",
+            )
         files.write_document(path, file.to_json(mine), file.from_json, check=module.check_mode)
-    before = file.from_json(text, path) if text is not None else None
-    return before if before is not None and before.run != mine.run else None
+    return before
 
 
 def _result(

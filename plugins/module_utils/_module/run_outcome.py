@@ -9,14 +9,14 @@ import typing as t
 
 from .._model.history import ROUND_PHASES
 from .._model.notes import NoteKind
-from .._model.run_record import Failure, RunRecord, Step
+from .._model.run_record import VERIFYING, Failure, RunRecord, Step
 from .._model.visible_text import names_text
 
 Result = t.Mapping[str, t.Any]
 # Of a round, only what it has written is worth keeping: snapshot and plan differ in each.
 _WRITING = frozenset({"commit", "remove", "promotion"})
-_VERIFYING = ("verify", "read back")
-_READING = frozenset({"snapshot", "plan", "preview"})  # what these change, or would, is nothing on a cluster
+# What these change, or would, is nothing on a cluster.
+_READING = frozenset({"snapshot", "plan", "preview", *VERIFYING})
 _SEVERAL = frozenset({"sync", "cut_over"})  # only the last of several rounds is known
 
 
@@ -54,9 +54,16 @@ class RunOutcome:
 
     @property
     def has_written_nothing(self) -> bool:
-        """Whether surely nothing was changed on a cluster. A module that fails after its first write says that it has."""
-        changed = {step for step, result in self.results.items() if result.get("changed")}
-        return changed <= _READING and self.phase not in _SEVERAL
+        """Whether surely nothing was changed on a cluster. A module that fails after its first write says that it has.
+
+        One that was killed says nothing, neither that nor why it has failed.
+        """
+        may_have_written = {
+            step
+            for step, result in self.results.items()
+            if result.get("changed") or (result.get("failed") and "failure" not in result)
+        }
+        return may_have_written <= _READING and self.phase not in _SEVERAL
 
     @property
     def planned(self) -> Result:
@@ -160,7 +167,7 @@ class RunOutcome:
 
         Where problems are left out and do not fail the run, a second run that finds the same ones has nothing new to tell.
         """
-        verified = [self.results.get(step, {}) for step in _VERIFYING]
+        verified = [self.results.get(step, {}) for step in VERIFYING]
         changed = bool(self.planned.get("changed") or self.committed.get("changed"))
         return any(result.get("failed") or (changed and result.get("problems")) for result in verified)
 

@@ -4,12 +4,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import time
 import typing as t
 
-from .._model import metrics
+from .._model import metrics, receipt
 from .._model import status as file
 from .._model.errors import InvalidFile, InvalidInput, MigrationError
 from .._model.faults import all_of
@@ -45,8 +46,13 @@ class LastStatus:
 
     @property
     def ready_since(self) -> dict[str, str]:
-        """Since when groups have been ready, all that the earlier file serves for."""
+        """Since when groups have been ready, by name."""
         return self.status.ready_since if self.status is not None else {}
+
+    @property
+    def rounds(self) -> tuple[file.GroupRounds, ...]:
+        """What is known of groups by earlier rounds."""
+        return self.status.rounds if self.status is not None else ()
 
 
 def last_status(path: str | None, started: float | None) -> LastStatus:
@@ -91,7 +97,18 @@ def write_failure(module: Module, phase: str, reason: str) -> list[Note]:
         check_status_paths(params)
         last = last_status(params["status"], params["started"])
         good, rows = (last.status.last_good, last.status.groups) if last.status is not None else (None, ())
-        write_status(module, file.Status(phase, last.started, last.now, 0, reason, good, rows), params["directory"])
+        made = file.Status(phase, last.started, last.now, 0, reason, good, rows)
+        written = _written(params["directory"], last) if phase == file.ROUNDS else []
+        write_status(module, made.with_rounds((*last.rounds, *written)), params["directory"])
     except MigrationError as exc:
         return [Note(NoteKind.STATUS_UNUSABLE, f"The reason of the failure is not in the status file: {exc}")]
     return last.notes
+
+
+def _written(directory: str, last: LastStatus) -> list[file.GroupRounds]:
+    """What is to be known of the groups that this round has written before it failed. A damaged receipt tells nothing."""
+    made = None
+    with contextlib.suppress(InvalidFile):
+        made = files.parsed(os.path.join(directory, "receipt.json"), receipt.from_json)
+    groups = {line.group for line in (made.entries if made else ()) if (line.time or 0) >= int(last.started)}
+    return [file.GroupRounds(group, last.ready_since.get(group), last.now) for group in sorted(groups)]

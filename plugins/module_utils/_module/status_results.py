@@ -15,7 +15,7 @@ from .._migration.selected_groups import seen_on
 from .._model import documents, metrics, waves
 from .._model.connection import Connection
 from .._model.documents import utc_text
-from .._model.errors import InvalidFile
+from .._model.errors import InvalidFile, InvalidInput
 from .._model.failure_kinds import FailureKind
 from .._model.faults import all_done, all_of
 from .._model.migration_status import DirectoryFiles, half_written, incomplete_lines, next_lines, status_table
@@ -34,7 +34,9 @@ def status_result(module: Module, source: Connection, destination: Connection) -
     asked = waves.waves_from(params["waves"])
     _check_output(params["status"])
     named = [files.absolute(path) for path in params["directories"]]
-    begun = [files.absolute(wave.directory) for wave in asked if wave.directory is not None]
+    # The others are among those that are named.
+    of_waves = [wave for wave in asked if wave.directory is not None and not (named and "{{" in wave.directory)]
+    begun = all_of(_directory, of_waves)
     to_read = dict.fromkeys([*filter(os.path.lexists, named), *filter(_has_begun, begun)])
     directories: list[DirectoryFiles] = []
     all_done(lambda: _check_existing(named), lambda: directories.extend(all_of(read_directory, to_read)))
@@ -72,6 +74,19 @@ def status_result(module: Module, source: Connection, destination: Connection) -
 def _groups_at(source: Connection) -> set[str]:
     """The groups at the source. One that was migrated may be gone there, because its committed offsets have expired."""
     return {each.group for each in list_groups(source, surely=False)}
+
+
+def _directory(wave: waves.Wave) -> str:
+    directory = wave.directory or ""
+    if "{{" in directory:
+        raise InvalidInput(
+            f"{option_name('waves')}: the directory of the wave {wave.name} is a template, {directory}",
+            why="only the run of the wave itself knows what its variables are",
+            remedy="write the path out in group_migration_directory of the wave's file, or name the directories of all "
+            f"waves in {option_name('directories')}",
+            kind=FailureKind.INVALID_OPTION,
+        )
+    return files.absolute(directory)
 
 
 def _has_begun(directory: str) -> bool:

@@ -61,7 +61,7 @@ def not_exact(plan: Plan) -> list[str]:
     Partitions of one topic that are blocked by one cause are a line.
     """
     shown = [Verdict.SAFE, Verdict.BLOCKED]
-    if plan.is_within_one_cluster:  # what a reset skips and repeats
+    if plan.is_within_one_cluster:
         shown.append(Verdict.REQUESTED)
     alike: dict[t.Hashable, list[PlanEntry]] = {}
     for entry in sorted(plan.entries, key=lambda entry: entry.key):
@@ -256,7 +256,19 @@ def _lag(offsets: t.Iterable[tuple[PlanEntry, int | None]], logs: t.Mapping[Topi
     return lag_sum(GroupLag.of(offset, logs[entry.partition]) for entry, offset in known) or GroupLag(0)
 
 
-def most_repeats(entries: t.Sequence[PlanEntry]) -> RecordSum:
+class Repeating(t.Protocol):
+    """A plan entry, or a row of a report that is made of one."""
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """Its verdict, None where there is no plan."""
+
+    @property
+    def repeats(self) -> int | None:
+        """How many records are repeated, None where that is not counted."""
+
+
+def most_repeats(entries: t.Sequence[Repeating]) -> RecordSum:
     """How many records are repeated at most."""
     repeats = [entry.repeats for entry in entries if entry.verdict in (Verdict.EXACT, Verdict.SAFE)]
     repeats += [entry.repeats or 0 for entry in entries if entry.verdict is Verdict.REQUESTED]

@@ -19,7 +19,7 @@ from ..._model.progress import Say
 from ..._model.receipt import Receipt
 from ..._model.snapshot import Snapshot
 from ..expected import with_expected
-from . import entries, planning, preconditions, suspended_settings, takeover, unconsumed
+from . import entries, others, planning, preconditions, suspended_settings, takeover, unconsumed
 from .copy_steps import CopyRun
 from .entries import RangeSummary
 from .planning import CopyOptions
@@ -79,7 +79,8 @@ def copy_backlog(
     wanted = planning.entries_of(snapshot, mapping, source)
     if before is None:
         backlog, bounds = planning.plan(snapshot, wanted, source, destination, options)
-        notes = list[Note]()
+        notes = unconsumed.after_transactions(wanted, bounds, options.on_uncommitted)
+        notes += others.readers_of_appended(backlog, destination)
     else:
         backlog = before
         bounds, notes = planning.check_known(before, snapshot, wanted, source, destination, options)
@@ -98,6 +99,8 @@ def copy_backlog(
             backlog, lost = run.claim(backlog, prepared.made)
             # 5. Copy: each transaction holds records, progress and boundaries.
             notes += run.copy_records(backlog, lost, prepared.largest, size=sum(filter(None, sizes.values())))
+            backlog, set_back = suspended_settings.suspend_again(backlog, destination, save)
+            notes += set_back
         # 6. Note what has become of every range.
         backlog = run.finished(backlog)
     # 7. Plan where each group goes on.
@@ -163,6 +166,7 @@ def _predicted(
     if is_known:
         lost = takeover.check_takeover(backlog, destination)
         takeover.check_lost(backlog, destination, lost, options.on_lost_progress)
+        takeover.check_rebuilding(backlog, source, lost)
     return unconsumed.zero_times(source, backlog.ranges)
 
 

@@ -5,19 +5,23 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 import typing as t
 
 from ..._control import positions
+from ..._control.positions import Bounds
 from ..._model.backlog import Backlog, BacklogRange
 from ..._model.connection import Connection
 from ..._model.copy_progress import Progress, Run, all_groups, transactional_number
 from ..._model.errors import BrokerError, MigrationError, Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.notes import Note
+from ..._model.plan import PlanEntry
 from ..._model.progress import Say, counted
 from ..._model.records import TopicPartition
 from ..._model.spark import SparkOptions
 from ..._records.claiming import Lost
+from ..._records.copied_so_far import LastGroup
 from ..._records.jobs import Job
 from ..._spark.copy_job import copy
 from ..._spark.rebuild_job import Compared, compare, rebuild
@@ -27,6 +31,10 @@ from . import copy_state, destination_topics, preconditions, takeover
 from .destination_topics import Prepared
 from .planning import CopyOptions
 from .suspended_settings import Save
+
+_NOWHERE = LastGroup("", -1)
+_OPEN_SECONDS = 60.0  # the copy's own transactions end at once; those of others mostly as soon
+_LOOK_SECONDS = 1.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -48,7 +56,11 @@ class CopyRun:
         """Make the topics that are missing, and suspend settings. What was made and what stood there is saved before."""
         self.say("creating topics and suspending their retention")
         prepared = destination_topics.prepare(
-            self.destination, backlog.topics, lambda noted: self.save(backlog.with_topics(noted))
+            self.source,
+            self.destination,
+            backlog.topics,
+            {each.destination.topic for each in backlog.ranges if each.copies},
+            lambda noted: self.save(backlog.with_topics(noted)),
         )
         backlog = backlog.with_topics(preconditions.with_ids(prepared.topics, self.source, self.destination))
         self.save(backlog)
@@ -60,7 +72,7 @@ class CopyRun:
         -> the copy with the begins that hold, and where logs end whose progress is lost; nothing is claimed where any is.
         Raises Refused where logs or other copies stand against it.
         """
-        taken = takeover.take_over(backlog, self.destination, self.run, self.fresh, made)
+        taken = takeover.take_over(backlog, self.destination, self.run, self.fresh, made, append=self.options.append)
         if isinstance(taken, Lost):
             takeover.check_lost(backlog, self.destination, taken.ends, self.options.on_lost_progress)
             return backlog, taken.ends
@@ -76,6 +88,7 @@ class CopyRun:
         largest: what each topic takes as a batch, in bytes. size: about how many bytes there are to copy, as far as that is
         known. Raises Locked where another run takes the copy over.
         """
+        takeover.check_rebuilding(backlog, self.source, lost)
         kept, notes = copy_state.seconds_kept(self.destination, size, self.options.max_bytes_per_second, self.say)
         left = sum(each.end - each.start for each in backlog.ranges)
         self.say(f"copying at most {counted(left, 'record')} on Spark, which is starting")
@@ -153,9 +166,16 @@ class CopyRun:
 
 
 def copy_differences(
-    backlog: Backlog, source: Connection, destination: Connection, spark: SparkOptions, say: Say
+    backlog: Backlog,
+    planned: t.Iterable[PlanEntry],
+    source: Connection,
+    destination: Connection,
+    spark: SparkOptions,
+    say: Say,
 ) -> list[str]:
-    """What is missing, there more than once, or out of order; a sentence each.
+    """What is missing, there more than once, or out of order, or what others have written before a group; a sentence each.
+
+    planned: where the groups go on.
 
     Raises Refused where not everything is copied, or a topic is another one than the copy has written to.
     """
@@ -166,12 +186,17 @@ def copy_differences(
     preconditions.check_topics(backlog, source, destination)
     ranges = [each for each in backlog.ranges if each.copies]
     source_bounds = positions.partition_bounds(source, [each.source for each in ranges])
-    destination_bounds = positions.partition_bounds(destination, [each.destination for each in ranges])
+    destination_bounds = _readable_bounds(destination, ranges)
+    last: dict[TopicPartition, LastGroup] = {}
+    for entry in planned:
+        if entry.offset is not None and entry.offset > last.get(entry.partition, _NOWHERE).offset:
+            last[entry.partition] = LastGroup(entry.group, entry.offset)
     wanted = [
         Compared(
             backlog_range,
             source_bounds[backlog_range.source].log_start,
             destination_bounds[backlog_range.destination].end,
+            last.get(backlog_range.destination),
         )
         for backlog_range in ranges
     ]
@@ -180,3 +205,29 @@ def copy_differences(
     say(f"comparing {counted(len(wanted), 'partition')} with the source from where the copy began")
     with open_session(spark) as session:
         return compare(session, source, destination, wanted)
+
+
+def _readable_bounds(destination: Connection, ranges: t.Sequence[BacklogRange]) -> dict[TopicPartition, Bounds]:
+    """Where the destination's logs begin and end, once no open transaction hides what was copied. Raises Refused."""
+    bounds = positions.partition_bounds(destination, [each.destination for each in ranges])
+    deadline = time.monotonic() + _OPEN_SECONDS
+    while hidden := [each for each in ranges if _hides(bounds[each.destination], each)]:
+        first = hidden[0].destination
+        if time.monotonic() > deadline:
+            raise Refused(
+                "copied records cannot be read, because somebody else's transaction is open at the destination since offset "
+                f"{bounds[first].end} or before",
+                cluster=str(destination),
+                remedy="wait until it ends, or end it (kafka-transactions.sh), and run again: what is copied stays",
+                **first._asdict(),
+                kind=FailureKind.RECORDS_UNREACHABLE,
+            )
+        time.sleep(_LOOK_SECONDS)
+        bounds |= positions.partition_bounds(destination, [each.destination for each in hidden])
+    return bounds
+
+
+def _hides(bounds: Bounds, backlog_range: BacklogRange) -> bool:
+    """Is a transaction open from before the last copied record?"""
+    copied = backlog_range.done.next if backlog_range.done is not None else None
+    return copied is not None and bounds.end < copied <= bounds.high_watermark

@@ -86,12 +86,15 @@ def plan_topics(source: Connection, destination: Connection, pairs: t.Sequence[T
 
 
 def prepare(
+    source: Connection,
     destination: Connection,
     planned: t.Sequence[BacklogTopic],
+    copied: t.Container[str],
     save: Save,
 ) -> Prepared:
-    """Make what is missing, and hold back what has to be.
+    """Make what is missing, and hold back what has to be: also what was held back for another copy when this one was planned.
 
+    copied: the topics that records are copied to. Raises Refused for one that is compacted now.
     save: writes down what was made, and what stood there before anything of it is changed.
     """
     names = [topic.name for topic in planned]
@@ -107,12 +110,19 @@ def prepare(
             )
     made, unclaimed = _make_missing(destination, planned, known, save)
     configs = topic_configs(destination, names)
+    existing = {topic.name: topic for topic in planned if topic.created is None and topic.name in copied}
+    source_configs = topic_configs(source, [topic.source for topic in existing.values()], as_far_as_told=True)
+    suspended = {
+        name: _existing(destination, TopicPair(topic.source, name, True), source_configs[topic.source], configs[name])
+        for name, topic in existing.items()
+    }
     limited = [with_limits(topic, configs[topic.name]) for topic in planned]
     noted = tuple(
         dataclasses.replace(topic, topic_id=made[topic.name])
         if topic.name in made
         else dataclasses.replace(
-            suspended_settings.noted_again(topic, configs[topic.name]),
+            again := suspended_settings.noted_again(topic, configs[topic.name]),
+            suspended=suspended.get(topic.name, {}) | again.suspended,
             created=None if topic.name in unclaimed else topic.created,
         )
         for topic in limited

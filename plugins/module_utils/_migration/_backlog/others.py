@@ -16,8 +16,9 @@ from ..._model.failure_kinds import FailureKind
 from ..._model.group_state import GroupReading
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import option_name, path_option
-from ..._model.progress import first_names
+from ..._model.progress import first_names, first_of
 from ..._model.records import TopicPartition, every_partition
+from ..._model.visible_text import visible_name
 from ..._records.record_counts import RecordCount, count_records
 from .copy_state import read_progress
 
@@ -69,6 +70,26 @@ def _other_copies(backlog: Backlog, destination: Connection) -> list[tuple[str, 
     names = [each.group for each in groups.list_groups(destination, surely=False)]
     others = [name for name in names if is_first_group(name) and name not in all_groups(backlog)]
     return sorted(groups.read_groups(destination, others, stable=False).items())
+
+
+def readers_of_appended(backlog: Backlog, destination: Connection) -> list[Note]:
+    """A note of the groups that have committed offsets of partitions which the copy appends to: they read what is copied."""
+    appended = {each.destination for each in backlog.ranges if each.copies and each.begin > 0}
+    if not appended:
+        return []
+    names = [each.group for each in groups.list_groups(destination, surely=False) if not each.group.startswith(PREFIX)]
+    readings = groups.read_groups(destination, names, stable=False)
+    reading = [
+        f"{visible_name(name)} ({partition}, offset {offsets[partition].offset})"
+        for name, offsets in sorted((name, readings[name].offsets) for name in names)
+        if (partition := min(appended & offsets.keys(), default=None)) is not None
+    ]
+    text = (
+        "The copy appends to topics of which these groups have committed offsets already. They receive what is copied, too, "
+        f"even what they have consumed before: {first_of(reading, _NAMED, 'more groups')}. Name another topic in "
+        f"{option_name('topic_map')}, or migrate all groups of a topic in one run."
+    )
+    return [Note(NoteKind.REPEATED, text)] if reading else []
 
 
 def check_groups(backlog: Backlog, names: t.Collection[str], destination: Connection) -> list[Note]:

@@ -11,6 +11,7 @@ import typing as t
 from ..._control import clusters, positions, topics
 from ..._model.backlog import Backlog, BacklogRange
 from ..._model.connection import Connection
+from ..._model.copy_progress import begin_anew
 from ..._model.errors import InvalidInput, Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.group_state import open_text
@@ -200,8 +201,8 @@ def _growth(known: Backlog, bounds: SourceBounds, source: Connection, live: bool
         raise Refused(
             said,
             cluster=str(source),
-            remedy="stop the producers, and copy into another directory, "
-            f"or set {option_name('live')} to copy to the end that was fixed",
+            remedy=f"stop the producers, and {begin_anew()}; "
+            f"or set {option_name('live')} to copy to the end that was fixed, and leave the rest",
             kind=FailureKind.RECORDS_UNREACHABLE,
         )
     return [Note(NoteKind.SOURCE_GROWN, f"{said}: what came later is not copied.")]

@@ -66,6 +66,29 @@ def bring_settings(
     return after, notes
 
 
+def suspend_again(backlog: Backlog, destination: Connection, save: Save) -> tuple[Backlog, list[Note]]:
+    """Suspend what somebody has set while records were copied, such as an operator that keeps settings; and note it."""
+    held = [topic for topic in backlog.topics if topic.suspended and not topic.restored]
+    configs = topic_configs(destination, [topic.name for topic in held])
+    wanted = {topic.name: changes(topic, configs[topic.name], suspended=True) for topic in held}
+    moved = [topic for topic in held if wanted[topic.name]]
+    if not moved:
+        return backlog, []
+    after = backlog.with_topics(noted_again(topic, configs[topic.name]) for topic in moved)
+    save(after)
+    alter(destination, wanted)
+    return after, [
+        Note(
+            NoteKind.SETTINGS_SUSPENDED,
+            f"Somebody has set {', '.join(sorted(wanted[topic.name]))} of the topic {topic.name} while records were copied "
+            "to it. This run has suspended that again, because brokers would delete or change the records. The verification "
+            "of the copy tells whether they have. If an operator such as Strimzi keeps the settings, pause it for this topic "
+            "until all groups have consumed the records.",
+        )
+        for topic in moved
+    ]
+
+
 def changes(topic: BacklogTopic, configs: TopicConfigs, suspended: bool) -> dict[str, str | None]:
     """What is to be set so that the settings are suspended, or what they were before; None for the brokers' default.
 

@@ -51,11 +51,13 @@ def take_over(
     fresh: bool,
     made: t.Collection[str] = (),
     rebuilt: t.Mapping[TopicPartition, tuple[int, Progress]] | None = None,
+    append: bool = False,
 ) -> Backlog | Lost:
     """Claim the copy for this run: every other run of it is fenced, and ends. -> the copy with the begins that hold.
 
     Lost: ranges without progress; nothing is claimed yet.
-    fresh: this run has planned it, so that whatever a log has grown by meanwhile others have written, after whom it begins.
+    fresh: this run has planned it, so that whatever a log has grown by meanwhile others have written. With `append`, it begins
+    after them; without, it is refused, because no group would read that.
     made: topics that this run has just made. They are empty, and brokers that are still making their logs are not asked.
     rebuilt: of the ranges that an earlier call has found lost, where their logs ended, and their progress. Raises Refused
     where logs or other copies stand against it.
@@ -65,7 +67,7 @@ def take_over(
     for backlog_range, progress in _progress(backlog, destination).items():
         if progress is not None:
             _check_end(destination, backlog, backlog_range, progress)
-    decide = functools.partial(_decided, backlog, destination, fresh, made, rebuilt or {})
+    decide = functools.partial(_decided, backlog, destination, fresh, append, made, rebuilt or {})
     claimed = claim(destination, backlog.name, names, backlog.ranges, run, decide)
     if isinstance(claimed, Lost):
         return claimed
@@ -83,6 +85,7 @@ def _decided(
     backlog: Backlog,
     destination: Connection,
     fresh: bool,
+    append: bool,
     made: t.Collection[str],
     rebuilt: t.Mapping[TopicPartition, tuple[int, Progress]],
     kept: KnownProgress,
@@ -91,7 +94,7 @@ def _decided(
     empty = [partition for partition, progress in kept.items() if progress is None and partition.topic in made]
     bounds = dict.fromkeys(empty, _EMPTY) | positions.partition_bounds(destination, kept.keys() - set(empty))
     is_first = not any(kept.values())
-    ranges, lost = _judged(backlog, destination, kept, bounds, fresh and is_first)
+    ranges, lost = _judged(backlog, destination, kept, bounds, fresh and is_first, append)
     if any(partition not in rebuilt or rebuilt[partition][0] != end for partition, end in lost.items()):
         return Lost(lost)
     progress = {each.destination: kept[each.destination] or Progress(each.start) for each in ranges if each.copies}
@@ -103,7 +106,7 @@ def check_takeover(backlog: Backlog, destination: Connection) -> dict[TopicParti
     others.check_copies(backlog, destination)
     kept: KnownProgress = {each.destination: progress for each, progress in _progress(backlog, destination).items()}
     bounds = positions.partition_bounds(destination, list(kept))
-    return _judged(backlog, destination, kept, bounds, False)[1]
+    return _judged(backlog, destination, kept, bounds, False, False)[1]
 
 
 def _progress(backlog: Backlog, destination: Connection) -> dict[BacklogRange, Progress | None]:
@@ -172,6 +175,26 @@ def check_lost(
     )
 
 
+def check_rebuilding(backlog: Backlog, source: Connection, lost: t.Collection[TopicPartition]) -> None:
+    """Raise Refused where the source no longer has the first records of a lost range: nothing tells which were copied."""
+    ranges = [each for each in backlog.ranges if each.destination in lost]
+    bounds = positions.partition_bounds(source, [each.source for each in ranges]) if ranges else {}
+    for backlog_range in ranges:
+        log_start = bounds[backlog_range.source].log_start
+        if log_start > backlog_range.start:
+            raise Refused(
+                f"the progress of the copy cannot be rebuilt: the log starts at {log_start} now, and the copy has started at "
+                f"{backlog_range.start}",
+                cluster=str(source),
+                why="the records between have expired, and what was copied of them cannot be compared any more",
+                remedy=f"keep what is in {backlog_range.destination} at the destination, because the source does not have it "
+                f"any more: let consumers read it from offset {backlog_range.begin} on, and copy what is left to another topic "
+                f"({option_name('topic_map')}) from another directory. Only if nobody needs it, {begin_anew()}",
+                **backlog_range.source._asdict(),
+                kind=FailureKind.PROGRESS_LOST,
+            )
+
+
 def _named(backlog: Backlog, destination: Connection) -> Commits:
     """What the first progress group holds, which names the runs."""
     name = all_groups(backlog)[0]
@@ -190,6 +213,7 @@ def _judged(
     kept: KnownProgress,
     bounds: t.Mapping[TopicPartition, Bounds],
     fresh: bool,
+    append: bool,
 ) -> tuple[tuple[BacklogRange, ...], dict[TopicPartition, int]]:
     """The ranges with the begins that hold, and those whose logs have grown without progress, with their ends."""
     lost: dict[TopicPartition, int] = {}
@@ -200,6 +224,15 @@ def _judged(
             _check_end(destination, backlog, planned, progress)
             preconditions.check_log(destination, planned, progress.next, log)
         elif log.high_watermark > planned.begin and fresh:
+            if log.log_start < log.high_watermark and not append:
+                raise Refused(
+                    f"the topic was empty when the copy was planned, and has offsets {log.log_start} to {log.high_watermark}",
+                    cluster=str(destination),
+                    why="somebody else writes to it, and every group would skip these records",
+                    remedy=f"stop whoever writes there, and {begin_anew()}",
+                    **partition._asdict(),
+                    kind=FailureKind.TOPIC_NOT_EMPTY,
+                )
             ranges[partition] = dataclasses.replace(planned, begin=log.end)
         elif log.high_watermark > planned.begin:
             lost[partition] = log.high_watermark

@@ -13,11 +13,13 @@ from ..._model.backlog import BacklogRange
 from ..._model.connection import Connection
 from ..._model.errors import MigrationError, Refused
 from ..._model.failure_kinds import FailureKind
+from ..._model.faults import raise_any
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import option_name
 from ..._model.policies import OnUncommitted
 from ..._model.progress import counted, first_of
 from ..._model.records import TopicPartition
+from ..cut_logs import cut_off
 from ..drafts import Draft
 
 _NAMED = 5  # partitions in a note
@@ -39,20 +41,49 @@ def quiet_bounds(
     for partition, log in sorted(second.items()):
         if log.high_watermark != first[partition].high_watermark:
             what = f"the log grows: from {first[partition].high_watermark} to {log.high_watermark} in {idle_wait:g} s"
+            why = "what is written from now on would not be copied"
+            remedy = f"stop the producers, or set {option_name('live')} to copy what is there now and leave the rest"
         elif log.end != log.high_watermark:
             what = f"a transaction is open: the log ends at {log.high_watermark}, and is stable up to {log.end}"
+            why = "a copy ends where the first open transaction begins"
+            remedy = (
+                "stop the producers, and wait until the transaction ends (kafka-transactions.sh ends that of a producer that "
+                f"has died). With {option_name('live')}, what follows offset {log.end} is not copied, even if it is committed"
+            )
         else:
             continue
         raise Refused(
             what,
             cluster=str(source),
-            why="what is written from now on would not be copied",
-            remedy="stop the producers (kafka-transactions.sh ends the transaction of one that has died), "
-            f"or set {option_name('live')} to copy what is there now and leave the rest",
+            why=why,
+            remedy=remedy,
             **partition._asdict(),
             kind=FailureKind.RECORDS_UNREACHABLE,
         )
     return second
+
+
+def after_transactions(
+    wanted: t.Iterable[Draft], bounds: t.Mapping[TopicPartition, Bounds], on_uncommitted: OnUncommitted
+) -> list[Note]:
+    """A note of the partitions where the copy ends before an open transaction, though groups have not consumed what follows."""
+    needed = {
+        draft.source_partition
+        for draft in wanted
+        if standing(draft, bounds[draft.source_partition].log_start, bounds[draft.source_partition].end, on_uncommitted)
+        is not None
+    }
+    named = [
+        f"{partition} ({counted(log.high_watermark - log.end, 'offset')} from {log.end} on)"
+        for partition in sorted(needed)
+        if (log := bounds[partition]).end < log.high_watermark
+    ]
+    text = (
+        "Transactions are open at the source, and what follows their first record is not copied, what others have committed "
+        f"included: {first_of(named, _NAMED, 'more partitions')}. To copy that, too, end the transactions "
+        f"(kafka-transactions.sh), and plan the copy without {option_name('live')}."
+    )
+    return [Note(NoteKind.SOURCE_GROWN, text)] if named else []
 
 
 def open_ranges(
@@ -62,6 +93,11 @@ def open_ranges(
     on_uncommitted: OnUncommitted,
 ) -> list[BacklogRange]:
     """For each partition the range from the first group's offset to the end, without the destination's ends."""
+    wanted = list(wanted)
+    raise_any(
+        Refused(what, cluster=str(source), group=group, **partition._asdict(), kind=FailureKind.RECORDS_UNREACHABLE)
+        for (group, partition), what in cut_off(source, wanted).items()
+    )
     offsets_of: dict[TopicPartition, set[int]] = {}
     names: dict[TopicPartition, TopicPartition] = {}
     for draft in wanted:
@@ -121,7 +157,7 @@ def ends(
                 cluster=str(destination),
                 why="groups cannot distinguish copied records from existing ones",
                 remedy=f"name another topic in {option_name('topic_map')}, empty this one, "
-                f"or set {option_name('append')} to write after what is there",
+                f"or set {option_name('append')} to write after what is there, which the groups then skip",
                 **partition._asdict(),
                 kind=FailureKind.TOPIC_NOT_EMPTY,
             )
@@ -136,12 +172,12 @@ def zero_times(source: Connection, backlog_ranges: t.Iterable[BacklogRange]) -> 
     ranges = sorted((each for each in backlog_ranges if each.copies), key=lambda each: each.source)
     asked = [(each.source, time) for each in ranges for time in (0, 1)]
     try:
-        told = positions.lookup_all_times(source, asked)
-    except MigrationError:  # brokers cannot look up every log by time, and this is a hint
+        told = positions.lookup_all_times(source, asked, set())
+    except MigrationError:  # this is a hint, and no reason to end a copy
         return []
     named = []
     for backlog_range in ranges:
-        first, later = told[backlog_range.source, 0], told[backlog_range.source, 1]
+        first, later = (told.get((backlog_range.source, time)) for time in (0, 1))
         end = backlog_range.end if later is None else min(later, backlog_range.end)
         if first is not None and first < end and backlog_range.start < end:
             named.append(f"{backlog_range.source} (up to {counted(end - max(first, backlog_range.start), 'record')})")

@@ -11,11 +11,11 @@ from ..._control import positions
 from ..._model.cluster_identity import Traits
 from ..._model.connection import Connection
 from ..._model.errors import Refused
-from ..._model.group_state import CommittedOffset, commits_of
+from ..._model.group_state import GroupReading, commits_of
 from ..._model.left_out import left_out as not_done
 from ..._model.plan import Plan
 from ..._model.progress import are, part_of
-from ..._model.receipt import Key, Receipt
+from ..._model.receipt import Key, Receipt, ReceiptEntry
 from ..._model.selection import Selection
 from ..._model.snapshot import Snapshot
 from ..._model.verdicts import Reason
@@ -56,7 +56,7 @@ def commit(
     missing += [] if selection is None else coverage.check_selected(plan, selection)
     _check_certificates(plan, cluster)
     watch = SourceWatch(source, plan, options.on_active_source)
-    producers = WriteWatch(source, plan, options.on_still_written)
+    producers = WriteWatch(source, plan, options.on_still_written, options.idle_wait)
     producers.begin()
     changed = changed_entries(plan, source, destination, receipt.traits.topic_ids if receipt else ())
     known = Receipt(changed.destination.cluster_id)
@@ -72,8 +72,19 @@ def commit(
     )
     entries = [entry for entry in entries if entry.offset is not None]
     logs = changed.destination.traits.logs
-    decided = decide_commit(entries, known, destination, options, watch, now, logs, predicts=save is None)
-    written_notes = producers.before(decided.planned.set)
+    decided = decide_commit(
+        entries,
+        known,
+        destination,
+        options,
+        watch,
+        producers,
+        now,
+        logs,
+        one_cluster=plan.is_within_one_cluster,
+        predicts=save is None,
+    )
+    written_notes = producers.before(decided.may_start)
     # First what skips records where a policy leaves it alone: of many lines, only the first ones are shown.
     left_out = [*decided.left_out, *missing, *left_out, *not_done(snapshot.left_out if snapshot else (), plan)]
     outcome = outcome_of(decided.concerned, commits_of(decided.found), decided.writes, left_out, receipt)
@@ -95,7 +106,7 @@ def commit(
         return outcome
     finished = _carry_out(destination, decided, changed.destination.traits, save)
     notes = watch.after(decided.planned.set) or decided.source_notes
-    written_notes = producers.after(decided.planned.set) or written_notes
+    written_notes = producers.after(decided.may_start) or written_notes
     return dataclasses.replace(
         outcome,
         receipt=finished,
@@ -115,15 +126,15 @@ def _carry_out(destination: Connection, decided: CommitDecision, topics: Traits,
     prepared = prepared.noting(topics)
     save(prepared)
     writing.remove_groups(destination, decided.renewed, remedy)
-    writing.write_commits(destination, writes)
-    done, wrong = writing.read_back(destination, writes)
+    written = writing.write_commits(destination, writes)
     finished = prepared.merged(
-        entry._replace(after=done.get(entry.key)) for entry in prepared.entries if entry.key in decided.planned.set
+        entry._replace(after=written.done.get(entry.key))
+        for entry in prepared.entries
+        if entry.key in decided.planned.set and entry.key not in written.refused
     )
-    if not wrong:
-        finished = renewal.ended(finished, decided.complete)
-    save_last(finished, writes, save)
-    writing.raise_if(wrong, str(destination), "the commit", remedy)
+    finished = renewal.ended(finished, decided.complete - written.failed_groups)
+    save_last(finished, written, save)
+    written.check(destination, "the commit", remedy)
     return finished
 
 
@@ -166,18 +177,10 @@ def roll_back(
     current = commits_of(readings)
     recreated = receipt.traits.recreated(now.traits)
     rollback.check_recreated({**lacking, **rollback.targets(chosen.entries, readings)}, recreated, cluster)
-    try:
-        entries, kept = rollback.without_kept(
-            chosen.entries, current, options.on_rewind, options.on_advance, cluster, returned
-        )
-    except Refused:  # as a commit does
-        moving = {entry.group for entry in chosen.entries if rollback.is_to_move(entry, current)}
-        writing.check_members(destination, moving, found, options.on_active_group)
-        raise
+    entries, kept = _without_kept(chosen.entries, current, found, destination, options, returned)
     wanted = {**lacking, **rollback.targets(entries, readings)}
-    alone = sorted({entry.group for entry in chosen.entries} - {entry.group for entry in entries})
-    put_back = sorted({partition for (_group, partition), target in wanted.items() if target is not None})
-    bounds = positions.partition_bounds(destination, put_back) if put_back else {}
+    restored = sorted({partition for (_group, partition), target in wanted.items() if target is not None})
+    bounds = positions.partition_bounds(destination, restored) if restored else {}
     notes = [
         *chosen.notes,
         *rollback.check_bounds(wanted, bounds, cluster),
@@ -190,6 +193,7 @@ def roll_back(
     writes = Writes(wanted, kept).without(busy)
     concerned = {*(entry.key for entry in chosen.entries), *writes.set}
     left_out = [*writes.kept, *writing.left_out_lines(busy)]
+    alone = sorted({entry.group for entry in chosen.entries} - {entry.group for entry in entries})
     outcome = dataclasses.replace(
         outcome_of(concerned, commits_of(found), writes, left_out, receipt),
         notes=notes,
@@ -197,33 +201,71 @@ def roll_back(
         kept_groups=alone,
         unmoved=[
             *rollback.kept_lines(alone, options.on_rewind, options.on_advance),
-            *rollback.unmoved_lines(entries, current, {group for group, _partition in wanted}),
+            *rollback.unmoved_lines(entries, current, set(names)),
         ],
     )
     if save is None:
         return outcome
-    if writes.set:
-        save(receipt)
-    writing.write_commits(destination, writes.set)
-    done, wrong = writing.read_back(destination, writes.set)
-    writing.raise_if(wrong, cluster, "the rollback", "run the same again: what is back already is left alone")
-    in_use = {group for group, _partition in wanted.keys() - writes.set.keys()}
-    finished = receipt.merged(
-        entry._replace(written=None, after=None)
-        for entry in entries
-        if entry.group not in in_use and (entry.key in writes.set or current.get(entry.key) == entry.before)
-    )
-    finished = renewal.ended(finished, found.keys() - in_use)
-    _remove_empty_groups(destination, writes.set, done)
-    if finished != receipt:
-        save_last(finished, writes.set, save)
+    restorable = [entry for entry in entries if entry.group not in busy]
+    back = [entry for entry in restorable if entry.key in writes.set or current.get(entry.key) == entry.before]
+    finished = _restore(destination, writes.set, receipt, back, found.keys() - busy.keys(), save)
     return dataclasses.replace(outcome, receipt=finished)
 
 
-def _remove_empty_groups(
-    destination: Connection, targets: t.Mapping[Key, Target], done: t.Mapping[Key, CommittedOffset]
-) -> None:
-    """A group that holds nothing after its commits were rolled back was not there before."""
-    alive = {group for group, _partition in done}
-    empty = {group for (group, _partition), target in targets.items() if target is None} - alive
-    writing.remove_groups(destination, empty, "stop what uses it, and run the same again")
+def _without_kept(
+    entries: t.Sequence[ReceiptEntry],
+    current: conflicts.Commits,
+    found: t.Mapping[str, GroupReading],
+    destination: Connection,
+    options: CommitOptions,
+    returned: t.Collection[str],
+) -> tuple[list[ReceiptEntry], list[str]]:
+    """See rollback.without_kept(). found: the groups as they were read."""
+    policies = options.on_rewind, options.on_advance
+    try:
+        return rollback.without_kept(entries, current, *policies, str(destination), returned)
+    except Refused:  # as a commit does
+        moving = {entry.group for entry in entries if rollback.is_to_move(entry, current)}
+        writing.check_members(destination, moving, found, options.on_active_group)
+        raise
+
+
+def _restore(
+    destination: Connection,
+    targets: t.Mapping[Key, Target],
+    receipt: Receipt,
+    back: t.Iterable[ReceiptEntry],
+    complete: set[str],
+    save: Save,
+) -> Receipt:
+    """Write what was committed before and read it back, between two savings of the receipt, which is the result.
+
+    back: the entries that stand as before then. complete: groups of which nothing is left to do then.
+
+    Until it is known what has gone back, no commit counts as one that its group has consumed since.
+    """
+    prepared = receipt.merged(entry._replace(after=None) for entry in receipt.entries if entry.key in targets)
+    if targets:
+        save(prepared)
+    written = writing.write_commits(destination, targets)
+    _remove_empty_groups(destination, written)
+    finished = prepared.merged(entry for entry in receipt.entries if entry.key in written.refused)
+    finished = finished.merged(
+        entry._replace(written=None, after=None) for entry in back if entry.key not in written.failed
+    )
+    finished = renewal.ended(finished, complete - written.failed_groups)
+    if finished != prepared:
+        save_last(finished, written, save)
+    written.check(destination, "the rollback", "run the same again: what is back already is left alone")
+    return finished
+
+
+def _remove_empty_groups(destination: Connection, written: writing.Written) -> None:
+    """A group that holds nothing after its commits were rolled back was not there before.
+
+    One that may hold what the user does not see is left to the brokers, which remove it if it holds nothing.
+    """
+    alive = {group for group, _partition in written.done} | written.failed_groups
+    empty = {group for (group, _partition), target in written.targets.items() if target is None} - alive
+    if empty and writing.sees_all_commits(destination):
+        writing.remove_groups(destination, empty, "stop what uses it, and run the same again")

@@ -31,6 +31,7 @@ from .conflicts import Target, Writes
 from .entry_decision import Ground
 from .outcome import CommitOptions
 from .source_watch import SourceWatch
+from .write_watch import WriteWatch
 
 _NAMED = 10  # group-partitions that a note names
 
@@ -41,6 +42,7 @@ class CommitDecision:
 
     known: the receipt so far. found: the destination's groups as they were read. concerned: entries of the plan, and more
     that is written. planned: what the plan says, of the writes; the others are commits of groups that are made again.
+    may_start: what groups have then of which a policy leaves nothing alone, and what is planned of the others.
     renewed: groups that are removed first. complete: groups of which nothing is left to do afterwards.
     """
 
@@ -49,6 +51,7 @@ class CommitDecision:
     concerned: set[Key]
     receipt_entries: list[ReceiptEntry]
     planned: Writes
+    may_start: set[Key]
     writes: Writes
     renewed: set[str]
     complete: set[str]
@@ -64,14 +67,18 @@ def decide_commit(
     destination: Connection,
     options: CommitOptions,
     watch: SourceWatch,
+    producers: WriteWatch,
     now: int | None,
     logs: t.Mapping[str, t.Sequence[LogRange | None]],
     *,
+    one_cluster: bool,
     predicts: bool,
 ) -> CommitDecision:
     """What is written of these entries. logs: of the destination, as they were learned a moment ago, by topic and partition.
 
-    predicts: topics that a promotion would make are not there yet.
+    one_cluster: whether it is the source as well. predicts: topics that a promotion would make are not there yet. The last
+    request is the last look at the destination's groups, because what is committed after it is overwritten, while the source
+    is looked at once more after the last write.
 
     Raises whatever commit() raises before its first write.
     """
@@ -84,7 +91,7 @@ def decide_commit(
     entries = [entry for entry in entries if entry.group not in busy]
     ground = _with_ends(ground, entries, destination)
 
-    planned = _planned_writes(entries, ground, destination, found, options)
+    planned = _planned_writes(entries, ground, destination, found, options, one_cluster)
     renewed, warned = _renewed(entries, found, planned, options)
     again = {key: target for key, target in standing.current.items() if key[0] in renewed}
     absent = {entry.key for entry in entries if entry.predicted} if predicts else set()
@@ -95,10 +102,23 @@ def decide_commit(
 
     names = {group for group, _partition in {**standing.lacking, **again, **planned.set}}
     watched = {name for name in planned.consumed if not found[name].has_members}
-    moving = writing.busy_groups(destination, names, found, options.on_active_group, options.idle_wait, watched)
+    expiry_notes = _expiry_notes(destination, warned)
+
+    may_start = {*planned.set, *(entry.key for entry in entries if entry.group not in planned.alone)}
+    others = {group for group, _partition in planned.set} | planned.alone
+    settled = {key for key in may_start if key[0] not in others}
+
+    def look_at_source() -> None:
+        producers.look(may_start)
+        watch.look(planned.set, settled)
+
+    moving = writing.busy_groups(
+        destination, names, found, options.on_active_group, options.idle_wait, watched, look_at_source
+    )
     still = planned.without(moving)
     allowed, in_use, source_notes = watch.before(still)
-    skipped = moving.keys() | {group for group, _partition in still.set.keys() - allowed.set.keys()}
+    not_written = {group for group, _partition in still.set.keys() - allowed.set.keys()}
+    skipped = moving.keys() | not_written | (allowed.alone - planned.alone)
 
     written = [entry for entry in entries if entry.key in allowed.set]
     # A renewed group is made again with all that it had committed; one whose renewal was killed gets what it still lacks.
@@ -107,15 +127,18 @@ def decide_commit(
         known=known,
         found=found,
         concerned={*concerned, *remade, *allowed.set},
-        receipt_entries=conflicts.receipt_entries(written, standing.current, known, now),
+        receipt_entries=conflicts.receipt_entries(
+            entries, allowed.set, standing.current, known, now, one_cluster=one_cluster
+        ),
         planned=allowed,
+        may_start={key for key in may_start if key[0] not in skipped},
         writes=Writes({**remade, **allowed.set}, allowed.kept, allowed.going_on),
         renewed=renewed - skipped,
         complete=found.keys() - skipped,
         left_out=[*allowed.kept, *writing.left_out_lines(busy), *writing.left_out_lines(moving), *in_use],
         active_groups=sorted(moving.keys() | {entry.group for entry in waiting}),
         source_notes=source_notes,
-        notes=[*_back_notes(entry_decision.moved_back(written, ground)), *_expiry_notes(destination, warned)],
+        notes=[*_back_notes(entry_decision.moved_back(written, ground)), *expiry_notes],
     )
 
 
@@ -151,10 +174,11 @@ def _planned_writes(
     destination: Connection,
     readings: t.Mapping[str, GroupReading],
     options: CommitOptions,
+    one_cluster: bool,
 ) -> Writes:
     """What the plan writes. Members are refused first: whoever is refused for anything else would have to stop them next."""
     try:
-        return entry_decision.commit_writes(entries, ground)
+        return entry_decision.commit_writes(entries, ground, one_cluster=one_cluster)
     except Refused:
         to_write = {entry.group for entry in entry_decision.entries_to_write(entries, ground)}
         writing.check_members(destination, to_write, readings, options.on_active_group)

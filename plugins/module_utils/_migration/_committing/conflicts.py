@@ -27,8 +27,8 @@ _FOUND_LATER = (Reason.VERIFICATION_FAILED, Reason.CHANGED_SINCE_PLAN)  # what n
 class Writes:
     """set: what is written, None where a commit is removed. kept: one line for each entry left alone on purpose.
 
-    going_on: the same for each whose group has consumed since it was migrated. alone: the groups of all of these. consumed:
-    the groups that have consumed since.
+    going_on: the same for each whose group has consumed since it was migrated. alone: the groups of all of these, and those
+    that are left out because they are in use at the source. consumed: the groups that have consumed since.
     """
 
     set: dict[Key, Target]
@@ -129,18 +129,46 @@ def confirmed(receipt: Receipt, current: Commits) -> Receipt:
 
 
 def receipt_entries(
-    written: t.Iterable[PlanEntry], current: Commits, receipt: Receipt, now: int | None
+    entries: t.Iterable[PlanEntry],
+    writes: t.Container[Key],
+    current: Commits,
+    receipt: Receipt,
+    now: int | None,
+    *,
+    one_cluster: bool,
 ) -> list[ReceiptEntry]:
-    """The receipt's entries before a commit: the earliest `before` of what is still written, nothing read back.
+    """The receipt's entries before a commit: the earliest `before` of what is still written, and what was read back of that.
 
-    written: what a commit writes, of the plan, which says what each was made from. now: Unix time in seconds.
+    entries: of the plan, which says what each was made from. writes: what of these is written. now: Unix time in seconds.
+    one_cluster: see ReceiptEntry.is_replaced().
     """
+    standing = {entry.key: entry for entry in receipt.entries if entry.written is not None}
+    replaced = {key for key, entry in standing.items() if entry.is_replaced(current.get(key), one_cluster=one_cluster)}
+    if one_cluster:  # a group goes back to one moment
+        gone_on = {group for group, _partition in replaced}
+        replaced = {
+            key for key, entry in standing.items() if key[0] in gone_on and not entry.is_pending(current.get(key))
+        }
     result = []
-    for entry in written:
-        earlier = receipt.by_key.get(entry.key)
-        before = earlier.before if earlier is not None and earlier.written is not None else current.get(entry.key)
+    set_again, topics = set(), set()
+    for entry in entries:
+        topics.add((entry.group, entry.partition.topic))
+        if entry.key not in writes:
+            continue
+        earlier, commit = standing.get(entry.key), current.get(entry.key)
+        before, after = commit, None
+        if entry.key in replaced:
+            set_again.add(entry.group)
+        elif earlier is not None:
+            before, after = earlier.before, earlier.after
         source = tuple(Origin(position.group, position.partition) for position in entry.source)
-        result.append(ReceiptEntry(*entry.key, before, entry.target, None, source, now))
+        result.append(ReceiptEntry(*entry.key, before, entry.target, after, source, now))
+    if one_cluster:  # with what the run leaves as it is in its topics
+        result += [
+            standing[group, partition]._replace(before=current.get((group, partition)))
+            for group, partition in sorted(replaced)
+            if group in set_again and (group, partition.topic) in topics and (group, partition) not in writes
+        ]
     return result
 
 

@@ -65,7 +65,7 @@ def check_covers(plan: Plan, snapshot: Snapshot, on_missing_entry: OnMissingEntr
 
 def _check_unedited(planned: _Positions, taken: _Positions) -> None:
     """Raise Refused where a plan has other groups, partitions or offsets of the source than the snapshot it was made from."""
-    # A plan may also have what has committed nothing: partitions of a group, and new groups of a reset.
+    # A plan may also have what has committed nothing: partitions of a group, or a whole group.
     strange = sorted(key for key, offset in planned.items() if offset is not None and key not in taken)
     if strange:
         raise Refused(

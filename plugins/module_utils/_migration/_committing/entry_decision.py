@@ -25,6 +25,10 @@ from ..._model.verdicts import Verdict
 from .conflicts import Commits, Target, Writes, entry_name, entry_refusal, kept_by_policy
 
 _SWAPPED = "at the destination, every group has gone further than the plan: source and destination may be swapped"
+_KILLED = (
+    "a run or a rollback that was to set the group may have been killed, so the receipt does not say whether it has consumed "
+    "since; if a rollback was killed, run it again first"
+)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -32,7 +36,7 @@ class Ground:
     """What the decisions on entries rest on.
 
     current: what is committed at the destination. joined: groups that have members there, or had some once. ends: where
-    logs end, for partitions of vanished(). goes_back: whether every offset of the plan moves its group back.
+    logs end, for partitions of vanished(). goes_back: whether the plan moves every group back, between two clusters.
     """
 
     cluster: str
@@ -45,12 +49,15 @@ class Ground:
     goes_back: bool = False
 
 
-def commit_writes(entries: t.Iterable[PlanEntry], ground: Ground) -> Writes:
-    """What to commit so that every entry stands where the plan says: see decide_entry(), which may raise Refused."""
+def commit_writes(entries: t.Iterable[PlanEntry], ground: Ground, one_cluster: bool = False) -> Writes:
+    """What to commit so that every entry stands where the plan says: see decide_entry(), which may raise Refused.
+
+    one_cluster: there is no second one, so that no two can be swapped.
+    """
     writes = Writes({}, [])
     receipts = ground.receipt.by_key
     entries = list(entries)
-    ground = dataclasses.replace(ground, goes_back=_all_go_back(entries, ground.current))
+    ground = dataclasses.replace(ground, goes_back=not one_cluster and _all_go_back(entries, ground.current))
     decided = all_of(lambda entry: decide_entry(entry, receipts.get(entry.key), ground), entries)
     for entry, decision in zip(entries, decided, strict=True):
         match decision:
@@ -79,7 +86,7 @@ def entries_to_write(entries: t.Iterable[PlanEntry], ground: Ground) -> list[Pla
 def moved_back(written: t.Iterable[PlanEntry], ground: Ground) -> list[str]:
     """A clause for each group-partition that on_rewind lets go back at the destination, with what it consumes again there.
 
-    written: what a commit writes. A reset is asked for, and its plan counts what it repeats.
+    written: what a commit writes. Of an offset that was asked for, the plan has counted what it repeats.
     """
     clauses = []
     receipts = ground.receipt.by_key
@@ -150,6 +157,8 @@ def decide_entry(entry: PlanEntry, earlier: ReceiptEntry | None, ground: Ground)
             kind=FailureKind.DESTINATION_CHANGED,
         )
     why = _SWAPPED if ground.goes_back else None
+    if earlier is not None and earlier.written == target and earlier.is_replaced(commit, one_cluster=False):
+        why = _KILLED
     kept = kept_by_policy(entry.key, commit, target, ground.on_rewind, ground.on_advance, ground.cluster, why=why)
     if kept is None:
         return target
@@ -193,8 +202,8 @@ def _again(
         ground,
         f"{entry_name(entry)}: {what.removeprefix('the group ')}: left without one ({option_name('on_rewind')}: keep)",
         f"{what} ({repeats})",
-        "its committed offsets have expired, somebody has removed or renamed the group, or a rollback was killed; how far it "
-        "had consumed is not known any more",
+        "its committed offsets have expired, or somebody has removed or renamed the group; how far it had consumed is not "
+        "known any more",
         f"if the group has another name now, take it out of the selection. Otherwise set {option_name('on_rewind')} to rewind "
         "to commit what the plan says, or to keep to leave such group-partitions alone: their consumers start by "
         "auto.offset.reset, where latest skips what they have not consumed, and earliest repeats everything",
@@ -230,7 +239,7 @@ def _moved_back(earlier: ReceiptEntry, commit: Target, target: CommittedOffset) 
 
 
 def _all_go_back(entries: t.Iterable[PlanEntry], current: Commits) -> bool:
-    """Has each group that the plan moves gone further at the destination, on each partition? Resets mean to go back."""
+    """Has each group that is moved gone further at the destination, on each partition? Who asks for offsets may go back."""
     found_by_records = (entry for entry in entries if entry.verdict is not Verdict.REQUESTED)
     targets = [(entry.target, current.get(entry.key)) for entry in found_by_records if entry.target is not None]
     return bool(targets) and all(commit is not None and commit.offset > target.offset for target, commit in targets)

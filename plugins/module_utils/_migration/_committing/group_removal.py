@@ -214,19 +214,8 @@ def restore_old_groups(
         (group, partition): commit for group in sorted(names) for partition, commit in sorted(gone[group].items())
     }
     wanted = {key: target for key, target in was.items() if not same_commit(current.get(key), target)}
-    policies = options.on_rewind, options.on_advance
-    why = rollback.repeats(
-        (ReceiptEntry(*key, target, target, None) for key, target in wanted.items()),
-        current,
-        one_cluster=True,
-        are_named=True,
-    )
-    told = all_of(
-        lambda key: conflicts.kept_by_policy(key, current.get(key), wanted[key], *policies, name, "groups", why), wanted
-    )
-    lines = dict(zip(wanted, told, strict=True))
-    kept = [line for line in lines.values() if line is not None]
-    staying = {key[0] for key, line in lines.items() if line is not None}
+    kept = _kept_by_policies(wanted, current, options, name)
+    staying = {group for group, _partition in kept}
     wanted = {key: target for key, target in wanted.items() if key[0] not in staying}
     rollback.check_recreated(wanted, removed.traits.recreated(identity.traits), name)
     bounds = positions.partition_bounds(cluster, sorted({partition for _group, partition in wanted})) if wanted else {}
@@ -242,7 +231,7 @@ def restore_old_groups(
         sorted({group for group, _partition in wanted}),
         {key: current.get(key) for key in was},
         after,
-        [*kept, *writing.left_out_lines(busy)],
+        [*kept.values(), *writing.left_out_lines(busy)],
         notes,
         removed.with_restored(back),
     )
@@ -250,11 +239,25 @@ def restore_old_groups(
         return outcome
     if wanted:
         save(removed)
-    writing.write_commits(cluster, wanted)
-    _done, wrong = writing.read_back(cluster, wanted)
-    writing.raise_if(
-        wrong, name, "the groups were made again", "run the same again: what is back already is left alone"
-    )
-    if back:
+    written = writing.write_commits(cluster, wanted)
+    if back := back - written.failed_groups:
         save(removed.with_restored(back))
+    written.check(cluster, "the groups were made again", "run the same again: what is back already is left alone")
     return outcome
+
+
+def _kept_by_policies(
+    wanted: t.Mapping[Key, Target], current: Commits, options: RemovalOptions, cluster: str
+) -> dict[Key, str]:
+    """The group-partitions that on_rewind or on_advance keeps where they are, with a line for each.
+
+    wanted: what removed groups had committed, and what differs now. Raises Refused where a policy says fail.
+    """
+    policies = options.on_rewind, options.on_advance
+    as_entries = (ReceiptEntry(*key, target, target, None) for key, target in wanted.items())
+    why = rollback.repeats(as_entries, current, one_cluster=True, are_named=True)
+    lines = all_of(
+        lambda key: conflicts.kept_by_policy(key, current.get(key), wanted[key], *policies, cluster, "groups", why),
+        wanted,
+    )
+    return {key: line for key, line in zip(wanted, lines, strict=True) if line is not None}

@@ -13,11 +13,12 @@ from ..._model.notes import Note
 from ..._model.option_names import at_destination
 from ..._model.plan import PlanEntry
 from ..._model.policies import OnActiveGroup, OnAdvance, OnBlocked, OnExpiring, OnMissingEntry, OnRewind, OnStillWritten
-from ..._model.progress import counted
+from ..._model.progress import are, counted
 from ..._model.receipt import Key, Receipt
 from ..._model.verdicts import Verdict
 from ..still_written import StillWritten
 from .conflicts import Target, Writes
+from .writing import Written
 
 Save = t.Callable[[Receipt], None]
 
@@ -48,7 +49,8 @@ class CommitOutcome:
     source groups that are still in use where a policy allows it, or groups whose commits expire by an old clock.
     going_on: one line for each group-partition that was migrated earlier and has consumed since.
     unmoved: one line for each reason why a rollback restores nothing of groups.
-    kept_groups: groups of which a policy or an earlier migration leaves an offset alone. active_groups: groups that are left
+    kept_groups: groups of which a policy or an earlier migration leaves an offset alone, or that are left out because they are
+    in use at the source. active_groups: groups that are left
     out because they are in use at the destination, and for which the plan has other offsets than they have, or that a rollback
     would change. still_written:
     topics of the source that have grown at the last look.
@@ -100,14 +102,16 @@ def outcome_of(
     return CommitOutcome(before, after, writes.set, left_out, receipt, going_on=writes.going_on)
 
 
-def save_last(receipt: Receipt, done: t.Sized, save: Save) -> None:
+def save_last(receipt: Receipt, written: Written, save: Save) -> None:
     """Save the receipt after the last write. Raises InvalidFile that says what was written, as the file does not yet."""
+    count = len(written.targets) - len(written.failed)
     try:
         save(receipt)
     except InvalidFile as exc:
         raise InvalidFile(
-            f"{counted(len(done), 'offset')} {'is' if len(done) == 1 else 'are'} written{at_destination()}, and {exc.what}",
+            f"{counted(count, 'offset')} {are(count)} written{at_destination()}, and {exc.what}",
             why=exc.why,
-            remedy=f"{exc.remedy}; then run the same again, which completes the file and writes nothing else",
+            remedy=f"{exc.remedy}; then run the same again, which completes the file and writes "
+            + ("what could not be written" if written.failed else "nothing else"),
             kind=exc.kind,
         ) from exc

@@ -297,7 +297,7 @@ def repeats(
             continue
         start = entry.written.offset
         if one_cluster and entry.before is not None and entry.origins == (Origin(*entry.key),):
-            start = max(start, entry.before.offset)  # a reset: the group itself goes on where it was before
+            start = max(start, entry.before.offset)  # the group itself goes on where it was before
         consumed[entry.group] += max(0, commit.offset - start)
     again = sorted(group for group, count in consumed.items() if count and group not in returned)
     back = sorted(group for group, count in consumed.items() if count and group in returned)

@@ -3,8 +3,9 @@
 """A second look at the source: are the groups that are committed at the destination still in use there?
 
 The plan says where each group stood at the source when its snapshot was taken. The source is read twice more: right
-before the first write, when nothing is lost by stopping, and after the last one, because a consumer may have started in
-between. Both looks are requests only; the time between snapshot and commit is what shows consumers with assign().
+before the last look at the destination, when nothing is lost by stopping, and after the last write, because a consumer may
+have started in between. Both looks are requests only; the time between snapshot and commit is what shows consumers with
+assign().
 """
 
 from __future__ import annotations
@@ -66,6 +67,13 @@ class Use(t.NamedTuple):
         return ", and ".join(effects) or f"what it consumes from now on would be repeated{self.where}"
 
 
+class _SourceLook(t.NamedTuple):
+    """The groups of the source as they were read, and who is in those that have members."""
+
+    readings: t.Mapping[str, GroupReading] = {}
+    members: t.Mapping[str, str] = {}
+
+
 class SourceWatch:
     """Looks at the source's groups of one plan, before and after its commit.
 
@@ -78,20 +86,35 @@ class SourceWatch:
         self._source = source
         self._plan = plan
         self._policy = on_active_source
+        self._last = _SourceLook()
+        self._settled: t.Collection[Key] = ()
         # Inside one cluster, nobody knows which side is meant.
         self._at_source = "" if plan.is_within_one_cluster else " at the source"
         self._at_destination = "" if plan.is_within_one_cluster else " at the destination"
 
+    def look(self, keys: t.Collection[Key], settled: t.Collection[Key] = ()) -> None:
+        """Read the groups of the source that became those of these keys. before() asks no cluster then.
+
+        settled: keys of groups of which nothing is written, because they have the plan's offsets: they may start as well.
+        """
+        self._settled = settled
+        self._last = self._look({*keys, *settled})
+
     def before(self, writes: Writes) -> tuple[Writes, list[str], list[Note]]:
-        """The writes that remain, a line for each destination group that is left out, and a note for each use."""
-        uses = self._uses(writes.set)
+        """The writes that remain, a line for each destination group that is left out, and a note for each use.
+
+        writes: of the keys that look() was called with, or some of them.
+        """
+        uses = self._uses(writes.set, self._last)
         if not uses:
             return writes, [], []
         match self._policy:
             case OnActiveGroup.WARN:
                 return writes, [], _notes(f"Still in use{self._at_source}", uses)
             case OnActiveGroup.SKIP_GROUP:
-                return *self._without_used(writes, uses), []
+                left, lines = self._without_used(writes, uses)
+                self._settled = {key for key in self._settled if key[0] not in left.alone}
+                return left, lines, []
             case OnActiveGroup.FAIL:
                 raise self._busy(
                     uses,
@@ -106,7 +129,7 @@ class SourceWatch:
     def after(self, written: t.Collection[Key]) -> list[Note]:
         """A note for each source group that is in use after its offsets were committed; raises unless they are notes."""
         try:
-            uses = self._uses(written)
+            uses = self._uses(written, self._look({*written, *self._settled}))
         except MigrationError as exc:
             raise BrokerError(
                 "the plan's offsets are committed, but the source's groups could not be read once more",
@@ -131,32 +154,55 @@ class SourceWatch:
         for entry in self._plan.entries:
             for at in entry.source:
                 destinations.setdefault(at.group, set()).add(entry.group)
-        written = {group for group, _partition in writes.set}
+        concerned = {group for group, _partition in {*writes.set, *self._settled}}
         lines = {
             group: f"{group}: its source group {use}: left out{because_of('on_active_source', 'skip_group')}"
             for name, use in sorted(uses.items(), reverse=True)
-            for group in destinations[name] & written
+            for group in destinations[name] & concerned
         }
-        left = {key: target for key, target in writes.set.items() if key[0] not in lines}
-        return dataclasses.replace(writes, set=left), [lines[group] for group in sorted(lines)]
+        left = dataclasses.replace(writes.without(lines), alone=writes.alone | lines.keys())
+        return left, [lines[group] for group in sorted(lines)]
 
-    def _uses(self, keys: t.Collection[Key]) -> dict[str, Use]:
-        """The uses of the source groups that became the destination groups of these keys, by the name at the source."""
-        if self._source is None:
-            return {}
+    def _look(self, keys: t.Collection[Key]) -> _SourceLook:
+        if self._source is None or not (names := self._stood(keys)):
+            return _SourceLook()
+        readings = groups.read_groups(self._source, sorted(names))
+        written = self._written(keys)
+        problems = {name: members_problem(_of_written(reading, written)) for name, reading in readings.items()}
+        members = {name: problem for name, problem in sorted(problems.items()) if problem}
+        return _SourceLook(readings, quiet.with_clients(self._source, members, readings))
+
+    def _stood(self, keys: t.Collection[Key]) -> dict[str, dict[TopicPartition, int | None]]:
+        """What the plan was made from, by the source groups that became the destination groups of these keys."""
         wanted = {group for group, _partition in keys}
         stood: dict[str, dict[TopicPartition, int | None]] = {}
         for entry in self._plan.entries:
             for at in entry.source:
                 if entry.group in wanted:
                     stood.setdefault(at.group, {})[at.partition] = at.offset
-        readings = groups.read_groups(self._source, sorted(stood)) if stood else {}
-        written = {(at.group, at.partition) for entry in self._plan.entries if entry.key in keys for at in entry.source}
-        use_of = {name: _use(_of_written(readings[name], written), offsets) for name, offsets in sorted(stood.items())}
-        uses = {name: use._replace(where=self._at_destination) for name, use in use_of.items() if use is not None}
-        members = {name: use.members for name, use in uses.items() if use.members}
-        members = quiet.with_clients(self._source, members, readings)
-        return {name: use._replace(members=members.get(name)) for name, use in uses.items()}
+        return stood
+
+    def _written(self, keys: t.Collection[Key]) -> set[tuple[str, TopicPartition]]:
+        return {(at.group, at.partition) for entry in self._plan.entries if entry.key in keys for at in entry.source}
+
+    def _uses(self, keys: t.Collection[Key], look: _SourceLook) -> dict[str, Use]:
+        """The uses of the source groups that became the destination groups of these keys, by the name at the source.
+
+        And of the settled groups, of which missing commits are no use: somebody may have removed the group since.
+        """
+        if self._source is None:
+            return {}
+        written = self._written({*keys, *self._settled})
+        to_write = self._stood(keys)
+        uses = {}
+        for name, offsets in sorted(self._stood({*keys, *self._settled}).items()):
+            reading = look.readings[name]
+            stood = {at: offset for at, offset in offsets.items() if name in to_write or at in reading.offsets}
+            use = _use(_of_written(reading, written), stood)
+            if use is not None:
+                members = look.members.get(name) if use.members else None
+                uses[name] = use._replace(members=members, where=self._at_destination)
+        return uses
 
     def _busy(self, uses: dict[str, Use], what: str, remedy: str) -> GroupBusy:
         first, *others = uses.values()

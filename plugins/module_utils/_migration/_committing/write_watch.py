@@ -3,11 +3,12 @@
 """Which topics of the groups producers still write at the source while the groups are committed at the destination.
 
 What comes there later reaches the groups only as long as a replication tool runs. The ends of the logs are read before and
-after idle_wait, when the groups are read twice as well, and once more after the last write.
+after idle_wait, which mostly passes between two readings of the destination's groups, and once more after the last write.
 """
 
 from __future__ import annotations
 
+import time
 import typing as t
 
 from ..._control import positions
@@ -19,6 +20,7 @@ from ..._model.option_names import option_name
 from ..._model.plan import Plan
 from ..._model.policies import OnStillWritten
 from ..._model.receipt import Key
+from ..._model.records import TopicPartition
 from ..still_written import Ends, StillWritten, grown_topics
 
 
@@ -27,20 +29,33 @@ class WriteWatch:
 
     :param source: None looks at nothing, and so does policy None.
     :param policy: fail raises Refused before the first write, and makes a note of what is seen after the last one.
+    :param idle_wait: how many seconds are between the first two readings, at least.
     """
 
-    def __init__(self, source: Connection | None, plan: Plan, policy: OnStillWritten | None) -> None:
-        self._source, self._plan, self._policy = source, plan, policy
+    def __init__(self, source: Connection | None, plan: Plan, policy: OnStillWritten | None, idle_wait: float) -> None:
+        self._source, self._plan, self._policy, self._idle_wait = source, plan, policy, idle_wait
+        self._second = 0.0
         self._ends: Ends = {}
+        self._last: list[StillWritten] = []
         self.seen: dict[str, StillWritten] = {}
 
     def begin(self) -> None:
         """Take the first reading."""
         self._ends = self._read(None)
+        self._second = time.monotonic() + self._idle_wait
+
+    def look(self, keys: t.Collection[Key]) -> None:
+        """Take the second one, of the partitions that these entries rest on. before() asks no cluster then."""
+        if self._ends and self._partitions(keys):
+            time.sleep(max(0.0, self._second - time.monotonic()))
+        self._last = self._grown(keys)
 
     def before(self, keys: t.Collection[Key]) -> list[Note]:
-        """A note of what has grown since, of the partitions that these entries rest on."""
-        grown = self._grown(keys)
+        """A note of what had grown at the second reading. keys: those that look() was called with, or some of them."""
+        partitions = self._partitions(keys)
+        grown = [written for written in self._last if written.topic in {at.topic for at in partitions}]
+        self._ends = {at: end for at, end in self._ends.items() if at in partitions}
+        self.seen |= {written.topic: written for written in grown}
         if grown and self._policy == OnStillWritten.FAIL:
             raise Refused(
                 f"producers still write at the source: {'; '.join(map(str, grown))}",
@@ -56,29 +71,31 @@ class WriteWatch:
     def after(self, keys: t.Collection[Key]) -> list[Note]:
         """The same of what has grown since before(). The groups are committed: nothing fails that cannot be read now."""
         try:
-            return _notes("Producers have written at the source while the groups were committed", self._grown(keys))
+            grown = self._grown(keys)
         except MigrationError as exc:
             text = f"Nobody knows whether producers still write at the source: {exc}"
             return [Note(NoteKind.STILL_WRITTEN, text)]
+        self.seen |= {written.topic: written for written in grown}
+        return _notes("Producers have written at the source while the groups were committed", grown)
 
     def _grown(self, keys: t.Collection[Key]) -> list[StillWritten]:
         before, now = self._ends, self._read(keys)
         self._ends = now
-        grown = grown_topics(self._source, before, now) if self._source is not None else []
-        self.seen |= {written.topic: written for written in grown}
-        return grown
+        return grown_topics(self._source, before, now) if self._source is not None else []
 
     def _read(self, keys: t.Collection[Key] | None) -> Ends:
         """The ends of the logs that these entries rest on, None for those of the whole plan."""
         if self._source is None or self._policy is None:
             return {}
-        wanted = {
+        return positions.log_ends(self._source, self._partitions(keys))
+
+    def _partitions(self, keys: t.Collection[Key] | None) -> set[TopicPartition]:
+        return {
             at.partition
             for entry in self._plan.entries
             if entry.offset is not None and (keys is None or entry.key in keys)
             for at in entry.source
         }
-        return positions.log_ends(self._source, wanted)
 
 
 def _notes(what: str, grown: t.Sequence[StillWritten]) -> list[Note]:

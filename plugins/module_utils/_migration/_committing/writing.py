@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 import types
 import typing as t
@@ -67,10 +68,12 @@ def busy_groups(
     on_active_group: OnActiveGroup,
     idle_wait: float,
     watched: t.Collection[str] = (),
+    meanwhile: t.Callable[[], None] = lambda: None,
 ) -> dict[str, str]:
     """Why these groups are in use, for each that is, or GroupBusy where on_active_group is fail.
 
     watched: groups without members that are not written, and may get members, but whose commits must not move without any.
+    meanwhile: looks at whatever else is looked at before a write, so that the second reading is the last request before it.
 
     Two readings, idle_wait apart and once for all groups together, because consumers that use assign() never show as
     members: only their commits move. The whole wait comes after whatever was done since the first reading, so that a consumer
@@ -81,6 +84,8 @@ def busy_groups(
     still = [name for name in sorted({*names, *watched}) if name not in problems]
     if still:
         time.sleep(idle_wait)
+    meanwhile()
+    if still:
         second = read_named_groups(destination, still)
         joined = {name for name in watched if name not in names and second[name].has_members}
         problems |= _problems([name for name in still if name not in joined], first, second)
@@ -132,8 +137,54 @@ def left_out_lines(problems: t.Mapping[str, str]) -> list[str]:
     ]
 
 
-def write_commits(destination: Connection, targets: t.Mapping[Key, Target]) -> None:
-    """Commit these offsets, and remove commits where there is none. Raises BrokerError for what brokers refuse."""
+@dataclasses.dataclass(frozen=True)
+class Written:
+    """What came of the writing of these targets. done: what their groups have committed now, of whatever partition.
+
+    refused: why brokers have not stored it, by target. wrong: how what is committed differs, by each other such target.
+    """
+
+    targets: t.Mapping[Key, Target]
+    done: t.Mapping[Key, CommittedOffset]
+    refused: t.Mapping[Key, str]
+    wrong: t.Mapping[Key, str]
+
+    @property
+    def failed(self) -> set[Key]:
+        """The targets that are not committed as they should be."""
+        return {*self.refused, *self.wrong}
+
+    @property
+    def failed_groups(self) -> set[str]:
+        """The groups of these."""
+        return {group for group, _partition in self.failed}
+
+    def check(self, destination: Connection, what: str, remedy: str) -> None:
+        """Raise BrokerError where anything was refused, or is committed otherwise than it was written."""
+        if self.refused:
+            (group, partition), why = min(self.refused.items())
+            count = part_of(len(self.refused), len(self.targets), "commit")
+            raise BrokerError(
+                f"{count} {'was' if len(self.refused) == 1 else 'were'} refused",
+                cluster=str(destination),
+                group=group,
+                **partition._asdict(),
+                why=why,
+                remedy="remove the cause and run the same again: what was written stays, and is noted in the file of this run",
+            )
+        if self.wrong:
+            first = self.wrong[min(self.wrong)]
+            raise BrokerError(
+                f"the read-back after {what} found {counted(len(self.wrong), 'different offset')}; the first is {first}",
+                cluster=str(destination),
+                why="somebody else commits to this group at the same time",
+                remedy=f"stop them and {remedy}",
+                kind=FailureKind.COMMIT_DIFFERS,
+            )
+
+
+def write_commits(destination: Connection, targets: t.Mapping[Key, Target]) -> Written:
+    """Commit these offsets, remove commits where there is none, and read back what was not refused."""
     to_set: dict[str, dict[TopicPartition, CommittedOffset]] = {}
     to_remove: dict[str, list[TopicPartition]] = {}
     for (group, partition), target in sorted(targets.items()):
@@ -141,51 +192,29 @@ def write_commits(destination: Connection, targets: t.Mapping[Key, Target]) -> N
             to_remove.setdefault(group, []).append(partition)
         else:
             to_set.setdefault(group, {})[partition] = target
-    errors = commits.commit_offsets(destination, to_set) if to_set else {}
-    errors |= commits.delete_offsets(destination, to_remove) if to_remove else {}
-    first = next(((group, group_errors) for group, group_errors in sorted(errors.items()) if group_errors), None)
-    if first is not None:
-        group, group_errors = first
-        partition, why = next(iter(sorted(group_errors.items())))
-        count = sum(len(group_errors) for group_errors in errors.values())
-        raise BrokerError(
-            f"{part_of(count, len(targets), 'commit')} {'was' if count == 1 else 'were'} refused",
-            cluster=str(destination),
-            group=group,
-            **partition._asdict(),
-            why=why,
-            remedy="remove the cause and run the same again: what was written stays, the receipt knows it",
-        )
-
-
-def read_back(destination: Connection, targets: t.Mapping[Key, Target]) -> tuple[dict[Key, CommittedOffset], list[str]]:
-    """What the groups of these targets have committed now, and a line for each target that is not committed."""
-    readings = read_named_groups(destination, {group for group, _partition in targets})
+    set_errors = commits.commit_offsets(destination, to_set) if to_set else {}
+    removal_errors = commits.delete_offsets(destination, to_remove) if to_remove else {}
+    refused = {
+        (group, partition): why
+        for errors in (set_errors, removal_errors)
+        for group, group_errors in errors.items()
+        for partition, why in group_errors.items()
+    }
+    sent = {key: target for key, target in targets.items() if key not in refused}
+    readings = read_named_groups(destination, {group for group, _partition in sent})
     done = commits_of(readings)
-    wrong = [
-        f"{group} {partition}: {open_text({partition: told})}, and will replace what was written"
-        for group, reading in sorted(readings.items())
-        for partition, told in sorted(reading.open.items())
-        if (group, partition) in targets
-    ]
-    wrong += [
-        f"{group} {partition}: wanted {commit_text(target)}, read back {commit_text(done.get((group, partition)))}"
-        for (group, partition), target in sorted(targets.items())
-        if not same_commit(done.get((group, partition)), target)
-    ]
-    return done, wrong
-
-
-def raise_if(wrong: list[str], cluster: str, what: str, remedy: str) -> None:
-    """Raise BrokerError where something was read back otherwise than it was written."""
-    if wrong:
-        raise BrokerError(
-            f"the read-back after {what} found {counted(len(wrong), 'different offset')}; the first is {wrong[0]}",
-            cluster=cluster,
-            why="somebody else commits to this group at the same time",
-            remedy=f"stop them and {remedy}",
-            kind=FailureKind.COMMIT_DIFFERS,
-        )
+    wrong = {
+        key: f"{key[0]} {key[1]}: wanted {commit_text(target)}, read back {commit_text(done.get(key))}"
+        for key, target in sent.items()
+        if not same_commit(done.get(key), target)
+    }
+    wrong |= {
+        (group, partition): f"{group} {partition}: {open_text({partition: told})}, and will replace what was written"
+        for group, reading in readings.items()
+        for partition, told in reading.open.items()
+        if (group, partition) in sent
+    }
+    return Written(targets, done, refused, wrong)
 
 
 def check_write_acls(
@@ -227,6 +256,11 @@ def _check_removal(destination: Connection, targets: t.Mapping[Key, Target], del
         for group, partitions in sorted(removed.items()):
             if group in kept or readings[group].offsets.keys() - partitions:
                 raise need.refusal(str(destination), group)
+
+
+def sees_all_commits(destination: Connection) -> bool:
+    """Is it known that groups have committed nothing that the user does not see?"""
+    return permissions.sees_every_topic(destination)
 
 
 def remove_groups(destination: Connection, names: t.Collection[str], remedy: str) -> None:

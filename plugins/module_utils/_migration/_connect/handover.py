@@ -17,7 +17,7 @@ from ..._model.left_out import partitions_text
 from ..._model.notes import Note, NoteKind, excluded
 from ..._model.option_names import option_name
 from ..._model.policies import OnMisplaced, OnRewind
-from ..._model.progress import counted
+from ..._model.progress import counted, first_of
 from ..._model.records import TopicPartition
 from ..._model.replication_policy import ReplicationPolicy
 from ..._model.selection import Selection, name_hint
@@ -101,20 +101,21 @@ def hand_over(task: Handover, store: Store, receipt: ConnectReceipt, save: Save 
             kind=FailureKind.POSITIONS_UNCLEAR,
         )
     before = {partition: stored.offsets.get(partition) for partition in offsets}
+    known, receipt = receipt, receipt.confirmed(stored.offsets)
     after = _after(task.on_rewind, offsets, stored.offsets, receipt)
     changes = {partition: offset for partition, offset in after.items() if before[partition] != offset}
-    _check(task, changes)
+    _check(task, changes, notes)
     done = HandoverOutcome(before, {**after}, len(changes), stored.misplaced, tuple(notes))
     if save is not None and (changes or stored.misplaced):
         earlier = receipt.by_partition()
         prepared = receipt.merged(
-            ConnectEntry(
-                partition, earlier[partition].before if partition in earlier else before[partition], offset, None
-            )
+            _entry(partition, offset, before[partition], earlier.get(partition))
             for partition, offset in changes.items()
         )
         save(prepared)
         _write(prepared, changes, store, stored.misplaced, save)
+    elif save is not None and receipt != known:
+        save(receipt)
     return done
 
 
@@ -140,7 +141,7 @@ def take_back(store: Store, receipt: ConnectReceipt, selection: Selection, save:
     moved = [
         partition
         for partition, entry in concerned.items()
-        if entry.written is not None and before[partition] not in (entry.written, entry.before)
+        if entry.written is not None and before[partition] not in (entry.written, entry.after, entry.before)
     ]
     if moved:
         raise Refused(
@@ -149,16 +150,32 @@ def take_back(store: Store, receipt: ConnectReceipt, selection: Selection, save:
             remedy="keep it; to begin anew, empty the destination's topics first",
             kind=FailureKind.POSITIONS_MOVED,
         )
-    after = {partition: entry.before for partition, entry in concerned.items()}
+    after = {  # what was taken back already belongs to the connector
+        partition: before[partition] if entry.written is None else entry.before
+        for partition, entry in concerned.items()
+    }
     changes = {partition: offset for partition, offset in after.items() if before[partition] != offset}
-    if save is not None and changes:
-        cleared = receipt.merged(entry._replace(written=None) for entry in concerned.values())
-        _write(cleared, changes, store, (), save)
+    cleared = receipt.merged(
+        entry._replace(written=None, after=entry.before) for entry in concerned.values() if entry.written is not None
+    )
+    if save is not None and cleared != receipt:  # also after a run that was killed before it has saved
+        if changes:  # until it is known that they are stored, they do not count as copied since
+            save(receipt.merged(concerned[partition]._replace(after=None) for partition in changes))
+            store.write(changes, ())
+            check_read_back(store, changes, str(store))
+        save(cleared)
     notes = [
         *excluded(topics=chosen.left_out),
         *selection.unused("topics", topics_known, "in the receipt"),
     ]
     return HandoverOutcome(before, after, len(changes), notes=tuple(notes))
+
+
+def _entry(partition: TopicPartition, offset: int, stored: int | None, earlier: ConnectEntry | None) -> ConnectEntry:
+    """What the receipt holds of a position before it is written. stored: what stands there."""
+    if earlier is None or earlier.written is None or earlier.is_replaced(stored):
+        return ConnectEntry(partition, stored, offset, None)
+    return earlier._replace(written=offset)
 
 
 def _write(
@@ -214,7 +231,9 @@ def _after(on_rewind: OnRewind, offsets: Offsets, stored: Offsets, receipt: Conn
     gone_on = {
         partition: offset
         for partition, offset in ahead.items()
-        if partition in earlier and earlier[partition].written == offsets[partition]
+        if partition in earlier
+        and earlier[partition].written == offsets[partition]
+        and not earlier[partition].is_pending(stored[partition])
     }
     doubtful = sorted(ahead.keys() - gone_on.keys())
     match on_rewind:
@@ -237,9 +256,9 @@ def _after(on_rewind: OnRewind, offsets: Offsets, stored: Offsets, receipt: Conn
     )
 
 
-def _check(task: Handover, changes: Offsets) -> None:
+def _check(task: Handover, changes: Offsets, notes: list[Note]) -> None:
     """Raise Refused that lists all positions after which MirrorMaker 2 would not go on."""
-    problems = _problems(task, changes)
+    problems = _problems(task, changes, notes)
     if problems:
         raise Refused(
             f"{counted(len(problems), 'position')} cannot be continued: {'; '.join(problems[:10])}"
@@ -249,8 +268,11 @@ def _check(task: Handover, changes: Offsets) -> None:
         )
 
 
-def _problems(task: Handover, offsets: Offsets) -> list[str]:
-    """MirrorMaker 2 begins anew, without a word, where a position is out of range."""
+def _problems(task: Handover, offsets: Offsets, notes: list[Note]) -> list[str]:
+    """MirrorMaker 2 begins at the start of the log, without a word, where a position is out of range.
+
+    After the end, that copies everything again. Before the start, it is all that can be done, and notes says so.
+    """
     policy = task.policy
     source_counts = topics.partition_counts(task.source, {partition.topic for partition in offsets})
     destination_counts = topics.partition_counts(
@@ -266,13 +288,20 @@ def _problems(task: Handover, offsets: Offsets) -> list[str]:
             lines.append(f"{copy}-{partition.partition}, the copy of {partition}, does not exist at the destination")
         else:
             known.append(partition)
+    expired = []
     for partition, log in positions.partition_bounds(task.source, known).items():
         offset = offsets[partition]
-        if offset > log.end - 1:
+        if offset > log.high_watermark - 1:
             lines.append(
-                f"{partition}: position {offset} is after the source's last offset {log.end - 1}; MirrorMaker 2 "
-                "would copy the partition again from its start"
+                f"{partition}: position {offset} is after the source's last offset {log.high_watermark - 1}; "
+                "MirrorMaker 2 would copy the partition again from its start"
             )
         elif offset < log.log_start - 1:
-            lines.append(f"{partition}: records from {offset + 1} to {log.log_start - 1} have expired at the source")
+            expired.append(f"{partition} from {offset + 1} to {log.log_start - 1}")
+    if expired:
+        text = (
+            f"Offsets after the position have expired at the source: {first_of(sorted(expired), 10)}. MirrorMaker 2 goes on "
+            "at the start of the log. Records among them that were not copied are lost."
+        )
+        notes.append(Note(NoteKind.RECORDS_EXPIRED, text))
     return sorted(lines)

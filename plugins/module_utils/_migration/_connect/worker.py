@@ -41,8 +41,9 @@ class RestStore:
     def check(self) -> None:
         """The worker answers, and the connector is STOPPED, and goes by the same policy."""
         connect_rest.check_worker(self.rest)
-        connect_rest.wait_until_stopped(self.rest, self.connector)
+        # Asked for its settings, a worker says at once that there is no such connector. It may have no status yet.
         self._check_policy(connect_rest.read_config(self.rest, self.connector))
+        connect_rest.wait_until_stopped(self.rest, self.connector)
 
     def read(self) -> StoredOffsets:
         """What the worker tells of this source's partitions."""

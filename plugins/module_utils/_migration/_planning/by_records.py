@@ -4,22 +4,23 @@
 
 from __future__ import annotations
 
-import time
 import typing as t
 
 from ..._matching.evidence import Decision
 from ..._model.plan import PlanEntry
-from ..._model.progress import counted, paced
+from ..._model.progress import Say, counted, paced, silent
 from ..._model.records import TopicPartition
 from ..._model.verdicts import Reason
 from .. import drafts
 from ..cluster_logs import learn_both, while_records_expire
 from ..drafts import Draft
-from .kept import part_kept
+from .kept import in_place_of_chosen, part_kept
+from .merged_groups import is_highest_key
 from .other_partitions import corrected_entries
 from .repartitioned import repartitioned_entries
-from .settling import PAUSE, SAY_WAITING_EVERY, Case, settle
+from .settling import Case, settle
 from .strategy import DraftKey, StrategyInput, StrategyOutput
+from .waiting import SAY_WAITING_EVERY, ReplicationWait
 from .wide import settle_wide
 
 
@@ -37,6 +38,7 @@ def by_records(given: StrategyInput, hints: OffsetHints | None = None) -> Strate
     """
     kept, moved = part_kept(given)
     decided = _one_to_one(given, moved, hints)
+    decided |= in_place_of_chosen(given, decided)
     corrected = corrected_entries(given, moved, kept | decided)
     return StrategyOutput(
         kept | decided | corrected | repartitioned_entries(given), len(kept.keys() - corrected.keys())
@@ -46,24 +48,15 @@ def by_records(given: StrategyInput, hints: OffsetHints | None = None) -> Strate
 def _one_to_one(
     given: StrategyInput, searched: t.Mapping[DraftKey, Draft], hints: OffsetHints | None
 ) -> dict[DraftKey, PlanEntry]:
-    """Settle by the rule; while copies are still to come, and there is time, look again. Read on with Spark at the end."""
+    """Settle by the rule, once the replication tool has had its time. Read on with Spark at the end."""
     source, destination, options = given.source, given.destination, given.options
     cases = {key: _case(draft, hints) for key, draft in searched.items()}
-    # Nothing is copied to a partition that does not exist yet, and Spark cannot read it.
-    readable = {key: case for key, case in cases.items() if case.destination not in destination.predicted}
-    deadline = time.monotonic() + options.wait_for_replication
-    decisions = settle(cases, source, destination, options.policy, say=given.say)
-    say_waiting = paced(given.say, SAY_WAITING_EVERY)
-    while True:
-        lagging = {key: case for key, case in readable.items() if decisions[key].reason is Reason.DESTINATION_LAGS}
-        left = deadline - time.monotonic()
-        if not lagging or left <= 0:
-            break
-        say_waiting(f"waiting for the replication tool: {_lag(lagging, decisions)} ({left:.0f} s left)")
-        time.sleep(PAUSE)
-        originals = {case.source for case in lagging.values()}
-        learn_both(source, originals, destination, {case.destination for case in lagging.values()})
-        decisions |= settle(lagging, source, destination, options.policy)
+
+    def settled(asked: t.Mapping[DraftKey, Case], say: Say) -> dict[DraftKey, Decision]:
+        return settle(asked, source, destination, options.policy, say)
+
+    decisions = decide_in_time(cases, given, settled)
+    readable = _readable(cases, given)
 
     def read_on() -> dict[DraftKey, Decision]:
         return settle_wide(readable, decisions, given)
@@ -74,6 +67,35 @@ def _one_to_one(
     originals, copies = ({case.source for case in readable.values()}, {case.destination for case in readable.values()})
     final = while_records_expire(read_on, source, originals, destination, copies, given.say, settle_again)
     return {key: drafts.decided(draft, final[key], options.match_on) for key, draft in searched.items()}
+
+
+def decide_in_time(
+    cases: t.Mapping[DraftKey, Case],
+    given: StrategyInput,
+    decide: t.Callable[[t.Mapping[DraftKey, Case], Say], dict[DraftKey, Decision]],
+) -> dict[DraftKey, Decision]:
+    """Decide all cases; while copies are still to come, and there is time, look at both logs again."""
+    readable = _readable(cases, given)
+    waiting, say_waiting = ReplicationWait(given.options.wait_for_replication), paced(given.say, SAY_WAITING_EVERY)
+    decisions = decide(cases, given.say)
+    # Nobody waits for what only says how much a merged group repeats.
+    while not all(map(is_highest_key, lagging := _lagging(readable, decisions))) and waiting.goes_on(
+        f"the replication tool: {_lag(lagging, decisions)}", say_waiting
+    ):
+        originals = {case.source for case in lagging.values()}
+        learn_both(given.source, originals, given.destination, {case.destination for case in lagging.values()})
+        decisions |= decide(lagging, silent)
+    return decisions
+
+
+def _readable(cases: t.Mapping[DraftKey, Case], given: StrategyInput) -> dict[DraftKey, Case]:
+    """The cases on partitions that exist: nothing is copied to the others yet, and Spark cannot read them."""
+    return {key: case for key, case in cases.items() if case.destination not in given.destination.predicted}
+
+
+def _lagging(cases: t.Mapping[DraftKey, Case], decisions: t.Mapping[DraftKey, Decision]) -> dict[DraftKey, Case]:
+    """The cases whose consumed records have not all come."""
+    return {key: case for key, case in cases.items() if decisions[key].reason is Reason.DESTINATION_LAGS}
 
 
 def _lag(lagging: t.Mapping[DraftKey, Case], decisions: t.Mapping[DraftKey, Decision]) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ..._control import clusters, positions
+from ..._control import clusters, positions, topics
 from ..._control.positions import Bounds
 from ..._model.connection import Connection
 from ..._model.errors import InvalidInput, MigrationError, NotFound
@@ -29,7 +29,7 @@ from ..._model.visible_text import names_text, quoted_list
 from .. import drafts, not_taken
 from ..drafts import Draft
 from ..expected import with_expected
-from .mirror_index import read_checkpoints
+from .mirror_index import highest_checkpoint, read_checkpoints, read_offset_syncs
 from .strategy import Translation
 
 _UNKNOWN = ""  # the source's id, which nobody can be asked for
@@ -68,8 +68,16 @@ def plan_from_checkpoints(
     wanted = drafts.with_uncommitted(wanted, of_source)
     existing = {draft.partition for draft in wanted if draft.partition.partition < counts.get(draft.partition.topic, 0)}
     bounds = positions.partition_bounds(destination, sorted(existing)) if existing else {}
+    cluster, topic = policy.offset_syncs  # with those at the source, nobody can see how checkpoints were made
+    kept = cluster == "target" and topics.partition_counts(destination, [topic])
+    syncs = read_offset_syncs(destination, topic) if kept else {}
     entries = tuple(
-        _entry(draft, targets[draft.source_group, draft.source_partition], bounds.get(draft.partition))
+        _entry(
+            draft,
+            targets[draft.source_group, draft.source_partition],
+            highest_checkpoint(syncs.get(draft.source_partition, ()), draft.offset),
+            bounds.get(draft.partition),
+        )
         if draft.committed is not None
         else draft.uncommitted(
             on_uncommitted, bounds[draft.partition].log_start, bounds[draft.partition].end, "no checkpoint"
@@ -81,7 +89,7 @@ def plan_from_checkpoints(
     )
     return Translation(
         with_expected(plan, destination, previous, receipt),
-        index={"checkpoints": len(checkpoints), "syncs": 0},
+        index={"checkpoints": len(checkpoints), "syncs": sum(map(len, syncs.values()))},
         notes=tuple(_notes(entries, left_out, previous)),
         not_taken=lines,
     )
@@ -183,11 +191,23 @@ def _no_checkpoint(topics: t.Iterable[str], cluster: str, topic: str, why: str |
     )
 
 
-def _entry(draft: Draft, target: int, bounds: Bounds | None) -> PlanEntry:
-    """The checkpoint as an entry. Nobody can tell how far the group had come when the source was lost: to the end at most."""
+def _entry(draft: Draft, target: int, highest: int | None, bounds: Bounds | None) -> PlanEntry:
+    """The checkpoint as an entry. Nobody can tell how far the group had come when the source was lost: to the end at most.
+
+    MirrorMaker 2 before 3.4.1 adds what the group has consumed after an offset-sync, although there may be gaps at the source
+    (KAFKA-12468). highest: what later versions do not exceed.
+    """
     if bounds is None:
         detail = f"{draft.partition} does not exist at the destination, and there is a checkpoint for it"
         return draft.entry(Verdict.BLOCKED, reason=Reason.TOPIC_MISSING, detail=detail)
+    detail = f"MirrorMaker 2's checkpoint, written when the group stood at source offset {draft.offset}"
+    if highest is None:
+        detail += "; one of MirrorMaker 2 before 3.4.1 may skip records"
+    elif target > highest:
+        detail += (
+            f", says {target}, and may skip records, as MirrorMaker 2 before 3.4.1 does; its offset-sync says {highest}"
+        )
+        target = highest
     if target > bounds.high_watermark:
         detail = (
             f"the checkpoint says {target}, and the destination ends at {bounds.high_watermark}: "
@@ -196,5 +216,4 @@ def _entry(draft: Draft, target: int, bounds: Bounds | None) -> PlanEntry:
         return draft.entry(Verdict.BLOCKED, reason=Reason.BEYOND_END, detail=detail)
     offset = max(target, bounds.log_start)
     repeats = bounds.high_watermark - offset
-    detail = f"MirrorMaker 2's checkpoint, written when the group stood at source offset {draft.offset}"
     return draft.entry(Verdict.SAFE, offset, reason=Reason.CHECKPOINT, repeats=repeats, detail=detail)

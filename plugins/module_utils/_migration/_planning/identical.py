@@ -18,9 +18,11 @@ from ..._model.errors import InvalidInput
 from ..._model.option_names import at_destination, option_name
 from ..._model.plan import PlanEntry
 from ..._model.policies import OnExpired
+from ..._model.progress import Say
 from ..._model.record_sum import Bound
 from ..._model.verdicts import Reason, Verdict
 from ..drafts import Draft, decided
+from .by_records import decide_in_time
 from .kept import part_kept
 from .settling import Case, answer_all
 from .strategy import DraftKey, StrategyInput, StrategyOutput
@@ -59,7 +61,10 @@ def _identical_entries(searched: t.Mapping[DraftKey, Draft], given: StrategyInpu
     def rule(_key: DraftKey, question: Question) -> Decision | Need:
         return _compared(question, match_on.timestamp and not question.destination.facts.log_append_time)
 
-    decisions = answer_all(cases, given.source, destination, Policy(on_expired), rule, internal_error)
+    def settled(asked: t.Mapping[DraftKey, Case], say: Say) -> dict[DraftKey, Decision]:
+        return answer_all(asked, given.source, destination, Policy(on_expired), rule, internal_error, say)
+
+    decisions = decide_in_time(cases, given, settled)
     return result | {key: decided(draft, decisions[key], match_on) for key, draft in compared.items()}
 
 
@@ -120,18 +125,19 @@ def _compared(question: Question, timestamp: bool) -> Decision | Need:
 
 def _by_edges_or_records(question: Question, timestamp: bool) -> Decision | Need:
     facts, committed = question.destination.facts, question.committed
-    outside = _outside(committed, facts, question.policy.on_expired)
+    lags = facts.high_watermark < committed <= question.source.facts.high_watermark
+    outside = None if lags else _outside(committed, facts, question.policy.on_expired)
     if outside is not None and outside.verdict is Verdict.BLOCKED:
         return outside
     both_start, clause = min(facts.log_start, question.source.facts.log_start), "lost on both clusters"
     if committed == 0:
-        decision = Decision.exact(NothingConsumed(0), facts.log_start, detail="nothing was ever consumed")
+        decision = Decision.exact(NothingConsumed(committed), facts.log_start, detail="nothing was ever consumed")
         return _with_lost(decision, committed, both_start, clause)
     answer = keeps_offsets(question, timestamp)
     if answer is None:
         detail = (
             f"offset {committed} is not proved to mean the same record on both clusters: around it, or at the start or the end "
-            "of the destination's log, the records at equal offsets differ, or too few tell; use strategy records"
+            "of what both logs have, the records at equal offsets differ, or too few tell; use strategy records"
         )
         return blocked(Reason.OFFSETS_DIFFER, detail)
     if outside is not None and isinstance(answer, Decision):

@@ -1,19 +1,23 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # PRIVATE to this collection: no other code may import it.
-"""What an earlier plan has proved, and still holds: so that a group that has not moved costs nothing."""
+"""What an earlier plan has proved, and still holds: so that a group that has not moved costs nothing, and stays."""
 
 from __future__ import annotations
 
-from ..._matching.evidence import Anchor, Need, Policy, Question
+import dataclasses
+import typing as t
+
+from ..._matching.evidence import Anchor, Need, Policy, Question, Span
 from ..._matching.shifted import goes_on, where_it_goes_on
 from ..._model.match_on import MatchOn
 from ..._model.plan import PlanEntry
 from ..._model.records import TopicPartition
-from ..._model.verdicts import Verdict
+from ..._model.verdicts import Reason, Verdict
 from ..drafts import Draft
 from .settling import Case, answer_all
 from .strategy import DraftKey, StrategyInput
 
+_CHOSEN = Reason.EXPIRED, Reason.CAUGHT_UP, Reason.POLICY_FAIL  # by an option, because the source has lost records
 _Run = tuple[TopicPartition, TopicPartition, int]  # both partitions, and by how much offsets differ
 
 
@@ -57,15 +61,81 @@ def part_kept(
     return kept, {key: draft for key, draft in given.searched.items() if key not in kept}
 
 
+def in_place_of_chosen(given: StrategyInput, decided: t.Mapping[DraftKey, PlanEntry]) -> dict[DraftKey, PlanEntry]:
+    """The previous plan's offsets of the same commits where only an option could choose one now.
+
+    Such an offset was found while the source had the last consumed record. What is before it does not change, and what has come
+    to the destination since follows it: so it skips nothing, and an option does not know more. Only what is repeated is not
+    known, if the destination has got more since. No entry that an option has chosen names the last consumed record.
+    """
+    known = given.previous.by_key if given.previous else {}
+    ids = given.previous.source_traits.topic_ids if given.previous else {}
+    found: dict[DraftKey, PlanEntry] = {}
+    spans: dict[TopicPartition, list[Span]] = {}
+    for key, entry in decided.items():
+        previous, draft, facts = known.get(key), given.searched[key], given.destination.logs[entry.partition].facts
+        if entry.reason not in _CHOSEN or previous is None or previous.evidence.before is None:
+            continue
+        copies = _copies(previous)
+        # Without its id, a source topic that was made again, and has grown and expired since, would look like this one.
+        if not ids.get(draft.source_partition.topic) or not _is_of(previous, draft, given.options.match_on):
+            continue
+        if all(facts.log_start <= offset < facts.end for offset in copies):
+            found[key] = previous
+            spans.setdefault(entry.partition, []).extend((offset, offset + 1) for offset in copies)
+    given.destination.read(spans)
+
+    def stands(previous: PlanEntry) -> bool:
+        """Are the last consumed and the first unconsumed record, as the entry names them, where they were?"""
+        log = given.destination.logs[previous.partition]
+        prints = {
+            record.offset: (record.fingerprint.hex(), record.bare.hex())
+            for offset in _copies(previous)
+            for record in log.between(offset, offset + 1)
+        }
+        return all(fingerprint in prints.get(offset, ()) for offset, fingerprint in _copies(previous).items())
+
+    return {key: _kept(previous, decided[key], given) for key, previous in found.items() if stands(previous)}
+
+
+def _copies(entry: PlanEntry) -> dict[int, str]:
+    """The fingerprints of the copies that the entry names, by offset."""
+    return {copied.destination: copied.fingerprint for copied in entry.evidence[:2] if copied is not None}
+
+
+def _kept(previous: PlanEntry, entry: PlanEntry, given: StrategyInput) -> PlanEntry:
+    """The previous entry, with what is lost by now. entry: what an option has chosen."""
+    topic, number = entry.partition
+    logs = given.previous.destination_traits.logs.get(topic, ()) if given.previous else ()
+    noted = logs[number] if number < len(logs) else None
+    lost = None if entry.offset is None else entry.lost  # what is blocked says nothing of it
+    kept = dataclasses.replace(previous, lost=lost, lost_bound=entry.lost_bound)
+    if noted is not None and given.destination.logs[entry.partition].facts.high_watermark <= noted.end:
+        return kept
+    return dataclasses.replace(
+        kept,
+        verdict=Verdict.SAFE,
+        reason=Reason.EXPIRED,
+        repeats=None,
+        detail="the offset of the last plan, because records have expired at the source since; not counted: whether the "
+        "replication tool has copied consumed records again",
+        evidence=previous.evidence._replace(certificate=None),
+        verified=None,
+    )
+
+
 def _anchor(entry: PlanEntry, draft: Draft, match_on: MatchOn) -> Anchor | None:
     """A record and its copy of an exact entry about this very commit, which lacked nothing; None for any other entry."""
-    if entry.verdict is not Verdict.EXACT or entry.lacks_certificate or entry.source != (draft.position,):
-        return None
-    if entry.absent or entry.repeated_copy or entry.skipped_copy:  # the latter where somebody has edited it
-        return None
-    if entry.metadata != (draft.committed.metadata if draft.committed else ""):
-        return None
-    if match_on.parts and MatchOn.of(entry.evidence.matched_by) != match_on:
+    if entry.verdict is not Verdict.EXACT or entry.lacks_certificate or not _is_of(entry, draft, match_on):
         return None
     before, after = (copied and Anchor(*copied[:3]) for copied in (entry.evidence.before, entry.evidence.after))
     return where_it_goes_on(draft.offset, entry.offset or 0, before, after)
+
+
+def _is_of(entry: PlanEntry, draft: Draft, match_on: MatchOn) -> bool:
+    """Has the entry an offset for this very commit, found by these parts of records, that lacked nothing?"""
+    if entry.offset is None or entry.source != (draft.position,) or entry.metadata != draft.metadata:
+        return False
+    if entry.absent or entry.repeated_copy or entry.skipped_copy:  # the latter where somebody has edited it
+        return False
+    return not match_on.parts or MatchOn.of(entry.evidence.matched_by) == match_on

@@ -10,11 +10,11 @@ import functools
 import operator
 import typing as t
 
+from ..._matching.between import Between
 from ..._matching.counting import Logs, LogSet
 from ..._matching.evidence import Log, Policy, Span
 from ..._matching.group_count import GroupCount, GroupPosition
 from ..._matching.merged import Missing, PartitionCount, Position, Sources, gap, young_from
-from ..._matching.placing import Between
 from ..._model.progress import counted
 from ..._model.records import Record, TopicPartition
 from ..._model.verdicts import Way

@@ -13,12 +13,15 @@ from ..._model.progress import counted
 from ..._model.verdicts import Reason, Verdict
 from ..._model.visible_text import names_text, visible_name
 from ..drafts import Draft
+from .strategy import DraftKey
 
 _LACKING = {
     OnUncommitted.IGNORE: "nobody knows what {} has consumed",
     OnUncommitted.START: "{} counts as having consumed nothing (on_uncommitted: start)",
     OnUncommitted.END: "{} counts as having consumed the partition (on_uncommitted: end)",
 }
+
+_HOW_TO_DECIDE = "set on_uncommitted to start to begin at the log's start, or to end to count the partition as consumed"
 
 
 def merge_drafts(drafts: t.Iterable[Draft], on_conflict: OnConflict) -> list[Draft]:
@@ -54,46 +57,102 @@ def merge_drafts(drafts: t.Iterable[Draft], on_conflict: OnConflict) -> list[Dra
     return result
 
 
+def highest_key(key: DraftKey) -> DraftKey:
+    """The key under which at_highest() has a draft: a name that as good as no group has."""
+    return f"{key[0]}\0", key[1]
+
+
+def is_highest_key(key: DraftKey) -> bool:
+    """Is it one of these?"""
+    return key[0].endswith("\0")
+
+
+def at_highest(merged: t.Mapping[DraftKey, Draft]) -> dict[DraftKey, Draft]:
+    """A draft of the highest commit for each of these of which a lower one counts: to know what its group repeats there."""
+    result = {}
+    for key, draft in merged.items():
+        highest = max((at.offset for at in draft.positions if at.offset is not None), default=0)
+        if draft.committed is not None and highest > draft.offset:
+            result[highest_key(key)] = draft._replace(committed=draft.committed._replace(offset=highest))
+    return result
+
+
 def merged_entry(
-    entry: PlanEntry, draft: Draft, on_conflict: OnConflict, on_uncommitted: OnUncommitted, log_start: int
+    entry: PlanEntry,
+    highest: PlanEntry,
+    draft: Draft,
+    on_conflict: OnConflict,
+    on_uncommitted: OnUncommitted,
+    log_start: int,
 ) -> PlanEntry:
     """The entry of a draft of several groups, decided for the commit that counts, as all of these groups see it.
 
-    log_start: where the destination's log starts. A group without an offset has consumed nothing by on_uncommitted: start, and
-    everything by end; otherwise nobody knows, and lowest blocks the entry.
+    highest: the entry of the highest of their commits. log_start: where the destination's log starts. A group without an
+    offset has consumed nothing by on_uncommitted: start, and everything by end; otherwise nobody knows, and lowest blocks the
+    entry.
     """
-    if not draft.others or entry.offset is None or draft.committed is None:
+    if not draft.others or draft.committed is None:
         return entry
     lacking = [at.group for at in draft.others if at.offset is None]
     offsets = [draft.offset, *(at.offset for at in draft.others if at.offset is not None)]
     apart = max(offsets) - min(offsets)
+    if entry.offset is None:  # what loses nothing of the commit that counts may lose records of another group
+        is_lowest = not (lacking and on_uncommitted != OnUncommitted.END) and not (
+            apart and on_conflict == OnConflict.HIGHEST
+        )
+        return entry if is_lowest else dataclasses.replace(entry, lossless=None)
     if not apart and not lacking:
         return entry
-    texts = (
-        f"{visible_name(at.group)} {'nothing' if at.offset is None else at.offset}"
-        for at in (draft.position, *draft.others)
-    )
-    words = [f"committed were {', '.join(texts)} (on_conflict: {on_conflict})", entry.detail]
-    if lacking:
-        words.insert(0, _LACKING[on_uncommitted].format(names_text(lacking)))
-    changes: dict[str, t.Any] = {"verdict": Verdict.REQUESTED, "reason": None, "repeats": None}
+    unconsumed = 0  # offsets before this one, of the group that has consumed least
     if on_conflict == OnConflict.HIGHEST:
-        if lacking and on_uncommitted == OnUncommitted.START:
-            apart = max(apart, entry.offset - log_start)
-        if apart:
-            words.insert(0, f"one of the groups has not consumed {counted(apart, 'offset')} before this one")
-    elif not lacking or on_uncommitted != OnUncommitted.END:
-        repeats = None if entry.repeats is None else entry.repeats + apart
-        changes = {"verdict": Verdict.SAFE, "reason": Reason.GROUPS_MERGED, "repeats": repeats}
-        if lacking and on_uncommitted == OnUncommitted.START:
-            changes |= {"offset": log_start, "metadata": "", "leader_epoch": None}
-            changes["repeats"] = max(0, entry.offset - log_start) + apart
-        elif lacking:
-            words.insert(
-                1,
-                "set on_uncommitted to start to begin at the log's start, or to end to count the partition as consumed",
-            )
-            changes |= {"offset": None, "metadata": "", "leader_epoch": None}
-            changes |= {"verdict": Verdict.BLOCKED, "repeats": None, "lossless": log_start}
+        from_start = entry.offset - log_start if lacking and on_uncommitted == OnUncommitted.START else 0
+        unconsumed = max(apart, from_start)
+        merged = _requested(entry)
+    elif lacking:
+        merged = _at_lowest(entry, highest, on_uncommitted, log_start)
+    else:
+        merged = _safe(entry, entry.offset, highest)
+    uncounted = merged.verdict is Verdict.SAFE and highest.offset is None
+    texts = (f"{visible_name(at.group)} {'nothing' if at.offset is None else at.offset}" for at in draft.positions)
+    clauses = [
+        f"one of the groups has not consumed {counted(unconsumed, 'offset')} before this one" if unconsumed else "",
+        _LACKING[on_uncommitted].format(names_text(lacking)) if lacking else "",
+        _HOW_TO_DECIDE if merged.offset is None else "",
+        f"the repeats are not counted, because the offset for {max(offsets)} is not known ({highest.reason})"
+        if uncounted
+        else "",
+        f"committed were {', '.join(texts)} (on_conflict: {on_conflict})",
+        entry.detail,
+    ]
     evidence = entry.evidence._replace(certificate=None)
-    return dataclasses.replace(entry, **changes, evidence=evidence, detail="; ".join(filter(None, words)))
+    return dataclasses.replace(merged, evidence=evidence, detail="; ".join(filter(None, clauses)))
+
+
+def _requested(entry: PlanEntry) -> PlanEntry:
+    """The entry as one that an option has chosen, so that nobody knows what is repeated."""
+    return dataclasses.replace(entry, verdict=Verdict.REQUESTED, reason=None, repeats=None)
+
+
+def _safe(entry: PlanEntry, offset: int, highest: PlanEntry) -> PlanEntry:
+    """The entry with this offset. Between it and that of the highest commit, each record may be one that a group has consumed.
+
+    So offsets of the destination count: it may have several copies of a record. Of what follows, the highest commit knows.
+    """
+    repeats = None
+    if highest.offset is not None and highest.repeats is not None:
+        repeats = max(0, highest.offset - offset) + highest.repeats
+    return dataclasses.replace(entry, offset=offset, verdict=Verdict.SAFE, reason=Reason.GROUPS_MERGED, repeats=repeats)
+
+
+def _at_lowest(entry: PlanEntry, highest: PlanEntry, on_uncommitted: OnUncommitted, log_start: int) -> PlanEntry:
+    """The entry by on_conflict: lowest where a group has committed nothing."""
+    match on_uncommitted:
+        case OnUncommitted.END:
+            return _requested(entry)
+        case OnUncommitted.START:
+            entry = _safe(entry, log_start, highest)
+        case OnUncommitted.IGNORE:
+            entry = dataclasses.replace(entry.blocked(Reason.GROUPS_MERGED, ""), lossless=log_start)
+        case _:
+            t.assert_never(on_uncommitted)
+    return dataclasses.replace(entry, metadata="", leader_epoch=None)  # they belong to the offset of the commit

@@ -64,7 +64,7 @@ def read_index(source: Connection, target: Connection, policy: ReplicationPolicy
     notes: tuple[Note, ...] = ()
     connection, topic = source if policy.offset_syncs.cluster == "source" else target, policy.offset_syncs.name
     if topics.partition_counts(connection, [topic]):
-        syncs = _read_offset_syncs(connection, topic)
+        syncs = read_offset_syncs(connection, topic)
     else:
         notes = (_without_syncs(connection, topic),)
     checkpoints: dict[TopicPartition, list[Checkpoint]] = collections.defaultdict(list)
@@ -102,13 +102,22 @@ def read_checkpoints(connection: Connection, topic: str) -> dict[CheckpointKey, 
     return checkpoints
 
 
-def _read_offset_syncs(connection: Connection, topic: str) -> dict[TopicPartition, list[OffsetSync]]:
-    """All that compaction has left of them: not only the last of a partition is of use."""
+def read_offset_syncs(connection: Connection, topic: str) -> dict[TopicPartition, list[OffsetSync]]:
+    """All that compaction has left of them, by the source's offset: not only the last of a partition is of use."""
     syncs: dict[TopicPartition, set[OffsetSync]] = collections.defaultdict(set)
     for partition, sync in _read(connection, topic, "mm2-offset-syncs", mirror_records.read_offset_sync):
         if sync is not None and min(sync) >= 0:  # before anything is copied, -1 is written
             syncs[partition].add(sync)
     return {partition: sorted(each) for partition, each in syncs.items()}
+
+
+def highest_checkpoint(syncs: t.Sequence[OffsetSync], committed: int) -> int | None:
+    """The highest checkpoint of this offset of the source that skips nothing for sure; None without a sync up to there.
+
+    Records that were copied after a sync follow its record. How far, no difference of offsets tells, because a log has gaps.
+    """
+    place = bisect.bisect_right(syncs, committed, key=_source)
+    return syncs[place - 1].target + (syncs[place - 1].source < committed) if place else None
 
 
 _Read = t.TypeVar("_Read")

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import time
 import typing as t
 
-from ..._matching.evidence import LogFacts
+from ..._matching.evidence import LogFacts, Span
 from ..._model.notes import Note, NoteKind
 from ..._model.plan import Evidence, PlanEntry
 from ..._model.policies import OnNewRecords
@@ -22,7 +21,7 @@ from ..._model.records import TopicPartition
 from ..._model.verdicts import Reason, Verdict
 from ..cluster_logs import ClusterLogs
 from .only_at_source import BESIDE, PartitionPair
-from .settling import PAUSE
+from .waiting import ReplicationWait
 
 _Key = t.TypeVar("_Key")
 
@@ -73,20 +72,19 @@ def with_new_records(
     :param budget: so many offsets of a log are read for an entry, at most.
     :param wait: so many seconds a replication tool has to bring what is missing.
     """
-    asked = {key: entry for key, entry in entries.items() if _place(entry) is not None}
-    deadline = time.monotonic() + wait
-    stayings = _staying(asked, source, destination, budget)
+    asked = {key: case for key, entry in entries.items() if (case := _asked(entry)) is not None}
+    logs = _ReturnLogs(source, destination, budget)
+    waiting = ReplicationWait(wait)
+    stayings = logs.staying(asked)
     # Whoever lags in what is consumed has been waited for already.
-    while (late := [key for key, staying in stayings.items() if staying.unconsumed and not staying.consumed]) and (
-        (left := deadline - time.monotonic()) > 0
-    ):
-        say(f"waiting for a replication tool to copy {counted(len(late), 'partition')} ({left:.0f} s left)")
-        time.sleep(PAUSE)
-        destination.learn({asked[key].partition for key in late})
-        stayings |= _staying({key: asked[key] for key in late}, source, destination, budget)
+    while (
+        late := [key for key, staying in stayings.items() if staying.unconsumed and not staying.consumed]
+    ) and waiting.goes_on(f"a replication tool to copy {counted(len(late), 'partition')}", say):
+        destination.learn({asked[key].entry.partition for key in late})
+        stayings |= logs.staying({key: asked[key] for key in late})
     return {
-        key: _changed(entry, stayings[key], policy)
-        for key, entry in asked.items()
+        key: _changed(case.entry, stayings[key], policy)
+        for key, case in asked.items()
         if stayings[key].unconsumed != 0 or stayings[key].consumed or stayings[key].doubt
     }
 
@@ -109,149 +107,163 @@ def new_record_notes(entries: t.Iterable[PlanEntry]) -> list[Note]:
     return [Note(NoteKind.NEW_RECORDS, f"{first.group} {first.partition}: {first.shown_detail}{more}")]
 
 
-def _place(entry: PlanEntry) -> tuple[int, int] | None:
-    """The committed offset, and the offset that belongs to it at the destination; None where no records are compared."""
+class _Asked(t.NamedTuple):
+    """An entry whose records are compared.
+
+    committed: the offset that its group has committed at the source; offset: the one that belongs to it at the destination.
+    lag: how many consumed offsets follow the last consumed record that has come, where the entry is blocked for that.
+    """
+
+    entry: PlanEntry
+    committed: int
+    offset: int
+    lag: int
+
+    @property
+    def partitions(self) -> tuple[TopicPartition, TopicPartition]:
+        """That of the source, and that of the destination."""
+        return self.entry.source[0].partition, self.entry.partition
+
+    @property
+    def begin(self) -> int:
+        """The source offset from which on records are compared: consumed ones that have not come, and some before these."""
+        return self.committed - self.lag - BESIDE
+
+    @property
+    def anchor(self) -> int | None:
+        """The source offset of the last consumed record that has come, where the plan names it: it may be far before."""
+        return self.entry.evidence.before.source if self.entry.evidence.before else None
+
+
+def _asked(entry: PlanEntry) -> _Asked | None:
+    """The entry with its offsets on both clusters; None where no records are compared."""
     lags = entry.reason is Reason.DESTINATION_LAGS
     offset = entry.lossless if lags and entry.offset is None else entry.offset
     committed = min((at.offset for at in entry.source if at.offset is not None), default=None)
     if entry.verdict in (Verdict.REQUESTED, Verdict.UNCOMMITTED) or offset is None or committed is None:
         return None
-    return committed, offset
+    return _Asked(entry, committed, offset, (entry.to_come or 0) if entry.offset is None else 0)
 
 
-def _staying(
-    entries: t.Mapping[_Key, PlanEntry], source: ClusterLogs, destination: ClusterLogs, budget: int
-) -> dict[_Key, Staying]:
-    """Of each entry, after all that they need was read at once.
+class _ReturnLogs(t.NamedTuple):
+    """The logs of both clusters, and how many offsets of each are read for an entry, at most."""
 
-    A tool that was started anew may have written old records after newer ones on the way there.
-    """
-    stayings = _swept(entries, source, destination, budget)
-    early = {key: entries[key] for key, staying in stayings.items() if staying.is_early}
-    return stayings | _swept(early, source, destination, budget, far=True) if early else stayings
+    source: ClusterLogs
+    destination: ClusterLogs
+    budget: int
 
+    def staying(self, asked: t.Mapping[_Key, _Asked]) -> dict[_Key, Staying]:
+        """Of each entry, after all that they need was read at once.
 
-def _swept(
-    entries: t.Mapping[_Key, PlanEntry],
-    source: ClusterLogs,
-    destination: ClusterLogs,
-    budget: int,
-    *,
-    far: bool = False,
-) -> dict[_Key, Staying]:
-    """far: look at what is before both offsets, too, as far as the budget allows."""
-    fitting = {key: entry for key, entry in entries.items() if _fits(entry, source, destination, budget)}
-    stayings = {key: Staying(None, None, _lag(entry)) for key, entry in entries.items()}
-    together: dict[tuple[TopicPartition, TopicPartition], list[_Key]] = collections.defaultdict(list)
-    for key, entry in fitting.items():
-        together[entry.source[0].partition, entry.partition].append(key)
-    ranges = {
-        pair: [
-            min(begins)
-            for begins in zip(*(_begins(fitting[key], source, destination, budget, far) for key in keys), strict=True)
-        ]
-        for pair, keys in together.items()
-    }
-    for side, number in ((source, 0), (destination, 1)):
-        spans: dict[TopicPartition, set[tuple[int, int]]] = collections.defaultdict(set)
-        for pair, begins in ranges.items():
-            spans[pair[number]].add((begins[number], side.logs[pair[number]].end))
-        if not number:
-            for entry in fitting.values():
-                if (anchor := _anchor(entry)) is not None:
-                    spans[entry.source[0].partition].add((anchor, anchor + 1))
-        side.read(spans)
-    for pair, keys in together.items():
-        at_source, at_destination = source.logs[pair[0]], destination.logs[pair[1]]
-        # Brokers that stamp records, and users of match_on, say that times are not kept.
-        times = source.match_on.timestamp and not at_destination.facts.log_append_time
-        counts = PartitionPair(
-            at_source.between(0, at_source.end), at_destination.between(0, at_destination.end), times
-        )
-        for key in sorted(keys, key=lambda key: _place(fitting[key]) or (), reverse=True):
-            staying = _counted(fitting[key], at_source.facts, counts, times)
-            if times and staying.unconsumed:
-                staying = _placed(staying, fitting[key], counts, at_destination.facts.log_start if far else None)
-            stayings[key] = staying
-    return stayings
+        A tool that was started anew may have written old records after newer ones on the way there.
+        """
+        stayings = self._compared(asked)
+        early = {key: asked[key] for key, staying in stayings.items() if staying.is_early}
+        return stayings | self._compared(early, far=True) if early else stayings
 
+    def _compared(self, asked: t.Mapping[_Key, _Asked], *, far: bool = False) -> dict[_Key, Staying]:
+        """Of each entry, after one reading of both logs for all of them.
 
-def _begins(
-    entry: PlanEntry, source: ClusterLogs, destination: ClusterLogs, budget: int, far: bool = False
-) -> tuple[int, int]:
-    """From where on both logs are read: all that is unconsumed, consumed records that have not come, and some before these.
+        far: look at what is before both offsets, too, as far as the budget allows.
+        """
+        fitting: dict[tuple[TopicPartition, TopicPartition], dict[_Key, _Asked]] = collections.defaultdict(dict)
+        for key, case in asked.items():
+            if self._fits(case):
+                fitting[case.partitions][key] = case
+        self._read(fitting, far)
+        stayings = {key: Staying(None, None, case.lag) for key, case in asked.items()}
+        for (partition, copied_to), cases in fitting.items():
+            log, copies = self.source.logs[partition], self.destination.logs[copied_to]
+            # Brokers that stamp records, and users of match_on, say that times are not kept.
+            times = self.source.match_on.timestamp and not copies.facts.log_append_time
+            counts = PartitionPair(log.between(0, log.end), copies.between(0, copies.end), times)
+            for key in sorted(cases, key=lambda key: (cases[key].committed, cases[key].offset), reverse=True):
+                staying = _counted(cases[key], log.facts, counts, times)
+                if times and staying.unconsumed:
+                    log_start = copies.facts.log_start if far else None
+                    staying = _with_earlier_copies(staying, cases[key], counts, log_start)
+                stayings[key] = staying
+        return stayings
 
-    If any have not come, what was consumed before may be at the destination from the offset on.
-    """
-    committed, offset = _place(entry) or (0, 0)
-    log, other = source.logs[entry.source[0].partition], destination.logs[entry.partition]
-    start = committed - _lag(entry) - BESIDE
-    start = start if entry.offset is not None and not far else min(start, log.end - budget)
-    before = min(offset - BESIDE, other.end - budget) if far else offset - BESIDE
-    return max(log.facts.log_start, start), max(other.facts.log_start, before)
+    def _read(
+        self, asked: t.Mapping[tuple[TopicPartition, TopicPartition], t.Mapping[_Key, _Asked]], far: bool
+    ) -> None:
+        """Read each pair of partitions to their ends, from where the first of its entries needs them."""
+        originals: dict[TopicPartition, set[Span]] = collections.defaultdict(set)
+        copies: dict[TopicPartition, set[Span]] = collections.defaultdict(set)
+        for (partition, copied_to), cases in asked.items():
+            begins = [self._begins(case, far) for case in cases.values()]
+            originals[partition].add((min(begin for begin, copies_begin in begins), self.source.logs[partition].end))
+            copies[copied_to].add(
+                (min(copies_begin for begin, copies_begin in begins), self.destination.logs[copied_to].end)
+            )
+            anchors = (case.anchor for case in cases.values())
+            originals[partition].update((anchor, anchor + 1) for anchor in anchors if anchor is not None)
+        self.source.read(originals)
+        self.destination.read(copies)
 
+    def _begins(self, case: _Asked, far: bool = False) -> tuple[int, int]:
+        """From where on both logs are read: at the source from case.begin on, with all that is unconsumed.
 
-def _lag(entry: PlanEntry) -> int:
-    """How many consumed offsets follow the last consumed record that has come, where the entry is blocked for that."""
-    return (entry.to_come or 0) if entry.offset is None else 0
+        If consumed records have not come, what was consumed before may be at the destination from the offset on.
+        """
+        log, copies = self.source.logs[case.partitions[0]], self.destination.logs[case.partitions[1]]
+        begin, copies_begin = case.begin, case.offset - BESIDE
+        if far or case.entry.offset is None:
+            begin = min(begin, log.end - self.budget)
+        if far:
+            copies_begin = min(copies_begin, copies.end - self.budget)
+        return max(log.facts.log_start, begin), max(copies.facts.log_start, copies_begin)
 
-
-def _fits(entry: PlanEntry, source: ClusterLogs, destination: ClusterLogs, budget: int) -> bool:
-    ends = source.logs[entry.source[0].partition].end, destination.logs[entry.partition].end
-    begins = _begins(entry, source, destination, budget)
-    return all(end - begin <= budget + BESIDE for begin, end in zip(begins, ends, strict=True))
+    def _fits(self, case: _Asked) -> bool:
+        """Does the budget allow to read both logs from there on?"""
+        ends = self.source.logs[case.partitions[0]].end, self.destination.logs[case.partitions[1]].end
+        return all(end - begin <= self.budget + BESIDE for begin, end in zip(self._begins(case), ends, strict=True))
 
 
-def _anchor(entry: PlanEntry) -> int | None:
-    """The source offset of the last consumed record that has come, where the plan names it: it may be far before."""
-    return entry.evidence.before.source if entry.evidence.before else None
+def _counted(case: _Asked, facts: LogFacts, counts: PartitionPair, times: bool) -> Staying:
+    """What counting says of an entry. facts: those of the source's log. times: whether equal timestamps tell copies."""
+    lacking, first = counts.lacking(case.committed, case.offset)
+    return Staying(
+        lacking,
+        first,
+        counts.last_consumed(case.committed, case.lag) if case.lag else 0,
+        counts.again(case.committed, case.offset) if case.entry.offset is None else 0,
+        _doubt(case, facts, counts, times),
+        times_differ=bool(lacking or case.lag) and counts.times_differ,
+    )
 
 
-def _counted(entry: PlanEntry, facts: LogFacts, counts: PartitionPair, times: bool) -> Staying:
-    committed, offset = _place(entry) or (0, 0)
-    lag = _lag(entry)
-    begin = committed - lag - BESIDE
-    lacking, first = counts.lacking(committed, offset)
-    doubt = ""
+def _doubt(case: _Asked, facts: LogFacts, counts: PartitionPair, times: bool) -> str:
+    """Why nobody knows whether what is before the planned offset is consumed; nothing where that is known."""
+    nothing_compared = not counts.has_consumed(case.committed, case.begin) and case.anchor is None
     if times and facts.log_append_time:
         doubt = (
             "the source stamps records (LogAppendTime), so that times do not tell which record was copied from which"
         )
-    elif (
-        counts.has_consumed(committed, begin)
-        or _anchor(entry) is not None
-        or not facts.is_lossy  # then nothing was consumed
-    ) and counts.follows_unknown(committed, begin, offset, _anchor(entry)):
+    elif nothing_compared and facts.is_lossy:  # if it is not, nothing was consumed
+        return ""
+    elif counts.follows_unknown(case.committed, case.begin, case.offset, case.anchor):
         doubt = (
-            f"the destination has a record before offset {offset} that is not one of those that the group has consumed, or "
-            "that has another timestamp, so nobody knows whether the group has consumed it"
+            f"the destination has a record before offset {case.offset} that is not one of those that the group has consumed, "
+            "or that has another timestamp, so nobody knows whether the group has consumed it"
         )
-    if doubt and times:
-        doubt = f"{doubt}; {_MATCH_ON}"
-    return Staying(
-        lacking,
-        first,
-        counts.last_consumed(committed, lag) if lag else 0,
-        counts.again(committed, offset) if entry.offset is None else 0,
-        doubt,
-        times_differ=bool(lacking or lag) and counts.times_differ,
-    )
+    else:
+        return ""
+    return f"{doubt}; {_MATCH_ON}" if times else doubt
 
 
-def _placed(staying: Staying, entry: PlanEntry, counts: PartitionPair, log_start: int | None) -> Staying:
+def _with_earlier_copies(staying: Staying, case: _Asked, counts: PartitionPair, log_start: int | None) -> Staying:
     """What lacks a copy from the planned offset on may have one before it, which the group would skip.
 
     log_start: the destination's, where all was read that the budget allows; None where only what is near was read.
     """
-    committed, offset = _place(entry) or (0, 0)
-    first = committed if staying.first is None else staying.first
+    first = case.committed if staying.first is None else staying.first
     if log_start is None:
-        return staying._replace(is_early=counts.is_early(first, offset - BESIDE, offset))
+        return staying._replace(is_early=counts.is_early(first, case.offset - BESIDE, case.offset))
     begin, doubt = counts.first_copy, ""
-    if counts.precedes(committed, offset):
-        doubt = (
-            f"an unconsumed record has a copy before the destination's offset {offset}: a tool has not copied in order"
-        )
+    if counts.precedes(case.committed, case.offset):
+        doubt = f"an unconsumed record has a copy before the destination's offset {case.offset}: a tool has not copied in order"
     elif begin > log_start and counts.is_early(first, begin, begin + 1):
         doubt = (
             f"an unconsumed record may have a copy before the destination's offset {begin}; raise search_limit to look"
@@ -284,6 +296,11 @@ def _without_offset(entry: PlanEntry, detail: str) -> PlanEntry:
     )
 
 
+def _repeats_of_lagging(entry: PlanEntry, staying: Staying) -> int | None:
+    """None for merged groups that have committed different offsets: only what the lowest one has consumed was counted."""
+    return staying.consumed + staying.again if len({at.offset for at in entry.source}) == 1 else None
+
+
 def _left(entry: PlanEntry, staying: Staying) -> PlanEntry:
     """The group goes on after all of the destination that it has consumed. A tool that copies the rest later repeats some."""
     detail = f"{staying}; they stay there (on_new_records: leave)"
@@ -293,7 +310,7 @@ def _left(entry: PlanEntry, staying: Staying) -> PlanEntry:
         offset=entry.lossless if lags else entry.offset,
         verdict=Verdict.SAFE,
         reason=Reason.NEW_RECORDS,
-        repeats=staying.consumed + staying.again if lags else entry.repeats,
+        repeats=_repeats_of_lagging(entry, staying) if lags else entry.repeats,
         detail=detail if lags or not entry.detail else f"{detail}; {entry.detail}",
         lossless=None,
         evidence=entry.evidence._replace(certificate=None),

@@ -15,10 +15,11 @@ import itertools
 import operator
 import typing as t
 
+from ..._model.option_names import ways
 from ..._model.plan import PlanEntry
 from ..._model.records import Record, TopicPartition
 from ..._model.verdicts import Reason, Verdict
-from ..drafts import Draft
+from ..drafts import Draft, as_repartitioned, or_excluded
 from .neighbours import neighbours
 from .strategy import DraftKey, StrategyInput
 from .strays import (
@@ -89,7 +90,7 @@ def corrected_entries(
         if topics in found.strays:
             detail = (
                 f"records of {topics[0]} were copied to other partitions of {topics[1]}: {found.strays[topics]}; "
-                f"name {topics[0]} in repartitioned, so that each record is looked for in all partitions"
+                f"{or_excluded(topics[0], as_repartitioned(topics[0]))}"
             )
             corrected[key] = draft.entry(Verdict.BLOCKED, reason=Reason.OTHER_PARTITIONS, detail=detail)
         elif draft.partition in found.unseen and _can_skip(given, entries[key]):
@@ -107,8 +108,11 @@ def _unsure(entry: PlanEntry) -> PlanEntry:
     topic = entry.source[0].partition.topic
     detail = (
         f"it is not known whether records of other partitions of {topic} were copied to {entry.partition} before the offset, "
-        "because the replication tool writes timestamps of its own, and the log is longer than search_limit: raise "
-        f"search_limit, or name {topic} in repartitioned if the tool has a partitioner of its own"
+        "because the replication tool writes timestamps of its own, and the log is longer than search_limit: "
+        + ways(
+            ("", "raise search_limit"),
+            ("repartitioned", f"name {topic} in repartitioned if the tool has a partitioner of its own"),
+        )
     )
     detail = "; ".join(text for text in (entry.detail, detail) if text)
     if entry.verdict is Verdict.SAFE:

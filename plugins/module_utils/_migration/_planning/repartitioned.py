@@ -6,27 +6,26 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import time
 import typing as t
 
-from ..._matching.evidence import Decision, Log, failed
+from ..._matching.evidence import Anchor, Decision, Log, blocked, failed
 from ..._matching.group_count import Copy, GroupCount
 from ..._matching.merged import Sources, blocked_by_one, decide_merged, untouched
 from ..._model.errors import InvalidInput
 from ..._model.failure_kinds import FailureKind
-from ..._model.match_on import Matching
-from ..._model.plan import Copied, Evidence, PlanEntry, SourcePosition
+from ..._model.match_on import Matching, MatchOn
+from ..._model.plan import PlanEntry, SourcePosition
 from ..._model.policies import OnUncommitted
 from ..._model.progress import paced, part_of
-from ..._model.verdicts import Reason, Verdict, Way
+from ..._model.verdicts import Reason, Way
 from ..cluster_logs import ClusterLogs, learn_both, while_records_expire
-from ..drafts import evidence_of
+from ..drafts import entry_of
 from .merged_counts import counting, found_in, missing_records, read_around
 from .merged_topics import Merged, lacking, merged_topics
-from .settling import PAUSE, SAY_WAITING_EVERY
 from .strategy import DraftKey, StrategyInput, TranslateOptions
+from .waiting import SAY_WAITING_EVERY, ReplicationWait
 
-_Decisions = list[tuple[Decision, Evidence]]  # one for each partition of the destination
+_Decisions = list[Decision]  # one for each partition of the destination
 
 
 def repartitioned_entries(given: StrategyInput) -> dict[DraftKey, PlanEntry]:
@@ -44,17 +43,17 @@ def repartitioned_entries(given: StrategyInput) -> dict[DraftKey, PlanEntry]:
         if detail is None:
             readable.append(merged)
         else:
-            blocked = Decision(Verdict.BLOCKED, None, Reason.TOPIC_MISSING, detail=detail)
+            decision = blocked(Reason.TOPIC_MISSING, detail)
             for group in merged.groups:
-                result |= _entries(merged, group, [(blocked, Evidence())] * len(merged.targets))
+                result |= _entries(merged, group, [decision] * len(merged.targets), given.options.match_on)
     originals = {partition for merged in readable for partition in merged.sources}
     learn_both(source, originals, destination, {partition for merged in readable for partition in merged.targets})
-    deadline = time.monotonic() + given.options.wait_for_replication
+    waiting = ReplicationWait(given.options.wait_for_replication)
     for merged in readable:
         decisions = _without_records(merged, given)
         left = {group: merged.groups[group] for group in merged.groups if group not in decisions}
         if left:
-            read = functools.partial(_by_records, dataclasses.replace(merged, groups=left), given, deadline)
+            read = functools.partial(_by_records, dataclasses.replace(merged, groups=left), given, waiting)
             try:
                 decisions |= while_records_expire(read, source, merged.sources, destination, merged.targets, given.say)
             except InvalidInput as exc:
@@ -62,7 +61,7 @@ def repartitioned_entries(given: StrategyInput) -> dict[DraftKey, PlanEntry]:
                     raise
                 decisions |= dict.fromkeys(left, _not_counted(merged, budget, exc))
         for group, by_target in decisions.items():
-            result |= _entries(merged, group, by_target)
+            result |= _entries(merged, group, by_target, given.options.match_on)
     return result
 
 
@@ -71,18 +70,19 @@ def _without_records(merged: Merged, given: StrategyInput) -> dict[str, _Decisio
     decisions: dict[str, _Decisions] = {}
     on_uncommitted = given.options.on_uncommitted
     for group, drafts in merged.groups.items():
-        positions = merged.positions(drafts, given.source, on_uncommitted)
-        refusal = blocked_by_one(positions)
+        sources = Sources(merged.positions(drafts, given.source, on_uncommitted))
+        details = (given.cut.get((draft.source_group, draft.source_partition)) for draft in drafts)
+        cut = next(filter(None, details), None)
+        refusal = blocked(Reason.BEYOND_END, cut) if cut else blocked_by_one(sources.positions)
         if refusal is not None:
-            decisions[group] = [(refusal, Evidence())] * len(merged.targets)
-        elif Sources(positions).nothing_consumed:
-            by_target = [untouched(given.destination.logs[partition].facts) for partition in merged.targets]
-            by_target = [_with_uncommitted(decision, Sources(positions), on_uncommitted) for decision in by_target]
-            decisions[group] = [(decision, evidence_of(decision, None, None, ())) for decision in by_target]
+            decisions[group] = [refusal] * len(merged.targets)
+        elif not sources.consumed:
+            by_target = [untouched(sources, given.destination.logs[partition].facts) for partition in merged.targets]
+            decisions[group] = [_with_uncommitted(decision, sources, on_uncommitted) for decision in by_target]
     return decisions
 
 
-def _by_records(merged: Merged, given: StrategyInput, deadline: float) -> dict[str, _Decisions]:
+def _by_records(merged: Merged, given: StrategyInput, waiting: ReplicationWait) -> dict[str, _Decisions]:
     """Count both sides and decide for all groups; while consumed records are still to come, and there is time, read on."""
     source, destination, options = given.source, given.destination, given.options
     with counting(merged, given) as (way, count):
@@ -103,7 +103,7 @@ def _by_records(merged: Merged, given: StrategyInput, deadline: float) -> dict[s
                 group: _decided(merged, group_sources, group_count, destination, options, way)
                 for group, group_sources, group_count in zip(merged.groups, sources, counts, strict=True)
             }
-            if not _lags(decisions) or not _more_arrives(merged, given, deadline):
+            if not _lags(decisions) or not _more_arrives(merged, given, waiting):
                 return decisions
 
 
@@ -111,26 +111,19 @@ def _not_counted(merged: Merged, budget: int, no_spark: InvalidInput) -> _Decisi
     """The decisions where only Spark could count, and is missing: that must not stop all others."""
     size = f"more than {budget:,} offsets (search_limit)"
     why = f"topic {merged.topic} or its source has {size}, which only Spark counts; {no_spark}"
-    blocked = Decision(Verdict.BLOCKED, None, Reason.SEARCH_BUDGET_SPENT, detail=why.removesuffix("."))
-    return [(blocked, Evidence())] * len(merged.targets)
+    return [blocked(Reason.SEARCH_BUDGET_SPENT, why.removesuffix("."))] * len(merged.targets)
 
 
 def _lags(decisions: t.Mapping[str, _Decisions]) -> bool:
-    return any(
-        decision.reason is Reason.DESTINATION_LAGS
-        for by_target in decisions.values()
-        for decision, _evidence in by_target
-    )
+    return any(decision.reason is Reason.DESTINATION_LAGS for by_target in decisions.values() for decision in by_target)
 
 
-def _more_arrives(merged: Merged, given: StrategyInput, deadline: float) -> bool:
+def _more_arrives(merged: Merged, given: StrategyInput, waiting: ReplicationWait) -> bool:
     """Wait until the destination has grown, and learn both sides' edges again. False: the time is over."""
     destination = given.destination
     before = {at: destination.logs[at].facts.end for at in merged.targets}
     say = paced(given.say, SAY_WAITING_EVERY)
-    while (left := deadline - time.monotonic()) > 0:
-        say(f"waiting for the replication tool: topic {merged.topic} lags ({left:.0f} s left)")
-        time.sleep(PAUSE)
+    while waiting.goes_on(f"the replication tool: topic {merged.topic} lags", say):
         destination.learn(merged.targets)
         if any(destination.logs[at].facts.end != end for at, end in before.items()):
             given.source.learn(merged.sources)
@@ -152,14 +145,14 @@ def _decided(
             decision = failed(error, [at.committed for at in sources.positions], its_facts, log.facts)
         decision = _with_uncommitted(decision, sources, options.on_uncommitted)
         copies = counts.last_consumed[number], counts.first_wanted[number]
-        before, after = (_copied(merged, copy, log, counts.matching) for copy in copies)
+        before, after = (_anchor(merged, copy, log, counts.matching) for copy in copies)
         offset = decision.offset
-        if offset is None or (before is not None and before.destination >= offset):
+        if offset is None or (before is not None and before.destination_offset >= offset):
             before = None
-        if offset is None or (after is not None and after.destination < offset):
+        if offset is None or (after is not None and after.destination_offset < offset):
             after = None
-        matched_by = () if offset is None else options.match_on.matched_by(counts.matching.parts)
-        result.append((decision, evidence_of(decision.by(way), before, after, matched_by)))
+        matched_by = () if offset is None else counts.matching.parts
+        result.append(dataclasses.replace(decision.by(way), before=before, after=after, matched_by=matched_by))
     return result
 
 
@@ -177,41 +170,26 @@ def _with_uncommitted(decision: Decision, sources: Sources, on_uncommitted: OnUn
     return dataclasses.replace(decision, detail="; ".join(filter(None, (decision.detail, assumed))))
 
 
-def _copied(merged: Merged, copy: Copy | None, log: Log, matching: Matching) -> Copied | None:
+def _anchor(merged: Merged, copy: Copy | None, log: Log, matching: Matching) -> Anchor | None:
     """None also where it has left the log since it was counted."""
     records = [] if copy is None else log.between(copy.destination_offset, copy.destination_offset + 1)
     if copy is None or not records:
         return None
     fingerprint = matching.fingerprint(records[0])
-    return Copied(copy.source_offset, copy.destination_offset, fingerprint, merged.sources[copy.source])
+    return Anchor(copy.source_offset, copy.destination_offset, fingerprint, merged.sources[copy.source])
 
 
-def _entries(merged: Merged, group: str, decisions: _Decisions) -> dict[DraftKey, PlanEntry]:
+def _entries(merged: Merged, group: str, decisions: _Decisions, match_on: MatchOn) -> dict[DraftKey, PlanEntry]:
     drafts = {draft.source_partition: draft for draft in merged.groups[group]}
     names = {draft.source_partition.topic: draft.source_group for draft in drafts.values()}
     positions = tuple(
         SourcePosition(names[at.topic], at, drafts[at].offset if at in drafts else None)
         for at in sorted({*merged.sources, *drafts})
     )
-    metadata = {draft.committed.metadata for draft in drafts.values() if draft.committed is not None}
+    metadata = {draft.metadata for draft in drafts.values() if draft.committed is not None}
     # One text for several commits is theirs only where they agree.
     common = metadata.pop() if len(metadata) == 1 else ""
     return {
-        (group, partition): PlanEntry(
-            group,
-            partition,
-            decision.offset,
-            decision.verdict,
-            positions,
-            metadata=common if decision.offset is not None else "",
-            reason=decision.reason,
-            repeats=decision.repeats,
-            detail=decision.detail,
-            lossless=decision.lossless_offset,
-            to_come=decision.to_come,
-            lost=decision.lost,
-            lost_bound=decision.lost_bound,
-            evidence=evidence,
-        )
-        for partition, (decision, evidence) in zip(merged.targets, decisions, strict=True)
+        (group, partition): entry_of(decision, group, partition, positions, common, match_on)
+        for partition, decision in zip(merged.targets, decisions, strict=True)
     }

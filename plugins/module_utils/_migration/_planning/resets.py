@@ -33,6 +33,11 @@ from ..expected import with_expected
 from ..selected_groups import check_keep_offsets, group_hint, seen_on, unused_topic_patterns
 from .strategy import Translation
 
+_UNTIMED = (
+    "brokers look up no time in it, because its message.format.version is before 0.10, or because records were deleted from a "
+    "segment that still has their times"
+)
+
 
 def plan_resets(
     cluster: Connection,
@@ -68,48 +73,26 @@ def plan_resets(
         lambda: _check_topics(cluster, selection, counts), lambda: _check_rules(rules, ruled, wanted, unknown=missing)
     )
     rests_on = clusters.look_at(cluster, counts).traits
-    commits = commits_of(readings)
-    receipts = written.by_key
-    reset = {
-        key: rule
-        for key, rule in ruled.items()
-        if key[1].partition < counts.get(key[1].topic, 0) and (key in commits or (wanted[key] and not rule.from_commit))
-    }
-    logs = _logs(cluster, reset)
-    entries = []
-    for key, rule in ruled.items():
-        if key in reset:
-            entries.append(_entry(key, rule, commits.get(key), receipts.get(key), logs[key], on_out_of_range))
-        else:
-            entries.append(_without_offset(key, rule, commits.get(key), counts))
-    snapshot = Snapshot(
-        None, (), tuple(sorted(_base(entry) for entry in entries if entry.source[0].offset is not None))
-    )
+    entries = _entries(cluster, ruled, wanted, commits_of(readings), written, previous, counts, on_out_of_range)
+    bases = sorted(_base(entry) for entry in entries if entry.source[0].offset is not None)
+    snapshot = Snapshot(None, (), tuple(bases))
+    cluster_id = identity.cluster_id
+    plan = Plan(cluster_id, cluster_id, snapshot.digest(), tuple(entries), destination_traits=rests_on)
+    plan = with_expected(plan, cluster, previous, receipt)
+    left_out_topics = sorted({topic for of_group in chosen.values() for topic in of_group.left_out})
+    notes = _notes(readings, selected.left_out, left_out_topics, cluster)
     has_entry = {entry.group for entry in entries}
     left = {
         name: partitions for name, partitions in partitions_of(readings).items() if partitions or name not in has_entry
     }
-    cluster_id = identity.cluster_id
-    plan = Plan(cluster_id, cluster_id, snapshot.digest(), tuple(entries), destination_traits=rests_on)
+    without_rule = sorted({group for group, _partition in wanted} - has_entry)
     return Translation(
-        with_expected(plan, cluster, previous, receipt),
-        notes=(
-            *_notes(
-                readings,
-                selected.left_out,
-                sorted({topic for of_group in chosen.values() for topic in of_group.left_out}),
-                cluster,
-            ),
-            *unused,
-            *unused_topic_patterns(selection, readings, cluster),
-        ),
+        plan,
+        notes=(*notes, *unused, *unused_topic_patterns(selection, readings, cluster)),
         unruled=tuple(key for key in wanted if key not in ruled),
         not_taken=(
             *not_taken.topic_lines(left, chosen, selection),
-            *(
-                f"{name}: no entry of resets fits a partition of it"
-                for name in sorted({key[0] for key in wanted} - has_entry)
-            ),
+            *(f"{name}: no entry of resets fits a partition of it" for name in without_rule),
         ),
     )
 
@@ -233,6 +216,34 @@ def _check_rules(
     all_of(check, enumerate(rules, 1))
 
 
+def _entries(
+    cluster: Connection,
+    ruled: t.Mapping[Key, ResetRule],
+    wanted: t.Mapping[Key, bool],
+    commits: t.Mapping[Key, CommittedOffset],
+    receipt: Receipt,
+    previous: Plan | None,
+    counts: t.Mapping[str, int],
+    on_out_of_range: OnOutOfRange,
+) -> list[PlanEntry]:
+    """An entry for each partition that a rule is about.
+
+    wanted: whether a group gets an offset on the partition even if it has committed none. counts: partitions by topic.
+    """
+    reset = {
+        key: rule
+        for key, rule in ruled.items()
+        if key[1].partition < counts.get(key[1].topic, 0) and (key in commits or (wanted[key] and not rule.from_commit))
+    }
+    logs, receipts, earlier = _logs(cluster, reset), receipt.by_key, previous.by_key if previous else {}
+    return [
+        _entry(key, rule, commits.get(key), receipts.get(key), earlier.get(key), logs[key], on_out_of_range)
+        if key in reset
+        else _without_offset(key, rule, commits.get(key), counts)
+        for key, rule in ruled.items()
+    ]
+
+
 def _logs(cluster: Connection, reset: t.Mapping[Key, ResetRule]) -> dict[Key, ResetLog]:
     """What the rules need to know of each log."""
     bounds = positions.partition_bounds(cluster, {partition for _group, partition in reset}) if reset else {}
@@ -249,9 +260,9 @@ def _logs(cluster: Connection, reset: t.Mapping[Key, ResetRule]) -> dict[Key, Re
     for key, rule in reset.items():
         partition, edges = key[1], bounds[key[1]]
         log = ResetLog(edges.log_start, edges.end, edges.high_watermark)
-        if partition in refused:
-            log = log._replace(untimed="brokers look up no time in a topic whose message.format.version is before 0.10")
-        elif rule.by_time:
+        if partition in refused and edges.log_start < edges.end:
+            log = log._replace(untimed=_UNTIMED)
+        elif rule.by_time and partition not in refused:
             at, first = offsets[partition, rule.value], offsets[partition, 0]
             log = log._replace(
                 at=at,
@@ -267,24 +278,36 @@ def _entry(
     rule: ResetRule,
     committed: CommittedOffset | None,
     receipt: ReceiptEntry | None,
+    previous: PlanEntry | None,
     log: ResetLog,
     on_out_of_range: OnOutOfRange,
 ) -> PlanEntry:
     """The entry of a partition that a rule is about.
 
-    A second run finds what the first has set, or what was consumed since. A shift counts from what was there before, and any
-    other offset is compared with that as long as it is the same: so the plan stays what it was.
+    A second run finds what the first has set, or what was consumed since. Where the rule gives from what was there before what
+    was written, it counts from that: so the same shift is not done twice, and the plan stays what it was. Nor is one that the
+    earlier plan has, where a clamp or another run has changed what it would count from. Resets that have nothing to do with
+    each other share a receipt, so any other rule counts from what is committed now.
     """
     base, decision = committed, _decided(rule, committed, log, on_out_of_range)
     if receipt is not None and receipt.written is not None and receipt.explains(committed):
-        is_shift = rule.to is ResetTo.SHIFT and receipt.before is not None
-        if is_shift or (not rule.from_commit and decision.offset == receipt.written.offset):
-            base = receipt.before
-            decision = _decided(rule, base, log, on_out_of_range)
+        before, is_shift = receipt.before, rule.to is ResetTo.SHIFT
+        if not rule.from_commit or (is_shift and before is not None):
+            again = _decided(rule, before, log, on_out_of_range)
+            shifted = before.offset + rule.value if is_shift and before is not None else None  # may have expired since
+            if receipt.written.offset in (again.offset, shifted):
+                base, decision = before, again
+            elif is_shift and previous is not None and _is_same(previous, rule, receipt.written.offset):
+                return previous
     entry = decided(Draft(*key, *key, base), decision)
     if rule.to is ResetTo.CURRENT and base is not None:
         return dataclasses.replace(entry, leader_epoch=base.leader_epoch if base.offset == entry.offset else None)
     return dataclasses.replace(entry, metadata="")  # it belongs to the offset that it was committed with
+
+
+def _is_same(previous: PlanEntry, rule: ResetRule, written: int) -> bool:
+    """Has an earlier plan come by this rule to what was written?"""
+    return previous.offset == written and previous.detail.startswith(f"{rule};")
 
 
 def _decided(

@@ -17,9 +17,6 @@ from ..._model.progress import Say, counted, paced, silent
 from ..._model.records import TopicPartition
 from ..cluster_logs import ClusterLogs
 
-PAUSE = 1.0  # seconds between two looks at a replication tool that lags
-SAY_WAITING_EVERY = 5.0  # seconds
-
 
 class Case(t.NamedTuple):
     """A question of one entry: where a group that stands at `committed` belongs. shifts: see Question."""

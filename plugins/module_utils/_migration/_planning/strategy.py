@@ -19,6 +19,7 @@ from ..._model.replication_policy import ReplicationPolicy
 from ..._model.spark import SparkOptions
 from ..._model.topic_plan import TopicPlan
 from ..cluster_logs import ClusterLogs
+from ..cut_logs import CutOff
 from ..drafts import Draft
 
 if t.TYPE_CHECKING:
@@ -58,6 +59,7 @@ class StrategyInput:
     topics that are repartitioned or merged, of which nothing is known yet. The counts are partitions by topic; a missing
     topic is not in them. same_topics: those that are the same at both, in one cluster, and their ids as either connection
     tells them. previous: what still holds of the last plan, if it is about the same two clusters. spark opens a session, once.
+    cut: which commits of merged the source's logs have not kept.
     """
 
     searched: t.Mapping[DraftKey, Draft]
@@ -71,6 +73,7 @@ class StrategyInput:
     options: TranslateOptions
     spark: t.Callable[[], SparkSession]
     say: Say
+    cut: CutOff = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

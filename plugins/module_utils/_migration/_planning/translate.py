@@ -25,10 +25,12 @@ from ..._model.receipt import Receipt
 from ..._model.records import TopicPartition
 from ..._model.snapshot import Snapshot
 from ..._model.topic_plan import TopicPlan
+from ..._model.verdicts import Reason, Verdict
 from ..._records.range_reader import expect_ranges
 from ..._spark.session import session_on_demand
 from .. import drafts
 from ..cluster_logs import ClusterLogs, expect_reading, learn_both
+from ..cut_logs import CutOff, cut_off
 from ..drafts import Draft
 from ..expected import still_true, with_expected, without_needless_moves
 from ..file_clusters import equal_ids
@@ -75,45 +77,49 @@ def translate(
         wanted, mapping, one_cluster, source, destination, restores=options.restores
     )
     cluster_ids = at_source.cluster_id, at_destination.cluster_id
-    notes = (*equal_ids(*cluster_ids, one_cluster), *unknown_rules(wanted, mapping, source))
+    notes_of_names = (*equal_ids(*cluster_ids, one_cluster), *unknown_rules(wanted, mapping, source))
     merged = [draft for draft in wanted if mapping.is_repartitioned(draft.source_partition.topic)]
     plain = [draft for draft in wanted if not mapping.is_repartitioned(draft.source_partition.topic)]
-    source_counts = at_source.traits.counts
     prediction = _predicted(plain, merged, at_destination.traits.counts, cluster_ids, options.promotion)
     if options.mirror is not None and wanted and not prediction.counts:
         raise no_copies(wanted, destination, mapping)
+    source_counts, counts = at_source.traits.counts, prediction.counts
+    destination_traits = at_destination.traits.with_counts(counts)
+    begun = Plan(*cluster_ids, snapshot.digest(), (), at_source.traits, destination_traits, options.match_on.parts)
+    # Topics and the edges of logs decide what they can, the strategy what is left.
     together = merged_groups.merge_drafts(drafts.with_uncommitted(plain, source_counts), options.on_conflict)
-    entries, searched = _by_topics(together, source_counts, prediction.counts, mapping)
+    entries, searched = _by_topics(together, source_counts, counts, mapping)
     logs = _learned_logs(searched, source, destination, options.match_on, prediction)
     entries |= _by_edges(searched, logs.destination, options.on_uncommitted)
-    undecided = {draft.key: draft for draft in searched if draft.key not in entries}
-    begun = Plan(
-        *cluster_ids,
-        snapshot.digest(),
-        (),
-        at_source.traits,
-        at_destination.traits.with_counts(prediction.counts),
-        options.match_on.parts,
-    )
-    earlier = still_true(previous, begun) if previous is not None else None
     same_topics = begun.same_topics if one_cluster else {}
+    left = {draft.key for draft in [*searched, *merged]}
+    read = [draft for draft in wanted if draft.key in left]
+    cut = cut_off(source, _read_otherwise(read, source_counts, same_topics, options.strategy))
+    entries |= _on_cut_logs(searched, plain, cut)
+    undecided = {draft.key: draft for draft in searched if draft.key not in entries}
+    highest = merged_groups.at_highest(undecided)
+    earlier = still_true(previous, begun) if previous is not None else None
     with session_on_demand(options.spark, say) as spark:
-        outcome = STRATEGIES[options.strategy](
-            StrategyInput(
-                undecided, merged, *logs, source_counts, prediction.counts, same_topics, earlier, options, spark, say
-            )
+        given = StrategyInput(
+            undecided | highest, merged, *logs, source_counts, counts, same_topics, earlier, options, spark, say, cut
         )
+        outcome = STRATEGIES[options.strategy](given)
     entries |= outcome.entries
-    _complete(entries, searched, logs.destination, prediction, options)
+    entries |= _completed(entries, searched, logs.destination, prediction, options)
+    entries = {key: entry for key, entry in entries.items() if key not in highest}
     entries |= _returning(entries, searched, logs, options, say)
     made = tuple(drafts.without_open(entries.values(), snapshot, mapping))
     plan = with_expected(dataclasses.replace(begun, entries=made), destination, previous, receipt)
     plan = without_needless_moves(plan, logs.destination, options.policy.budget)
-    notes += tuple(_lost(plan))
-    records_read = logs.source.records_read + logs.destination.records_read
-    shown_logs = logs.of_destination(searched) if one_cluster else None
-    notes += (*outcome.notes, *_absent_notes(plan), *new_records.new_record_notes(plan.entries))
-    return Translation(plan, outcome.kept, records_read, outcome.index, shown_logs, notes)
+    of_new_records = new_records.new_record_notes(plan.entries)
+    return Translation(
+        plan,
+        outcome.kept,
+        records_read=logs.source.records_read + logs.destination.records_read,
+        index=outcome.index,
+        logs=logs.of_destination(searched) if one_cluster else None,
+        notes=(*notes_of_names, *_lost_notes(plan), *outcome.notes, *_absent_notes(plan), *of_new_records),
+    )
 
 
 def _returning(
@@ -231,7 +237,38 @@ def _by_edges(
     return entries
 
 
-def _lost(plan: Plan) -> list[Note]:
+def _read_otherwise(
+    wanted: t.Iterable[Draft],
+    source_counts: t.Mapping[str, int],
+    same_topics: t.Container[str],
+    strategy: Strategy,
+) -> t.Iterator[Draft]:
+    """The drafts on partitions that the source has, but for those that stay in one log with their leader epochs.
+
+    There the group's consumers find themselves that the log was cut off, as they do now.
+    """
+    for draft in wanted:
+        stays = draft.partition.topic in same_topics and draft.partition == draft.source_partition
+        exists = draft.source_partition.partition < source_counts.get(draft.source_partition.topic, 0)
+        if exists and not (stays and strategy is Strategy.IDENTICAL):
+            yield draft
+
+
+def _on_cut_logs(searched: t.Iterable[Draft], plain: t.Iterable[Draft], cut: CutOff) -> dict[DraftKey, PlanEntry]:
+    """The entries of commits that the source's logs have not kept. plain: each group's own drafts, before a merge of groups."""
+    details = {
+        draft.key: cut[draft.source_group, draft.source_partition]
+        for draft in plain
+        if (draft.source_group, draft.source_partition) in cut
+    }
+    return {
+        draft.key: draft.entry(Verdict.BLOCKED, reason=Reason.BEYOND_END, detail=details[draft.key])
+        for draft in searched
+        if draft.key in details
+    }
+
+
+def _lost_notes(plan: Plan) -> list[Note]:
     """What groups have not consumed, and no cluster has any more."""
     lost = [entry for entry in sorted(plan.entries, key=lambda entry: entry.key) if entry.lost]
     named = [f"{entry.group} {entry.partition} ({entry.lost_records})" for entry in lost]
@@ -241,20 +278,24 @@ def _lost(plan: Plan) -> list[Note]:
     return [Note(NoteKind.RECORDS_EXPIRED, text)] if lost else []
 
 
-def _complete(
-    entries: dict[DraftKey, PlanEntry],
+def _completed(
+    entries: t.Mapping[DraftKey, PlanEntry],
     searched: t.Iterable[Draft],
     destination: ClusterLogs,
     prediction: Prediction,
     options: TranslateOptions,
-) -> None:
-    """Put into the entries what no strategy knows: the other groups of a merge, and partitions that are yet to be made."""
+) -> dict[DraftKey, PlanEntry]:
+    """The searched entries with what no strategy knows: the other groups of a merge, and partitions that are yet to be made."""
+    completed = {}
     for draft in searched:
         log_start = destination.logs[draft.partition].facts.log_start
+        entry = entries[draft.key]
+        highest = entries.get(merged_groups.highest_key(draft.key), entry)
         entry = merged_groups.merged_entry(
-            entries[draft.key], draft, options.on_conflict, options.on_uncommitted, log_start
+            entry, highest, draft, options.on_conflict, options.on_uncommitted, log_start
         )
         is_predicted = draft.partition in prediction.partitions
         if entry.predicted != is_predicted:  # a copy of each entry would cost more than all else that is done here
             entry = dataclasses.replace(entry, predicted=is_predicted)
-        entries[draft.key] = entry
+        completed[draft.key] = entry
+    return completed

@@ -18,7 +18,7 @@ from ..._matching.group_count import GroupPosition
 from ..._matching.whole import decide_counted
 from ..._model.progress import counted
 from ..._model.records import TopicPartition
-from ..._model.verdicts import Reason, Way
+from ..._model.verdicts import Way
 from ..._spark import count_job, tail_job
 from ..._spark.content_frame import Extent, LogPair, layout_of, read_contents
 from ..._spark.session import kept, obstacle
@@ -48,7 +48,7 @@ def settle_wide(
     near: dict[_Key, Case] = {}
     answer = dict(decisions)
     for key, case in cases.items():
-        if not _is_open(decisions[key]):
+        if not decisions[key].is_open:
             continue
         size = _pair(case, given.source, given.destination, decisions[key].offset).size
         if size > limit:
@@ -60,10 +60,6 @@ def settle_wide(
     if (why := obstacle(given.options.spark)) is not None:
         return answer | {key: _with(decisions[key], f"Spark can count them once this is fixed: {why}") for key in near}
     return answer | _Wide(given, given.source, given.destination, given.spark()).decide(near, decisions)
-
-
-def _is_open(decision: Decision) -> bool:
-    return decision.reason in (Reason.TAIL_NOT_COUNTED, Reason.SEARCH_BUDGET_SPENT)
 
 
 def _pair(case: Case, source: ClusterLogs, destination: ClusterLogs, offset: int | None) -> LogPair:

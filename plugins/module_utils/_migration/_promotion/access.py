@@ -10,7 +10,19 @@ from __future__ import annotations
 
 import typing as t
 
-from ..._model.acls import ALLOW, DENY, EVERY, GROUP, LITERAL, TOPIC, TRANSACTIONAL_ID, Acl, acls_text, check_principal
+from ..._model.acls import (
+    ALLOW,
+    DENY,
+    EVERY,
+    GROUP,
+    LITERAL,
+    PREFIXED,
+    TOPIC,
+    TRANSACTIONAL_ID,
+    Acl,
+    acls_text,
+    check_principal,
+)
 from ..._model.errors import Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.mapping import Mapping
@@ -22,8 +34,10 @@ from ..._model.promotion import PromotionOptions
 from ..._model.selection import matches
 from ..._model.topic_plan import ADD, EXTRA, REMOVE, AclChange
 from ..._model.visible_text import quoted
+from . import lockout
 from .survey import Survey
 
+_ANONYMOUS = "ANONYMOUS"  # org.apache.kafka.common.security.auth.KafkaPrincipal
 _READING = ("DESCRIBE", "DESCRIBE_CONFIGS", "READ")
 
 
@@ -39,41 +53,58 @@ def acl_changes(survey: Survey, mapping: Mapping, options: PromotionOptions) -> 
 
     Raises Refused for a prefix that does not map to one prefix, InvalidInput for a principal without a type.
     """
-    names, destination = survey.names, survey.destination_acls
+    names, destination, topics = survey.names, survey.destination_acls, survey.topics
     notes: list[Note] = []
     carried: set[Acl] = set()
     wildcards: list[Acl] = []
-    for acl in sorted(survey.source_acls):
+    early: list[Acl] = []
+    if fenced := sorted(acl for acl in survey.source_acls & survey.fence if acl.name in names):
+        text = f"ACLs of the fence at the source are left out: {acls_text(fenced)}."
+        notes.append(Note(NoteKind.ACL_LEFT_OUT, text))
+    for acl in sorted(survey.source_acls - survey.fence):
         if acl.name == EVERY and acl.pattern == LITERAL:
             if _is_about(acl, options):
                 (carried.add if options.acl_wildcards else wildcards.append)(acl)
         elif acl.resource == TOPIC:
-            carried.update(_of_topics(acl, names, survey.topics, mapping, notes))
+            carried.update(_of_topics(acl, names, topics, mapping, notes))
+            if acl.name in survey.later_names and not _covers(acl, topics):
+                later = _for_principal(acl._replace(name=mapping.topic(acl.name)), options)
+                if not destination.issuperset(_wanted(later, options)):
+                    early.append(acl)
         elif _is_about(acl, options):
             carried.add(acl)
     if wildcards:
         text = f"ACLs on * are left out, because {option_name('acl_wildcards')} is false: {acls_text(wildcards)}."
         notes.append(Note(NoteKind.ACL_LEFT_OUT, text))
+    if early:
+        text = f"ACLs are left out, because the source has no topic yet that they are about: {acls_text(early)}."
+        notes.append(Note(NoteKind.ACL_LEFT_OUT, text))
     carried = {_for_principal(acl, options) for acl in carried}
     mirrored = {each for acl in carried for each in _mirrored(acl)}
-    wanted = mirrored if options.acls is Acls.MIRROR else carried
+    wanted = {each for acl in carried for each in _wanted(acl, options)}
     # Those that mirror has made of an ACL on ALL say no more than this ACL.
     known = wanted | mirrored
     resources = {acl[:3] for acl in known}
     others = set(survey.destination_topics) - set(names.values())
-    extras = {acl for acl in set(destination) - known if acl[:3] in resources or _covers(acl, names.values())}
-    stay = extras
+    extras = {acl for acl in destination - known if acl[:3] in resources or _covers(acl, names.values())}
+    stays = {"": extras}
     if options.remove_acls:
-        stay = {acl for acl in extras if acl[:3] not in resources and _covers(acl, others)}
-    if stay:
-        why = (
-            ", and they stay, because their prefixes also cover topics that are not selected"
-            if options.remove_acls
-            else ""
-        )
-        text = f"Only the destination has these ACLs{why}: {acls_text(sorted(stay))}."
-        notes.append(Note(NoteKind.ACL_DESTINATION_ONLY, text))
-    changes = [AclChange(acl, ADD) for acl in wanted - set(destination)]
+        wide = {acl for acl in extras if acl.name == EVERY or (acl[:3] not in resources and _covers(acl, others))}
+        only = lockout.only_acls(extras - wide, (destination - extras) | wanted | wide, survey.open_without_acls)
+        stays = {
+            ", and they stay, because they also cover what is not selected": wide,
+            f", and they stay, because {lockout.OPEN}": set(only),
+        }
+    for why, acls in stays.items():
+        if acls:
+            text = f"Only the destination has these ACLs{why}: {acls_text(sorted(acls))}."
+            notes.append(Note(NoteKind.ACL_DESTINATION_ONLY, text))
+    stay = set().union(*stays.values())
+    added = wanted - destination
+    if wider := sorted(acl for acl in added if acl.pattern == PREFIXED and _covers(acl, others)):
+        text = f"These ACLs also cover topics that only the destination has: {acls_text(wider)}."
+        notes.append(Note(NoteKind.ACL_COVERS_MORE, text))
+    changes = [AclChange(acl, ADD) for acl in added]
     changes += [AclChange(acl, EXTRA if acl in stay else REMOVE) for acl in extras]
     return Access(tuple(sorted(changes)), tuple(dict.fromkeys(notes)))
 
@@ -133,6 +164,11 @@ def _prefix(acl: Acl, covered: t.Sequence[str], mapping: Mapping) -> str:
     return str(prefixes.pop())
 
 
+def _wanted(acl: Acl, options: PromotionOptions) -> list[Acl]:
+    """What the destination gets of an ACL that is carried."""
+    return _mirrored(acl) if options.acls is Acls.MIRROR else [acl]
+
+
 def _mirrored(acl: Acl) -> list[Acl]:
     """The ACLs of mirror: DENY ALL forbids only to read, so that nobody reads at the destination who must not at the source."""
     if acl.permission == DENY:
@@ -154,7 +190,10 @@ def _is_legal(resource: str, operation: str) -> bool:
 
 
 def _for_principal(acl: Acl, options: PromotionOptions) -> Acl:
+    is_general = acl.principal.partition(":")[2] in (EVERY, _ANONYMOUS)
     for rule in options.principal_rules:
+        if is_general and rule.name is None:
+            continue
         for new in rule.apply(acl.principal):  # one at most: only groups may get several names
             check_principal(new, f"{option_name('principal_map')} makes {quoted(new)} of {acl.principal}, which")
             return acl._replace(principal=new)

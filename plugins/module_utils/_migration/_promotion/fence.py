@@ -11,8 +11,10 @@ from __future__ import annotations
 import time
 import typing as t
 
-from ..._control import positions, topics
+from ..._control import positions, producers, topics
 from ..._control.acl_requests import list_acls
+from ..._control.positions import Bounds
+from ..._control.producers import Writer
 from ..._model.acls import DENY, EVERY, LITERAL, TOPIC, Acl, acls_text, check_principal
 from ..._model.connection import Connection
 from ..._model.errors import InvalidInput, NotFound, Refused
@@ -22,17 +24,20 @@ from ..._model.mapping import Mapping
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import option_name
 from ..._model.policies import OnLockout, OnStillWritten
+from ..._model.progress import first_of
 from ..._model.promotion import check_selection
-from ..._model.records import every_partition
+from ..._model.records import TopicPartition, every_partition
 from ..._model.selection import Selection, name_hint
 from ..._model.topic_plan import ADD, AclChange, TopicPlan
 from ..._model.topic_receipt import PromotionReceipt
 from ..._model.visible_text import quoted
-from ..still_written import StillWritten, grown_topics
+from ..still_written import Ends, StillWritten, grown_topics, writer_names
 from . import lockout, naming, survey, trial
 
 _EVERYBODY = f"User:{EVERY}"
 _LOOKS = 3  # what was on its way when the fence was made comes to its end before the last look
+_NAMED = 5  # partitions that a message names
+_OFFSET_SYNCS = "mm2-offset-syncs"  # MirrorMaker 2's topic, at the cluster that it reads by default
 
 
 class FenceOptions(t.NamedTuple):
@@ -77,7 +82,8 @@ def plan_fence(
     clients whom they do not name.
     """
     all_done(lambda: check_selection(selection), lambda: options.check(cluster))
-    selected = naming.pairs(selection, Mapping(), topics.list_topics(cluster), str(cluster))
+    existing_topics = topics.list_topics(cluster)
+    selected = naming.pairs(selection, Mapping(), existing_topics, str(cluster))
     names = sorted(selected.names)
     existing = list_acls(cluster)
     wanted = [*_denied(names, options.principals, "WRITE"), *_denied(names, options.read_principals, "READ")]
@@ -88,6 +94,8 @@ def plan_fence(
     if others:
         text = f"These ACLs were there before this fence, and stay when it is lifted: {acls_text(others)}."
         notes.append(Note(NoteKind.ACL_CHANGED, text))
+    if added:
+        notes += _copied_by_mirror_maker(existing_topics)
     notes += lockout.check_first_acls(added, existing, is_open, options.on_lockout, str(cluster))
     cluster_id = topics.cluster_id(cluster)
     plan = TopicPlan(cluster_id, cluster_id, acls=tuple(AclChange(acl, ADD) for acl in sorted(added)))
@@ -95,39 +103,113 @@ def plan_fence(
     return plan, names, notes
 
 
-def look_beyond(cluster: Connection, names: t.Collection[str], seconds: float) -> list[StillWritten]:
-    """The topics that still grow despite the fence, between two looks that are so many seconds apart."""
-    counts = topics.partition_counts(cluster, names)
-    partitions = every_partition(counts)
-    grown: list[StillWritten] = []
-    before = positions.log_ends(cluster, partitions)
+def _copied_by_mirror_maker(names: t.Iterable[str]) -> list[Note]:
+    """A note if MirrorMaker 2 may copy the fence to its destination: it copies what is on single topics and allows no WRITE.
+
+    Source: org.apache.kafka.connect.mirror.MirrorSourceConnector.shouldReplicateAcl.
+    """
+    signs = sorted(name for name in names if name.startswith(_OFFSET_SYNCS))
+    if not signs:
+        return []
+    text = (
+        f"MirrorMaker 2 may copy from this cluster, because the topic {signs[0]} is there. With sync.topic.acls.enabled=true, "
+        "its default, it copies the ACLs of the fence to its destination, where they keep out the clients that have moved and "
+        "MirrorMaker 2 itself. Set it to false before the fence is made. Delete the ACLs that it has copied at the "
+        "destination: it never does."
+    )
+    return [Note(NoteKind.ACL_LOCKOUT, text)]
+
+
+class UndecidedRecords(t.NamedTuple):
+    """A partition whose records are undecided from this offset on. writers: who has a transaction open there, if known."""
+
+    partition: TopicPartition
+    offset: int
+    writers: tuple[Writer, ...]
+
+    def __str__(self) -> str:
+        by = f" by {writer_names(self.writers)}" if self.writers else ""
+        return f"{self.partition.topic} partition {self.partition.partition} from offset {self.offset} on{by}"
+
+
+class Passing(t.NamedTuple):
+    """What the fence has not ended: the topics that still grow, and the transactions that may still be committed."""
+
+    grown: list[StillWritten]
+    undecided: list[UndecidedRecords]
+
+
+def look_beyond(cluster: Connection, names: t.Collection[str], seconds: float) -> Passing:
+    """What still happens to the topics despite the fence, between two looks that are so many seconds apart.
+
+    A transaction counts that was open at both: the last stable offset is before the end that the look before has seen.
+    """
+    partitions = every_partition(topics.partition_counts(cluster, names))
+    passing = Passing([], [])
+    before = positions.partition_bounds(cluster, partitions)
     for _look in range(_LOOKS):
         time.sleep(seconds)
-        now = positions.log_ends(cluster, partitions)
-        grown = grown_topics(cluster, before, now)
-        if not grown:
+        now = positions.partition_bounds(cluster, partitions)
+        grown = grown_topics(cluster, _ends(before), _ends(now))
+        undecided = {each: log.end for each, log in now.items() if log.end < before[each].high_watermark}
+        writers = producers.last_writers(cluster, undecided, in_transaction=True)
+        passing = Passing(
+            grown, [UndecidedRecords(each, end, writers.get(each, ())) for each, end in sorted(undecided.items())]
+        )
+        if not grown and not undecided:
             break
         before = now
-    return grown
+    return passing
 
 
-def told(cluster: Connection, passing: t.Sequence[StillWritten], policy: OnStillWritten) -> list[Note]:
-    """Who passes by, as a note; with fail, raises Refused."""
-    if not passing:
-        return []
-    what = f"producers still write despite the fence: {'; '.join(map(str, passing))}"
-    why = "super users ignore ACLs, and a transaction that was open before ends with a record of its own"
-    if policy == OnStillWritten.FAIL:
-        raise Refused(
-            what,
-            cluster=str(cluster),
-            topic=passing[0].topic,
-            why=why,
-            remedy="stop these producers, or lift the fence; or "
-            f"set {option_name('on_still_written')} to note if they may go on",
-            kind=FailureKind.STILL_WRITTEN,
+def _ends(bounds: t.Mapping[TopicPartition, Bounds]) -> Ends:
+    return {partition: log.high_watermark for partition, log in bounds.items()}
+
+
+def told(cluster: Connection, passing: Passing, policy: OnStillWritten) -> list[Note]:
+    """Who passes by, as notes; with fail, raises Refused."""
+    notes = []
+    for what, why, remedy, topic in [*_growth(passing.grown), *_transactions(passing.undecided)]:
+        if policy == OnStillWritten.FAIL:
+            raise Refused(
+                what,
+                cluster=str(cluster),
+                topic=topic,
+                why=why,
+                remedy=f"{remedy}; or set {option_name('on_still_written')} to note to go on anyway",
+                kind=FailureKind.STILL_WRITTEN,
+            )
+        notes.append(Note(NoteKind.STILL_WRITTEN, f"{what[0].upper()}{what[1:]}, because {why}."))
+    return notes
+
+
+def _growth(grown: t.Sequence[StillWritten]) -> t.Iterator[tuple[str, str, str, str]]:
+    """What, why, the remedy, and the first topic, where there is anything to tell; _transactions() likewise."""
+    if grown:
+        yield (
+            f"producers still write despite the fence: {'; '.join(map(str, grown))}",
+            "super users ignore ACLs, and a transaction that was open before ends with a record of its own",
+            "stop these producers, or lift the fence",
+            grown[0].topic,
         )
-    return [Note(NoteKind.STILL_WRITTEN, f"{what[0].upper()}{what[1:]}, because {why}.")]
+
+
+def _transactions(undecided: t.Sequence[UndecidedRecords]) -> t.Iterator[tuple[str, str, str, str]]:
+    if undecided:
+        (topic, partition), offset, _writers = undecided[0]
+        yield (
+            f"transactions from before the fence are still open: {first_of(list(map(str, undecided)), _NAMED)}",
+            (
+                "their producers can still commit them without any ACL of the topic, and a replication tool that reads only "
+                "committed records copies nothing of such a partition from that offset on until they end"
+            ),
+            (
+                "wait until their producers end them, or until the brokers abort them after transaction.timeout.ms, and run "
+                f"again; or abort each, the first one by kafka-transactions.sh abort --topic {topic} --partition {partition} "
+                f"--start-offset {offset}"
+            ),
+            topic,
+        )
 
 
 def not_lifted(

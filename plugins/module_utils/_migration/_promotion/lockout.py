@@ -11,60 +11,103 @@ from __future__ import annotations
 
 import typing as t
 
-from ..._model.acls import DENY, EVERY, LITERAL, Acl, acls_text
+from ..._model.acls import DENY, EVERY, LITERAL, TOPIC, Acl, acls_text
 from ..._model.errors import Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.notes import Note, NoteKind
 from ..._model.option_names import option_name
 from ..._model.policies import OnLockout
 
+OPEN = "brokers may let everybody in where there is no ACL (allow.everyone.if.no.acl.found)"
+
 
 def check_lockout(
     added: t.Iterable[Acl], destination: t.Collection[Acl], is_open: bool, on_lockout: OnLockout, cluster: str
 ) -> list[Note]:
-    """A note of the ACLs that lock clients out; with fail, raises Refused where there is one.
+    """Notes of the ACLs that lock clients out; with fail, raises Refused where one locks out clients that it does not name.
 
     destination: the ACLs that are there. is_open: whether brokers may let everybody in where there are none.
     """
     acls = sorted(added)
-    denying = [acl for acl in acls if acl.permission == DENY and acl.principal.partition(":")[2] == EVERY]
-    reasons = _first_reasons(acls, destination, is_open)
-    if denying:
-        reasons.append(
-            f"{acls_text(denying)}: everybody loses this access, the replication tool and the user of this run, too"
+    lockouts = _first_acls(acls, destination, is_open, ", at the destination,")
+    if denying := [acl for acl in acls if acl.permission == DENY and _is_everybody(acl)]:
+        lockouts.append(
+            _Lockout(
+                f"{acls_text(denying)}: everybody loses this access, the replication tool and the user of this run, too",
+                f"set {option_name('fence_receipt')} to the receipt of the fence if a fence at the source has made it, or "
+                f"delete it at the source; no grant helps, because an ACL that denies something wins; set "
+                f"{option_name('on_lockout')} to add only if nobody is to have this access",
+            )
         )
-    return _notes(reasons, on_lockout, cluster, ", at the destination,")
+    return [*_notes(lockouts, on_lockout, cluster), *_like_a_fence(acls)]
+
+
+def _is_everybody(acl: Acl) -> bool:
+    return acl.principal.partition(":")[2] == EVERY
+
+
+def _like_a_fence(acls: t.Iterable[Acl]) -> list[Note]:
+    """A note of those that somebody may have made at the source only to keep clients from it that have moved."""
+    alike = [
+        acl
+        for acl in acls
+        if acl.permission == DENY
+        and acl.operation in ("READ", "WRITE")
+        and (acl.resource, acl.pattern) == (TOPIC, LITERAL)
+        and not _is_everybody(acl)
+    ]
+    if not alike:
+        return []
+    text = (
+        f"What the source denies is denied at the destination, too: {acls_text(alike)}. If that is a fence of the source, "
+        f"delete these ACLs at the destination, and set {option_name('fence_receipt')} to the receipt of the fence."
+    )
+    return [Note(NoteKind.ACL_LOCKOUT, text)]
 
 
 def check_first_acls(
     added: t.Iterable[Acl], existing: t.Collection[Acl], is_open: bool, on_lockout: OnLockout, cluster: str
 ) -> list[Note]:
     """The same for ACLs that are meant to deny something to everybody: only those that are the first ones count."""
-    return _notes(_first_reasons(sorted(added), existing, is_open), on_lockout, cluster, "")
+    return _notes(_first_acls(sorted(added), existing, is_open, ""), on_lockout, cluster)
 
 
-def _first_reasons(acls: t.Sequence[Acl], existing: t.Collection[Acl], is_open: bool) -> list[str]:
-    first = [acl for acl in acls if is_open and not any(_concerns(other, acl) for other in existing)]
+def only_acls(acls: t.Iterable[Acl], others: t.Collection[Acl], is_open: bool) -> list[Acl]:
+    """Those of these ACLs without which brokers may let everybody in, because no other one is about their resources."""
+    return [acl for acl in acls if is_open and not any(_concerns(other, acl) for other in others)]
+
+
+class _Lockout(t.NamedTuple):
+    """Which ACLs lock whom out, and what to do about it."""
+
+    reason: str
+    remedy: str
+
+
+def _first_acls(acls: t.Sequence[Acl], existing: t.Collection[Acl], is_open: bool, place: str) -> list[_Lockout]:
+    first = only_acls(acls, existing, is_open)
     if not first:
         return []
     text = (
-        f"{acls_text(first)}: nothing else is granted there, and brokers may let everybody in where there is no ACL "
-        "(allow.everyone.if.no.acl.found): all clients without an ACL of their own lose access to these resources, the "
-        "replication tool and the user of this run among them"
+        f"{acls_text(first)}: nothing else is granted there, and {OPEN}: all clients without an ACL of their own lose "
+        "access to these resources, the replication tool and the user of this run among them"
     )
-    return [text]
+    remedy = (
+        f"first grant{place} what the other clients of these resources need, the replication tool and "
+        f"the user of this run among them; then set {option_name('on_lockout')} to add"
+    )
+    return [_Lockout(text, remedy)]
 
 
-def _notes(reasons: t.Sequence[str], on_lockout: OnLockout, cluster: str, addition: str) -> list[Note]:
-    if reasons and on_lockout is OnLockout.FAIL:
+def _notes(lockouts: t.Sequence[_Lockout], on_lockout: OnLockout, cluster: str) -> list[Note]:
+    if lockouts and on_lockout is OnLockout.FAIL:
         raise Refused(
-            f"ACLs would lock clients out: {'; and '.join(reasons)}",
+            f"ACLs would lock clients out: {'; and '.join(each.reason for each in lockouts)}",
             cluster=cluster,
-            remedy=f"first grant{addition} what the other clients of these resources need, the replication tool and "
-            f"the user of this run among them; then set {option_name('on_lockout')} to add",
+            remedy=". ".join(each.remedy[0].upper() + each.remedy[1:] for each in reversed(lockouts)),
             kind=FailureKind.ACL_LOCKOUT,
         )
-    return [Note(NoteKind.ACL_LOCKOUT, f"{reason[0].upper()}{reason[1:]}.") for reason in reasons]
+    return [Note(NoteKind.ACL_LOCKOUT, f"{each.reason[0].upper()}{each.reason[1:]}.") for each in lockouts]
 
 
 def _concerns(other: Acl, acl: Acl) -> bool:

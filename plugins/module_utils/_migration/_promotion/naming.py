@@ -43,9 +43,7 @@ def pairs(selection: Selection | CommittedTopics, mapping: Mapping, existing: t.
         names = sorted(topic for topic in left if not matches(topic, selection.exclude_topic_patterns))
         return _pairs(names, (), mapping, source)
     unused = selection.unused("topics", existing, seen_on(source))
-    selection = dataclasses.replace(
-        selection, exclude_topic_patterns=all_excluded(selection.exclude_topic_patterns, EXCLUDED_TOPICS)
-    )
+    selection = _with_default_excludes(selection)
     raise_any(
         _unfit(topic, existing, source) for topic in selection.topics if topic in _INTERNAL or topic not in existing
     )
@@ -60,6 +58,18 @@ def pairs(selection: Selection | CommittedTopics, mapping: Mapping, existing: t.
             kind=FailureKind.NOTHING_SELECTED,
         )
     return _pairs(selected.names, notes, mapping, source)
+
+
+def selected_names(selection: Selection | CommittedTopics, names: t.Collection[str]) -> frozenset[str]:
+    """Those of these names that the patterns select, whether topics are called so or not."""
+    if isinstance(selection, CommittedTopics):
+        return frozenset()
+    return frozenset(_with_default_excludes(selection).select_topics(names).names) & (set(names) - _INTERNAL)
+
+
+def _with_default_excludes(selection: Selection) -> Selection:
+    excluded_topics = all_excluded(selection.exclude_topic_patterns, EXCLUDED_TOPICS)
+    return dataclasses.replace(selection, exclude_topic_patterns=excluded_topics)
 
 
 def _unfit(topic: str, existing: t.Collection[str], source: str) -> MigrationError:

@@ -23,7 +23,7 @@ from ..._model.policies import OnFewerPartitions
 from ..._model.promotion import CommittedTopics, PromotionOptions, check_selection
 from ..._model.records import every_partition
 from ..._model.selection import Selection
-from ..._model.topic_plan import ADD, REMOVE, TopicChange, TopicPlan
+from ..._model.topic_plan import ADD, REMOVE, SettingChange, TopicChange, TopicPlan
 from ..._model.topic_receipt import PromotionReceipt, Setting, TopicReceipt
 from .. import topic_making
 from ..file_clusters import check_cluster, keeps_rollback, plan_again
@@ -40,10 +40,16 @@ def plan_promotion(
     selection: Selection | CommittedTopics,
     mapping: Mapping,
     options: PromotionOptions,
+    fence: PromotionReceipt | None = None,
 ) -> topic_decisions.Planned:
-    """Decide what is changed, and let the destination's brokers check it. Nothing is written."""
+    """Decide what is changed, and let the destination's brokers check it. Nothing is written.
+
+    fence: the receipt of a fence, which counts if it is one of the source.
+    """
     all_done(lambda: check_selection(selection), options.check)
     surveyed = survey.take_survey(source, destination, selection, mapping, options.acls)
+    if fence is not None and fence.cluster_id == surveyed.source_id:
+        surveyed = dataclasses.replace(surveyed, fence=frozenset(fence.acls))
     planned = topic_decisions.decide_topics(
         surveyed, mapping, options, _use(destination, surveyed, options), str(destination)
     )
@@ -90,7 +96,7 @@ def apply_plan(destination: Connection, plan: TopicPlan, receipt: PromotionRecei
 
     After a run that was killed at any point, the next one makes what is left, and the receipt knows what stood there first.
     """
-    noted = _noted(plan, receipt)
+    noted = _noted(plan, _with_written(destination, plan, receipt))
     if noted != receipt:
         save(noted)
     made = noted
@@ -114,7 +120,10 @@ def apply_plan(destination: Connection, plan: TopicPlan, receipt: PromotionRecei
     alter_topic_configs(destination, trial.to_set(plan))
     create_acls(destination, [each.acl for each in plan.acls if each.action == ADD])
     delete_acls(destination, [each.acl for each in plan.acls if each.action == REMOVE])
-    return made
+    ended = _ended(plan, made)
+    if ended != made:
+        save(ended)
+    return ended
 
 
 def _use(destination: Connection, surveyed: survey.Survey, options: PromotionOptions) -> topic_decisions.TopicUse:
@@ -147,6 +156,21 @@ def readers_of(connection: Connection, names: t.Collection[str]) -> dict[str, tu
     return {name: tuple(sorted(of_topic)) for name, of_topic in readers.items()}
 
 
+def _with_written(destination: Connection, plan: TopicPlan, receipt: PromotionReceipt) -> PromotionReceipt:
+    """The receipt in which no setting is pending that is as written: the run that wrote it was killed before it noted so."""
+    known = {change.topic: receipt.topics[change.topic] for change in plan.topics if change.topic in receipt.topics}
+    waiting = [name for name, topic in known.items() if any(each.pending for each in topic.settings.values())]
+    noted = dict(receipt.topics)
+    for name, state in survey.topic_states(destination, waiting).items() if waiting else ():
+        own = state.configs.own
+        settings = {
+            key: each._replace(pending=each.pending and not is_same_value(own.get(key), each.written))
+            for key, each in known[name].settings.items()
+        }
+        noted[name] = dataclasses.replace(known[name], settings=settings)
+    return dataclasses.replace(receipt, topics=noted)
+
+
 def _noted(plan: TopicPlan, receipt: PromotionReceipt) -> PromotionReceipt:
     """The receipt with what the plan will have written; what stood there before the first write stays noted."""
     noted = dict(receipt.topics)
@@ -175,9 +199,29 @@ def _merged(change: TopicChange, known: TopicReceipt | None) -> TopicReceipt:
         return known
     settings = dict(known.settings)
     for name, setting in change.settings.items():
-        before_first = settings[name].before if name in settings else setting.before
-        settings[name] = Setting(before_first, setting.after)
+        settings[name] = _setting(setting, settings.get(name))
     return dataclasses.replace(known, settings=settings)
+
+
+def _setting(change: SettingChange, known: Setting | None) -> Setting:
+    if known is None:
+        return Setting(change.before, change.after, pending=True)
+    is_pending = known.pending and not is_same_value(change.before, known.written)
+    # Somebody has set this instead of a run that was stopped.
+    is_replaced = is_pending and not is_same_value(change.before, known.before)
+    return Setting(change.before if is_replaced else known.before, change.after, is_pending)
+
+
+def _ended(plan: TopicPlan, receipt: PromotionReceipt) -> PromotionReceipt:
+    """The receipt once all that the plan changes is written."""
+    noted = dict(receipt.topics)
+    for change in plan.topics:
+        if (known := noted.get(change.topic)) is not None:
+            done = {
+                name: each._replace(pending=False) for name, each in known.settings.items() if name in change.settings
+            }
+            noted[change.topic] = dataclasses.replace(known, settings=known.settings | done)
+    return dataclasses.replace(receipt, topics=noted)
 
 
 def _with_ids(receipt: PromotionReceipt, creation: Creation) -> PromotionReceipt:

@@ -13,7 +13,7 @@ from ..._control import acl_requests, clusters, permissions, storage, topics
 from ..._control.abilities import Ability
 from ..._control.configs import TopicConfigs, shows_setting, topic_configs
 from ..._control.topic_changes import try_creation
-from ..._model.acls import Acl
+from ..._model.acls import TOPIC, Acl
 from ..._model.background import at_once
 from ..._model.connection import Connection
 from ..._model.mapping import Mapping
@@ -45,7 +45,9 @@ class Survey:
 
     names: what each selected topic of the source is called at the destination. known: the settings that the destination's
     version knows, empty where nobody may tell. brokers: how many the destination has. topics, destination_topics: every topic
-    of either cluster. open_without_acls: whether the destination may let everybody in where there is no ACL.
+    of either cluster. open_without_acls: whether the destination may let everybody in where there is no ACL. fence: the ACLs
+    that a fence of ours has made at the source, and that do not follow. later_names: the names and prefixes of the source's
+    ACLs on topics, but its topics, that the selection would take if topics were called so.
     """
 
     source_id: str
@@ -61,6 +63,8 @@ class Survey:
     destination_acls: frozenset[Acl] = frozenset()
     notes: tuple[Note, ...] = ()
     open_without_acls: bool = False
+    fence: frozenset[Acl] = frozenset()
+    later_names: frozenset[str] = frozenset()
 
 
 def take_survey(
@@ -84,6 +88,10 @@ def take_survey(
     if gone:  # deleted since it was listed: as if it had never been there, and an error if the user names it
         source_topics = [topic for topic in source_topics if topic not in gone]
         pairs = naming.pairs(selection, mapping, source_topics, str(source))
+    no_acls: frozenset[Acl] = frozenset()
+    acls, destination_acls = (
+        (no_acls, no_acls) if which is Acls.NONE else both(source, destination, acl_requests.list_acls)
+    )
     return Survey(
         source_id,
         destination_id,
@@ -94,9 +102,13 @@ def take_survey(
         destination_states,
         _known(destination, destination_states),
         storage.broker_count(destination),
-        *(both(source, destination, acl_requests.list_acls) if which is not Acls.NONE else (frozenset(), frozenset())),
+        acls,
+        destination_acls,
         (*equal_ids(source_id, destination_id, one_cluster), *pairs.notes),
         which is not Acls.NONE and may_be_open(destination),
+        later_names=naming.selected_names(
+            selection, {acl.name for acl in acls if acl.resource == TOPIC} - {*source_topics}
+        ),
     )
 
 

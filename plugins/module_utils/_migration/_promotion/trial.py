@@ -36,12 +36,13 @@ def check(destination: Connection, plan: TopicPlan) -> None:
         ways(
             ("overrides", f"correct {option_name('overrides')}"),
             ("exclude_settings", f"leave a setting out with {option_name('exclude_settings')}"),
+            *([("replication_factor", f"change {option_name('replication_factor')}")] if trial.refusals else []),
             ("", "create the topic yourself"),
             ("", "leave the topic out"),
         ),
     )
-    for topic, replicas in topic_making.unwritable(wanted, trial).items():
-        problem = replicas_problem(topic, replicas.in_sync, replicas.replicas, True, str(destination))
+    for topic, found in topic_making.unwritable(wanted, trial).items():
+        problem = replicas_problem(topic, found.in_sync, found.replicas, True, str(destination))
         if problem:
             raise problem
 

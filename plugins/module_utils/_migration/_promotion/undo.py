@@ -53,13 +53,7 @@ def plan_undo(destination: Connection, receipt: PromotionReceipt, remove_created
     Where a promoted ACL has locked this user out of the topics, only ACLs go back at first: those need CLUSTER ALTER alone.
     """
     notes: list[Note] = []
-    now = list_acls(destination) if receipt.acls else frozenset()
-    created_acls = tuple(sorted(acl for acl, before in receipt.acls.items() if before and acl not in now))
-    deleted_acls = tuple(sorted(acl for acl, before in receipt.acls.items() if not before and acl in now))
-    gone = sorted(acl for acl, before in receipt.acls.items() if not before and acl not in now)
-    if gone:
-        text = f"Somebody has removed these ACLs, or an earlier run has: {acls_text(gone)}."
-        notes.append(Note(NoteKind.ACL_CHANGED, text))
+    created_acls, deleted_acls = _acls_back(destination, receipt, notes)
     try:
         states = survey.topic_states(destination, list(receipt.topics))
     except NotAuthorized:
@@ -77,22 +71,13 @@ def plan_undo(destination: Connection, receipt: PromotionReceipt, remove_created
             if not known.created or state is not None:
                 became = "deleted" if state is None else "deleted and created again"
                 notes.append(Note(NoteKind.TOPIC_RECREATED, f"{name} was {became}, and is left alone."))
-            continue
-        back = {} if known.created else _settings_back(name, known, state, notes)
-        if back:
-            settings[name] = back
-        rest = known if known.created else dataclasses.replace(known, settings={})
-        if known.partitions is not None and not known.created:
-            if state.partitions == known.before:  # the run was killed before it added any
-                rest = dataclasses.replace(rest, before=None, partitions=None)
-            else:
-                text = (
-                    f"{name} keeps the {counted(known.partitions - (known.before or 0), 'partition')} that a promotion has "
-                    "added, because Kafka cannot remove partitions."
-                )
-                notes.append(Note(NoteKind.PARTITIONS_STAY, text))
-        if not rest.is_empty:
-            left[name] = rest
+        elif known.created:
+            left[name] = known
+        else:
+            if back := _settings_back(name, known, state, notes):
+                settings[name] = back
+            if not (rest := _kept_partitions(name, known, state, notes)).is_empty:
+                left[name] = rest
     deleted = _removable(destination, left, states, notes) if remove_created else {}
     if not remove_created and any(each.created for each in left.values()):
         made = [name for name, each in left.items() if each.created]
@@ -131,6 +116,35 @@ def undo_whole(
     rest = plan_undo(destination, undo.receipt, remove_created)
     undo_promotion(destination, rest, save)
     return dataclasses.replace(rest, created_acls=undo.created_acls, deleted_acls=undo.deleted_acls)
+
+
+def _acls_back(
+    destination: Connection, receipt: PromotionReceipt, notes: list[Note]
+) -> tuple[tuple[Acl, ...], tuple[Acl, ...]]:
+    """The ACLs that are created, and those that are deleted, so that they are as they were before."""
+    now = list_acls(destination) if receipt.acls else frozenset()
+    created = tuple(sorted(acl for acl, before in receipt.acls.items() if before and acl not in now))
+    deleted = tuple(sorted(acl for acl, before in receipt.acls.items() if not before and acl in now))
+    gone = sorted(acl for acl, before in receipt.acls.items() if not before and acl not in now)
+    if gone:
+        text = f"Somebody has removed these ACLs, or an earlier run has: {acls_text(gone)}."
+        notes.append(Note(NoteKind.ACL_CHANGED, text))
+    return created, deleted
+
+
+def _kept_partitions(name: str, known: TopicReceipt, state: TopicState, notes: list[Note]) -> TopicReceipt:
+    """What is left to know of a topic whose settings go back: the partitions that a promotion has added stay."""
+    rest = dataclasses.replace(known, settings={})
+    if known.partitions is None:
+        return rest
+    if state.partitions == known.before:  # the run was killed before it added any
+        return dataclasses.replace(rest, before=None, partitions=None)
+    text = (
+        f"{name} keeps the {counted(known.partitions - (known.before or 0), 'partition')} that a promotion has "
+        "added, because Kafka cannot remove partitions."
+    )
+    notes.append(Note(NoteKind.PARTITIONS_STAY, text))
+    return rest
 
 
 def _settings_back(name: str, known: TopicReceipt, state: TopicState, notes: list[Note]) -> dict[str, SettingChange]:

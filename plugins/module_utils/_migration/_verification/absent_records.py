@@ -58,9 +58,10 @@ def with_absent_flaw(finding: Finding, absent: Absent | None, is_compacted: bool
     """
     if absent is None:
         return finding
-    finding = dataclasses.replace(finding, absent=absent.records, first_difference=(absent.source, None))
+    first = finding.first_difference or (absent.source, None)
+    finding = dataclasses.replace(finding, absent=absent.records, first_difference=first)
     if is_compacted:
         text = f"{absent}; it is compacted, so that only each key's newest record counts"
-        return dataclasses.replace(finding, notes=(Note(NoteKind.ABSENT, text),))
+        return dataclasses.replace(finding, notes=(*finding.notes, Note(NoteKind.ABSENT, text)))
     flaw = Flaw(ProblemKind.ABSENT, f"{absent.what}{absent.cause}")
     return dataclasses.replace(finding, problems=(*finding.problems, flaw))

@@ -130,7 +130,10 @@ def of_plan(
         if asked_for or len(alike) < planned[what]:
             without_records += len(together.pop(what))
     match_on = MatchOn.of(plan.match_on)
-    cases = [ClaimCase(_claim(alike), match_on) for alike in together.values()]
+    cases = [
+        ClaimCase(_claim(alike), match_on, next((entry.absent for entry in alike if entry.absent), None))
+        for alike in together.values()
+    ]
     unidentified = tuple(entry for alike in together.values() for entry in alike if not _is_identified(entry, plan))
     return Claims(plan.source_id, plan.destination_id, cases, without_records, problems, [], unidentified)
 

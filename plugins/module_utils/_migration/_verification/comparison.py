@@ -18,9 +18,11 @@ from ..._model.progress import Say, counted, repeating, silent
 from ..._model.records import TopicPartition
 from ..._model.report import Finding, Flaw, PartitionOffset, ProblemKind
 from ..._model.spark import SparkOptions
+from ..._model.verdicts import Absent
 from ..._spark.content_frame import Extent, LogPair, read_once
 from ..._spark.session import absence, session_on_demand
 from ..cluster_logs import ClusterLogs, learn_both, while_records_expire
+from .absent_records import with_absent_flaw
 from .partition_units import ClaimCounts, InProcess, PartitionUnit, on_spark, with_aborted_copies
 
 if t.TYPE_CHECKING:
@@ -41,10 +43,11 @@ _LIMITS_READ = 8
 
 
 class ClaimCase(t.NamedTuple):
-    """A claim, and how its records are compared."""
+    """A claim, and how its records are compared. absent: what its plan says to be absent, within the limit or not."""
 
     claim: Claim
     match_on: MatchOn
+    absent: Absent | None = None
 
 
 def findings(
@@ -286,7 +289,7 @@ def _units(
     """
     units: dict[t.Any, PartitionUnit] = {}
     for number in numbers:
-        claim, match_on = cases[number]
+        claim, match_on, _absent = cases[number]
         windows, pair = _read_for(claim, logs, limit)
         if most is not None and pair.size > most:
             less = most // (_LIMITS_READ * (len(claim.source) + len(claim.destination)))
@@ -356,6 +359,8 @@ def _finding(case: ClaimCase, claim_counts: ClaimCounts, logs: _Edges) -> Findin
         opens=[logs.source.logs[partition].facts.open_from for partition, _offset in claim.source],
         starts=[facts.log_start for facts in copies],
     )
+    if case.absent is not None and _is_unexamined(case.absent, claim_counts):
+        found = with_absent_flaw(found, case.absent, any(facts.compacted for facts in copies))
     wrong = [
         Flaw(
             ProblemKind.BEYOND_END,
@@ -371,6 +376,17 @@ def _finding(case: ClaimCase, claim_counts: ClaimCounts, logs: _Edges) -> Findin
     if wrong:
         found = dataclasses.replace(found, problems=(*wrong, *found.problems))
     return _with_hidden(found, logs.destination)
+
+
+def _is_unexamined(absent: Absent, claim_counts: ClaimCounts) -> bool:
+    """May the records that the plan says to be absent be some that were not read, or of which too little was read to tell?
+
+    Of several source partitions, nobody knows which one has them.
+    """
+    counts, windows = claim_counts.counts, claim_counts.windows
+    if counts.absent or windows.is_complete:
+        return False
+    return len(windows.source) > 1 or absent.source >= windows.source[0].near or counts.to_come > 0
 
 
 @functools.cache

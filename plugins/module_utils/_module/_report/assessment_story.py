@@ -75,8 +75,13 @@ def assessment_story(assessment: Assessment) -> AssessmentStory:
     )
 
 
-def _concerned(groups: t.Iterable[Row], risks: t.Iterable[Risk]) -> set[str]:
-    """Those of these groups that a blocker or a warning is about, or about a topic of theirs."""
+def _concerned(groups: t.Iterable[Row], risks: t.Collection[Risk]) -> set[str]:
+    """Those of these groups that a blocker or a warning is about, or about a topic of theirs.
+
+    A blocker about the clusters is about all groups.
+    """
+    if any(risk.severity is Severity.BLOCKER and not risk.place for risk in risks):
+        return {row["group"] for row in groups}
     matter = [risk for risk in risks if risk.severity is not Severity.INFO]
     names = {risk.group for risk in matter}
     topics = {risk.topic for risk in matter if risk.group is None}

@@ -9,7 +9,7 @@ import json
 import shlex
 import typing as t
 
-from ..._model.run_record import Step
+from ..._model.run_record import VERIFYING, Step
 from .migration_files import NAMES
 from .recorded import SelectionLists, has_groups
 
@@ -103,6 +103,11 @@ class Occasion:
     def verified_nothing(self) -> bool:
         """Whether the run has verified nothing because it had nothing to write: report.json is an earlier run's, or missing."""
         return self.had_nothing_to_do and "verify" not in {step.step for step in self.steps}
+
+    @property
+    def verification_failed(self) -> bool:
+        """Whether the run has failed because of what a verification has found, which may be in no report.json."""
+        return any(step.failed and step.step in VERIFYING for step in self.steps)
 
     @property
     def is_within_one_cluster(self) -> bool:

@@ -224,6 +224,8 @@ def _no_exceptions(files: MigrationFiles, occasion: Occasion, total: Totals) -> 
 
 def _no_problems(occasion: Occasion, total: Totals) -> str:
     """What is said where the verification has found no problem."""
+    if occasion.verification_failed:
+        return "The verification has failed: see the message above."
     verified = f"No problem: {counted(total.verified, 'group-partition')} {total.verified_text}"
     if not occasion.verified_nothing:
         return f"{verified}.{_absent(total)}" if total.verified else "Nothing was verified."

@@ -10,7 +10,7 @@ import typing as t
 
 from ..._model.readiness import absent_records
 from ..._model.receipt import Receipt, ReceiptEntry
-from ..._model.record_sum import NOTHING, Bound, RecordSum
+from ..._model.record_sum import NOTHING, RecordSum
 from ..._model.verdicts import Verdict
 from ..summaries import lost_by, most_repeats
 from .figures import WRITTEN, GroupPartition, State
@@ -116,13 +116,12 @@ def group_figures(rows: t.Iterable[GroupPartition]) -> list[GroupFigures]:
         by_group.setdefault(row.group, []).append(row)
     made = []
     for group, own in by_group.items():
-        repeats = [row.repeats for row in own if row.verdict in (Verdict.EXACT, Verdict.SAFE)]
         made.append(
             GroupFigures(
                 group,
                 len(own),
                 collections.Counter(row.verdict for row in own if row.verdict is not None),
-                RecordSum.of((each, Bound.EXACTLY) for each in repeats),
+                most_repeats(own),
                 sum(row.state in _COMMITTED for row in own),
                 lag_of(own),
             )

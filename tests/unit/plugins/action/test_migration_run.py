@@ -4,8 +4,6 @@ import json
 import os
 import re
 import socket
-import subprocess
-import sys
 import types
 from pathlib import Path
 
@@ -14,6 +12,7 @@ from ansible.plugins.action import ActionBase
 
 from ansible_collections.streamshift.kafka.plugins.action.kafka_migration_run import ActionModule
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import processes
+from tests.support.playbooks import NOWHERE, Controller, failed
 
 ROOT = Path(__file__).parents[4]
 
@@ -45,17 +44,12 @@ def test_the_module_is_told_whose_process_it_is(monkeypatch):
     ("role", "given"),
     [
         ("topic_promotion", {"source": "onprem", "destination": "cloud", "topics": ["orders"]}),
-        ("group_reset", {"cluster": "cloud", "groups": ["billing"], "resets": [{"to": "earliest"}]}),
+        ("topic_fence", {"cluster": "cloud", "topics": ["orders"]}),
     ],
 )
 def test_a_dry_run_by_keyword_is_refused_before_anything_else(role, given, tmp_path):
     """Only --check makes ansible_check_mode true, by which the tasks of a role know where the files of a dry run are."""
-    hosts = {
-        name: {"kafka_cluster": {"bootstrap_servers": [address]}, "ansible_connection": "local"}
-        for name, address in {"onprem": "127.0.0.1:1", "cloud": "127.0.0.1:2"}.items()
-    }
-    inventory, playbook = tmp_path / "inventory.json", tmp_path / "dry.yml"
-    inventory.write_text(json.dumps({"all": {"hosts": hosts}}))
+    playbook = tmp_path / "dry.yml"
     given = {**given, "directory": str(tmp_path / "files")}
     play = {
         "hosts": "cloud",
@@ -65,10 +59,8 @@ def test_a_dry_run_by_keyword_is_refused_before_anything_else(role, given, tmp_p
         "vars": {f"{role}_{name}": value for name, value in given.items()},
     }
     playbook.write_text(json.dumps([play]))
-    program = [sys.executable, "-m", "ansible", "playbook", "-i", str(inventory), str(playbook)]
-    found = subprocess.run(program, capture_output=True, text=True, check=False, cwd=ROOT)
-    assert "The role runs in check mode, but ansible-playbook does not." in found.stdout + found.stderr
-    assert found.returncode == 2
+    played = Controller(tmp_path, onprem=NOWHERE, cloud=NOWHERE).run(str(playbook))
+    assert "The role runs in check mode, but ansible-playbook does not." in failed(played)
     assert not (tmp_path / "files").exists()
 
 
@@ -94,6 +86,13 @@ def test_a_role_adds_to_a_failure_how_to_go_on(monkeypatch, failed):
     action = action_of_the_collection(monkeypatch, {"failed": failed, "msg": "It is in use."})
     result = action.run(task_vars={"__common_after_failure": "Run {{ role }} again."})
     assert result["msg"] == ("It is in use. Run group_migration again." if failed else "It is in use.")
+
+
+def test_a_dry_run_says_why_a_task_of_another_role_fails_after_one_that_held_a_directory(monkeypatch):
+    action = action_of_the_collection(monkeypatch, {"failed": True, "msg": "/tmp/copy is full."})
+    held = {"__common_begun": {"scratch": "/tmp/copy"}, "ansible_check_mode": True}
+    assert action.run(task_vars=held)["msg"] == "/tmp/copy is full."
+    assert action.run(task_vars={**held, "_common_directory": "/srv/wave"})["msg"] == "/srv/wave is full."
 
 
 @pytest.mark.parametrize(("has_news", "closes", "written"), [(False, False, 3), (True, False, 0), (True, True, 3)])

@@ -1,12 +1,14 @@
 """query('streamshift.kafka.given', ...) checks the variables of a role as Ansible has them."""
 
 import pytest
+from ansible import context
 from ansible.errors import AnsibleUndefinedVariable
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar, trust_as_template
 from jinja2 import UndefinedError
 
 from ansible_collections.streamshift.kafka.plugins.lookup.given import LookupModule
+from ansible_collections.streamshift.kafka.plugins.plugin_utils._given import role_options
 
 DEFAULTS = {
     "known": None,
@@ -37,20 +39,35 @@ def look_up(what, name, variables, **options):
     return lookup.run([what, name], raw)
 
 
-RESET = {
-    "group_reset_directory": "files",
-    "group_reset_cluster": "cloud",
+CLONE = {
+    "group_clone_directory": "files",
+    "group_clone_cluster": "cloud",
+    "group_clone_group_map": [{"name": "billing", "to": "invoices"}],
     "kafka_cluster": {"bootstrap_servers": ["a:1"]},
 }
 
 
 def test_values_are_those_that_templates_make():
-    (changed,) = look_up("changed", "group_reset", {"group_reset_on_rewind": "{{ other }}", "other": "keep"})
-    assert changed == {"group_reset_on_rewind": "keep"}
+    (changed,) = look_up("changed", "group_clone", {"group_clone_on_rewind": "{{ other }}", "other": "keep"})
+    assert changed == {"group_clone_on_rewind": "keep"}
+
+
+def test_what_ansible_cuts_at_a_blank_of_the_command_is_a_problem(monkeypatch):
+    monkeypatch.setattr(context, "CLIARGS", {"extra_vars": ("group_clone_groups=billing ledger",)})
+    (line,) = look_up("problems", "group_clone", {"group_clone_groups": "billing", "_raw_params": "ledger"})
+    assert """-e '{"group_clone_groups": ["billing", "ledger"]}'""" in line
+
+
+def test_a_default_that_is_an_expression_has_not_been_changed():
+    given = {"topic_promotion_source": "onprem", "topic_promotion_destination": "cloud"}
+    raw = {**given, "topic_promotion_fence_receipt": "{{ other }}", "other": "mine"}
+    default = role_options("topic_promotion")["topic_promotion_directory"]["default"]
+    (changed,) = look_up("changed", "topic_promotion", {**raw, "topic_promotion_directory": default})
+    assert changed == {**given, "topic_promotion_fence_receipt": "mine"}
 
 
 def test_a_variable_that_is_omitted_is_none():
-    (changed,) = look_up("changed", "group_reset", {"group_reset_plan_digest": "{{ omit }}"})
+    (changed,) = look_up("changed", "group_clone", {"group_clone_plan_digest": "{{ omit }}"})
     assert changed == {}
 
 
@@ -59,11 +76,12 @@ def test_a_text_of_names_tells_them_apart():
     assert look_up("names", [], {}) == [""]
 
 
-def test_no_value_is_read_that_no_check_needs():
-    undefined = {"group_reset_groups": "{{ nowhere }}"}
-    assert look_up("preflight", "group_reset", {**RESET, **undefined}, hosts=["cloud"]) == []
+def test_a_value_that_the_host_does_not_have_is_told():
+    undefined = {"group_clone_groups": "{{ nowhere }}"}
+    (line,) = look_up("preflight", "group_clone", {**CLONE, **undefined}, hosts=["cloud"])
+    assert "group_clone_groups has no value: 'nowhere' is undefined" in line
     with pytest.raises(AnsibleUndefinedVariable):
-        look_up("preflight", "group_reset", {**RESET, "group_reset_phase": "{{ nowhere }}"}, hosts=["cloud"])
+        look_up("preflight", "group_clone", {**CLONE, "group_clone_phase": "{{ nowhere }}"}, hosts=["cloud"])
 
 
 def test_each_key_of_a_cluster_without_a_value_is_told_but_where_a_play_may_define_it():
@@ -79,8 +97,8 @@ def test_each_key_of_a_cluster_without_a_value_is_told_but_where_a_play_may_defi
         "request_timeout": "soon",
         "sasl_password": Undefined(),  # is not read
     }
-    raw = {**RESET, "kafka_cluster": cluster}
-    lines = look_up("clusters", "group_reset", raw, sides=["cluster"])
+    raw = {**CLONE, "kafka_cluster": cluster}
+    lines = look_up("clusters", "group_clone", raw, sides=["cluster"])
     assert [line.partition(". ")[0] for line in lines] == [
         "kafka_cluster.bootstrap_servers of host cloud has no value: 'nowhere' is undefined",
         "kafka_cluster.sasl_username of host cloud has no value: 'nowhere' is undefined",
@@ -102,22 +120,22 @@ def test_each_key_of_a_cluster_without_a_value_is_told_but_where_a_play_may_defi
             "clod is no host of this inventory. Did you mean",
         ),
         ("problems", "list_groups", {"known": {}, "places": {"it": ["/srv"]}}, None),
-        ("clusters", "group_reset", {"sides": ["cluster"]}, None),
-        ("clusters", "group_clone", {"sides": ["cluster"]}, "Name the cluster, as a host of the inventory"),
+        ("clusters", "group_clone", {"sides": ["cluster"]}, None),
+        ("clusters", "topic_fence", {"sides": ["cluster"]}, "Name the cluster, as a host of the inventory"),
         (
             "preflight",
-            "group_reset",
+            "group_clone",
             {"plan": "/p", "looked": [{"item": "/p", "stat": {"exists": False}}]},
             "There is no plan",
         ),
         (
             "preflight",
-            "group_reset",
+            "group_clone",
             {"metrics": "kafka.prom"},
-            "group_reset_metrics is kafka.prom. Name an absolute path",
+            "group_clone_metrics is kafka.prom. Name an absolute path",
         ),
     ],
 )
 def test_each_question_has_its_answer(what, name, options, begin):
-    lines = look_up(what, name, {**RESET, "kafka_sandbox_running": {}}, **options)
+    lines = look_up(what, name, {**CLONE, "kafka_sandbox_running": {}}, **options)
     assert [line.startswith(begin) for line in lines] == [True] * bool(begin)

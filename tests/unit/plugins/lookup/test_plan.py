@@ -11,7 +11,7 @@ from ansible.errors import AnsibleLookupError
 from ansible.parsing.dataloader import DataLoader
 
 from ansible_collections.streamshift.kafka.plugins.lookup.plan import DOCUMENTATION, LookupModule
-from tests.support.playbooks import Controller
+from tests.support.playbooks import NOWHERE, Controller
 
 NAME = "streamshift.kafka.plan"
 PAGE = (Path(__file__).parents[4] / "docs/files.md").read_text(encoding="utf-8")
@@ -131,7 +131,7 @@ def test_a_playbook_queries_a_plan_and_is_told_what_is_wrong(file, tmp_path):
     play = {"hosts": "cloud", "gather_facts": False}
     shown = [{"ansible.builtin.debug": {"msg": f"{{{{ lookup('{NAME}', place, query=query) }}}}"}}]
     playbook.write_text(json.dumps([{**play, "vars": {"place": str(path), "query": query}, "tasks": shown}]))
-    controller = Controller(tmp_path / "infrastructure", cloud={"bootstrap_servers": ["127.0.0.1:1"]})
+    controller = Controller(tmp_path / "infrastructure", cloud=NOWHERE)
     played = controller.run(str(playbook))
     assert played.code == 0 and '"destination_lags"' in played.output
     playbook.write_text(json.dumps([{**play, "vars": {"place": str(path), "query": "entries["}, "tasks": shown}]))

@@ -9,6 +9,14 @@ from ansible_collections.streamshift.kafka.plugins.lookup.waves import LookupMod
 
 
 @pytest.fixture
+def tmp_path(tmp_path):
+    """An inventory's directory with a name that would be a pattern."""
+    folder = tmp_path / "pr[od]"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
 def look_up(tmp_path):
     """Write these files beside the inventory, and look them up."""
 
@@ -42,7 +50,7 @@ def test_each_file_is_a_wave_with_its_groups_and_its_directory(look_up, tmp_path
 
 
 def test_a_file_that_two_patterns_name_is_one_wave(look_up):
-    waves = look_up("waves/*.yml", "waves/billing.yml", billing="group_migration_groups: [billing]")
+    waves = look_up("waves/*.yml", "waves/billing.yml, waves/b*.yml", billing="group_migration_groups: [billing]")
     assert [wave["name"] for wave in waves] == ["billing"]
 
 

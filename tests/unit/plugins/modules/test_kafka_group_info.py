@@ -77,3 +77,11 @@ def test_a_group_that_is_missing_fails_the_module(run_module, monkeypatch):
     monkeypatch.setattr(kafka_group_info.use_case, "group_overviews", missing)
     result = run_module(kafka_group_info, cluster=SOURCE, groups=["billing"])
     assert result["failed"] and "billing" in result["msg"]
+
+
+@pytest.mark.parametrize("value", ["inf", "nan", "-1"])
+def test_a_number_that_is_none_is_refused_with_the_others(look, tmp_path, value):
+    result = look(assessment=str(tmp_path / "a.json"), abandoned_after=value, watch_seconds=value)
+    assert result["failed"]
+    for option in ("abandoned_after", "watch_seconds"):
+        assert f"{option} is {float(value)}" in result["msg"]

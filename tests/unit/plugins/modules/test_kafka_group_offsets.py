@@ -98,3 +98,16 @@ def test_a_failure_names_the_group_and_leaves_the_file(take, run_module, monkeyp
     monkeypatch.setattr(kafka_group_offsets.use_case, "take", missing)
     result = run_module(kafka_group_offsets, cluster=SOURCE, groups=["billing"], snapshot=str(tmp_path / "s.json"))
     assert result["failed"] and "billing" in result["msg"] and (tmp_path / "s.json").read_bytes() == before
+
+
+def test_a_backup_without_group_names_has_the_offsets_of_the_group_that_is_selected(take, monkeypatch, tmp_path):
+    (tmp_path / "billing.csv").write_text("orders,0,7\n")
+    monkeypatch.setattr(
+        kafka_group_offsets.backups,
+        "from_backup",
+        lambda backup, *_given: TakenSnapshot(backup, (), (), (), {}, {}, ()),
+    )
+    made = take(backup=str(tmp_path / "billing.csv"))
+    assert made["groups"] == [{"name": "billing", "type": "unknown", "partitions": 1}]
+    refused = take(backup=str(tmp_path / "billing.csv"), groups=["billing", "shipping"])
+    assert "snapshot_group" not in refused["msg"] and "Select its group alone, by groups" in refused["msg"]

@@ -45,14 +45,16 @@ def look(run_module, monkeypatch, tmp_path):
 
     def use_case(plan, _source, _destination, since, now):
         look.asked, look.plan = look.asked + 1, plan
-        its = Readiness("billing", ("billing",), GroupLag(3), 0, {Verdict.EXACT: 1}, (), 0, True, look.in_use)
+        its = Readiness(
+            "billing", ("billing",), GroupLag(3), 0, {Verdict.EXACT: 1}, (), 0, look.in_use_at_source, look.in_use
+        )
         return [Readiness(*(getattr(its, name) for name in its.__slots__[:-1]), since.get("billing", now))]
 
     def look(**options):
         paths = {"plan": str(tmp_path / "plan.json"), "status": str(tmp_path / "status.json")}
         return run_module(kafka_group_readiness, **CLUSTERS, **{**paths, **options})
 
-    look.asked, look.in_use = 0, False
+    look.asked, look.in_use, look.in_use_at_source = 0, False, True
     monkeypatch.setattr(kafka_group_readiness.use_case, "look_at_readiness", use_case)
     return look
 
@@ -76,7 +78,7 @@ def test_check_mode_writes_nothing(look, tmp_path):
 
 def test_a_group_stays_ready_since_the_first_round_and_a_damaged_status_is_only_told(look, tmp_path):
     status = json.loads((look() and (tmp_path / "status.json")).read_text())
-    status["entries"][0]["ready_since"] = "2020-01-01T00:00:00Z"
+    status["rounds"][0]["ready_since"] = "2020-01-01T00:00:00Z"
     (tmp_path / "status.json").write_text(json.dumps(status))
     assert look()["readiness"][0]["ready_since"] == "2020-01-01T00:00:00Z"
     (tmp_path / "status.json").write_text("{")
@@ -85,8 +87,26 @@ def test_a_group_stays_ready_since_the_first_round_and_a_damaged_status_is_only_
     assert result["warnings"] and result["note_kinds"]
 
 
+def test_what_rounds_of_another_wave_have_left_is_kept(look, tmp_path):
+    """Both share the directory: without this, consumers of a group that is only in rounds were said to be startable."""
+
+    def known():
+        return {its.pop("group"): its for its in json.loads((tmp_path / "status.json").read_text())["rounds"]}
+
+    look(phase="sync")
+    billing = known()["billing"]
+    assert billing["synced_until"] > 0 and billing["ready_since"]
+    (tmp_path / "status.json").write_text((tmp_path / "status.json").read_text().replace("billing", "shop"))
+    look(phase="cut_over", metrics=str(tmp_path / "kafka.prom"))
+    assert known()["shop"] == billing and known()["billing"]["synced_until"] is None
+    assert "shop" not in (tmp_path / "kafka.prom").read_text()
+    look(phase="sync")
+    assert known()["shop"] == billing and known()["billing"]["synced_until"] >= billing["synced_until"]
+
+
 def test_consumers_that_do_not_start_are_waited_for_and_named(look, monkeypatch):
     monkeypatch.setattr(kafka_group_readiness.use_case, "_PAUSE", 0.01)
+    look.in_use_at_source = False
     assert look(wait_for_start=0.05)["not_started"] == ["billing"]
     assert look.asked > 1
     look.asked, look.in_use = 0, True
@@ -187,6 +207,17 @@ def test_what_failed_verification_is_known_as_long_as_the_plan_is_the_same(statu
     assert not status().get("failed") and status.objected == [set()]
 
 
+def test_a_template_is_no_directory_of_a_wave_that_has_not_begun(status, tmp_path):
+    directory = "/srv/{{ group_migration_source }}-billing"
+    waves = [{"name": "first", "groups": ["billing"], "directory": directory}]
+    refused = status(waves=waves, directories=[])["msg"]
+    assert f"waves: the directory of the wave first is a template, {directory}" in refused
+    assert "Write the path out in group_migration_directory" in refused and status.asked == []
+    # Whoever names the directories has said where the files are.
+    (tmp_path / "plan.json").write_text(file.to_json(Plan("a", "b", "c", ())))
+    assert not status(waves=waves).get("failed") and status.asked == [[str(tmp_path)]]
+
+
 def test_the_directory_of_a_wave_that_has_not_begun_is_no_mistake(status, tmp_path):
     (tmp_path / "plan.json").write_text(file.to_json(Plan("a", "b", "c", ())))
     waves = [
@@ -217,9 +248,10 @@ def test_a_run_that_was_killed_is_told(status, tmp_path, home):
     held.write_text(lease.to_json(dataclasses.replace(ours, host="elsewhere")))
     (note,) = status()["warnings"]
     assert "has not said that it has ended" in note and "if so, remove lease.json" in note
-    held.write_text(lease.to_json(dataclasses.replace(ours, ticks=1)))
+    held.write_text(lease.to_json(dataclasses.replace(ours, ticks=1, phase="cut_over")))
     result = status()
     (note,) = result["warnings"]
+    assert "(phase cut_over)" in note
     assert f"The last run in {held.parent} was stopped before its end: process {os.getpid()} on" in note
     assert "It has written nothing: run it again." in note and result["note_kinds"] == ["run_open"]
     (held.parent / "receipt.json").write_text(receipt.to_json(receipt.Receipt("b")))

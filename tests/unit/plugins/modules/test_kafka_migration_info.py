@@ -214,8 +214,10 @@ def test_whether_the_clusters_are_swapped_is_asked_once(look, tmp_path):
         (tmp_path / name).mkdir()
         saved(tmp_path / name / "plan.json", plan.to_json(plan.Plan("D", "S", "", ())))
         saved(tmp_path / name / "receipt.json", receipt.to_json(receipt.Receipt("S", written(1).entries)))
+    (tmp_path / "current").symlink_to("back")
     elsewhere = Refused(f"billing has committed offsets here, and none at the source: {MAY_BE_SWAPPED}")
     (problem,) = look([elsewhere], receipt=str(tmp_path / "here/receipt.json"))["problems"]
     assert "back/receipt.json says" in problem["message"] and "before/receipt.json says" in problem["message"]
+    assert "current" not in problem["message"] and " more" not in problem["message"]
     (problem,) = look([elsewhere])["problems"]
     assert problem["message"] == f"{elsewhere}"

@@ -60,7 +60,7 @@ def lease(run_module, tmp_path) -> Call:
     return call
 
 
-def test_a_run_holds_its_directory_until_it_releases_it(lease, tmp_path):
+def test_a_run_holds_its_directory_until_it_releases_it(lease, tmp_path, monkeypatch):
     taken = lease()
     assert (taken["changed"], taken["held"], taken["reason"]) == (True, True, None)
     home = tmp_path / "home"
@@ -69,7 +69,13 @@ def test_a_run_holds_its_directory_until_it_releases_it(lease, tmp_path):
     written = json.loads((home / "lease.json").read_text())
     jsonschema.Draft202012Validator(SCHEMA).validate(written)
     assert written["process"] == os.getpid()
-    again = lease()  # a second role of the same playbook
+    refused = lease()
+    assert "this ansible-playbook works in" in refused["msg"] and "another host of the play" in refused["msg"]
+    assert refused["failure"]["kind"] == "locked"
+    assert "one host, or set directory to another directory for each host." in refused["msg"]
+    assert lease(on_locked="leave")["environment"] == {}
+    monkeypatch.setenv(*next(iter(taken["environment"].items())))
+    again = lease()  # within the tasks of the run
     assert (again["changed"], again["held"], again["environment"]) == (False, True, taken["environment"])
     assert lease(state="ended")["released"] is True
     assert list(home.iterdir()) == []
@@ -98,6 +104,7 @@ def test_a_dry_run_notes_a_receipt_that_only_the_history_has(lease, tmp_path):
     (note,) = lease(_ansible_check_mode=True, **aside)["notes"]
     assert f"receipt.json is not there, and {kept} is: copy it to its place" in note
     assert lease(**aside)["notes"] == []  # the commit says it
+    lease(state="ended")
     (tmp_path / "home/receipt.json").write_text("{}")
     assert lease(_ansible_check_mode=True, **aside)["notes"] == []
 
@@ -112,6 +119,7 @@ def test_the_directory_of_a_run_that_was_killed_is_taken_over(lease, playbook):
     assert str(its["process"]) in taken["taken_over"]
     assert "ended without releasing it: process" in str(taken["warnings"])
     assert taken["note_kinds"] == ["run_taken_over"]
+    lease(state="ended")
     assert lease()["taken_over"] is None
 
 
@@ -193,8 +201,8 @@ def test_a_task_that_works_in_the_directory_without_a_lease_counts_as_another_ru
     with files.locked(str(tmp_path / "home/plan.json")):
         assert lease()["failure"]["kind"] == "locked"
         assert lease(on_locked="leave")["held"] is False
-    lease()
-    with files.locked(str(tmp_path / "home/plan.json"), next(iter(lease()["environment"].values()))):
+    (run,) = lease()["environment"].values()
+    with files.locked(str(tmp_path / "home/plan.json"), run):
         released = lease(state="ended")
         assert "until this run ends" in str(released["warnings"]) and released["note_kinds"] == ["lease_stays"]
     assert lease(state="ended")

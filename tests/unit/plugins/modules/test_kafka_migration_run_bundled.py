@@ -62,7 +62,7 @@ def home(tmp_path):
     (folder / "snapshot.json").write_text(taken.replace(', "groups"', left_out))
     row = {"group": "Zoë's group", "ready": False, "ready_since": None, "source_groups": ["Zoë's group"], "lag": 1}
     row |= {"to_come": 0, "absent": 0, "verdicts": {"exact": 1}, "not_exact": [], "not_committed": 0}
-    told = status.Status("sync", 1.0, 2.0, 3, FAILURE, 2.0, (row,))
+    told = status.Status("sync", 1.0, 2.0, 3, FAILURE, 2.0, (row,)).after(())
     (folder / "status.json").write_text(status.to_json(told))
     (folder / "lease.json").write_text(lease.to_json(lease.Lease("controller7", "pid:[1]", 7, 8, 9.0)))
     (folder / "topics.json").write_text((folder / "topics.json").read_text().replace("User:billing", "User:alice"))
@@ -94,7 +94,7 @@ def bundle(run_module, home, tmp_path):
 def test_no_name_and_no_secret_is_in_the_archive(bundle, tmp_path, monkeypatch):
     monkeypatch.setattr(admin_client, "CONNECT_SECONDS", 0.3)
     login = {"security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "PLAIN", "sasl_username": "alice"}
-    login |= {"sasl_password": "s3cret-password", "client_config": {"client.rack": "web-7"}}
+    login |= {"sasl_password": "s3cret-password", "client_config": {"ssl.engine.id": "web-7"}}
     result, files = bundle(source_cluster={"bootstrap_servers": ["127.0.0.1:1"], **login})
     assert not {(name, each) for name, text in files.items() for each in [*NAMES, *PLANTED] if each in text}
     assert "s3cret-password" not in json.dumps(result)

@@ -15,8 +15,16 @@ import jsonschema
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.processes import process_namespace
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import history, lease, run_record, status
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import (
+    history,
+    lease,
+    receipt,
+    run_record,
+    status,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.lease import Lease
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_migration_run
 
 # Bytes that are no text: a run that fails because a file is damaged needs its history, too.
@@ -87,7 +95,8 @@ def test_the_checksums_of_a_folder_tell_which_file_has_changed(keep, home):
     ("phase", "results", "said"),
     [
         ("migrate", {"plan": {"changed": True}, "preview": {"changed": True}, "verify": {"failed": True}}, True),
-        ("migrate", {"plan": {"changed": True}, "commit": {"failed": True}}, True),
+        ("migrate", {"plan": {"changed": True}, "commit": {"failed": True, "failure": {}}}, True),
+        ("migrate", {"commit": {"failed": True, "changed": False, "rc": -9}}, False),  # it was killed
         ("migrate", {"commit": {"failed": True, "changed": True}}, False),  # it has failed after its first write
         ("migrate", {"commit": {"changed": True}, "read back": {"failed": True}}, False),
         ("promote", {"promotion": {"changed": True, "failed": True}}, False),
@@ -348,6 +357,26 @@ def test_a_round_that_fails_leaves_its_reason_in_the_status_and_in_the_metrics(k
     told = json.loads(known.read_text())
     assert (told["failure"], told["last_good"]) == ("no", 2.0)
     assert 'migration="migration"' in (home / "kafka.prom").read_text()
+
+
+@pytest.mark.parametrize(
+    ("phase", "until"), [("sync", {"billing": True, "shop": 2.0}), ("cut_over", {"billing": 2.0, "shop": 2.0})]
+)
+def test_a_round_that_fails_has_synced_what_it_has_written_and_a_cut_over_undoes_no_round(
+    keep, home, known, phase, until
+):
+    rounds = tuple(status.GroupRounds(group, None, 2.0) for group in ("billing", "shop"))
+    known.write_text(status.to_json(status.Status("sync", 1.0, 2.0, 3, None, 2.0, rounds=rounds)))
+    lines = [
+        receipt.ReceiptEntry(
+            group, TopicPartition("orders", 0), None, CommittedOffset(4), CommittedOffset(4), (), written
+        )
+        for group, written in (("billing", 4), ("shop", 3))
+    ]
+    (home / "receipt.json").write_text(receipt.to_json(receipt.Receipt("D", tuple(lines))))
+    assert keep(phase, failed=True, status=str(known), started=4.5)["notes"] == []
+    found = status.from_json(known.read_text(), "").synced_until
+    assert {group: time > 4.5 or time for group, time in found.items()} == until
 
 
 def test_a_reason_that_cannot_be_written_is_noted(keep, home):

@@ -7,7 +7,7 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.outcome import CommitOutcome
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, receipt, report, snapshot
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import GroupBusy
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import GroupBusy, InvalidFile
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup, OnBlocked
@@ -73,6 +73,12 @@ def test_files_and_policies_reach_the_use_case(commit, tmp_path):
     assert (made, earlier, snapshot_given, source, objections) == (plan_of(entry()), written(1), SNAPSHOT, None, {})
     assert (policies.on_blocked, policies.on_active_group) == (OnBlocked.SKIP_GROUP, OnActiveGroup.SKIP_GROUP)
     assert policies.idle_wait == 0
+
+
+def test_csv_that_names_no_group_is_told_of_no_option_that_only_another_module_has(commit, tmp_path):
+    result = commit(snapshot=saved(tmp_path / "offsets.csv", "orders,0,5\n"))
+    assert result["failed"] and "Use a file with four columns (group, topic, partition, offset)" in result["msg"]
+    assert "snapshot_group" not in result["msg"]
 
 
 def test_another_plan_than_the_reviewed_one_is_refused(commit):
@@ -142,7 +148,49 @@ def test_a_rollback_needs_a_selection_or_everything(commit, tmp_path):
     assert recorded == written(3) and selection.groups == ("billing",)
 
 
-@pytest.mark.parametrize("begun", [False, True])
+@pytest.mark.parametrize("state", ["committed", "rolled_back"])
+def test_a_receipt_that_has_grown_is_saved_after_the_writes_and_rolled_back(
+    commit, monkeypatch, run_module, tmp_path, state
+):
+    commit(check=True)
+    one, two = (dataclasses.replace(written(1), entries=tuple(lines)) for lines in _grown())
+    texts = []
+
+    def writes(*given):
+        save = next(filter(callable, given))
+        for done in (one, two, one):
+            save(done)
+            texts.append((tmp_path / "r.json").read_text())
+        return OUTCOME
+
+    for use_case in ("commit", "roll_back"):
+        monkeypatch.setattr(kafka_offset_commit.use_case, use_case, writes)
+    small, large = receipt.to_json(one), receipt.to_json(two)
+    given = {"cluster": DESTINATION, "state": state, "groups": ["billing"] * (state == "rolled_back")}
+    given |= {"plan": str(tmp_path / "p.json"), "receipt": str(tmp_path / "r.json")}
+    for limit, there, is_saved in (
+        (len(small), written(1), True),
+        (len(small) - 1, written(1), False),
+        (len(small) - 1, two, True),
+    ):
+        monkeypatch.setattr(kafka_offset_commit.files, "MOST_WRITTEN", limit)
+        saved(tmp_path / "r.json", receipt.to_json(there))
+        texts.clear()
+        result = run_module(kafka_offset_commit, **given)
+        assert texts == ([small, large, small] if is_saved else [])
+        assert (
+            result.get("failed", False) is not is_saved and ("was not written" in result.get("msg", "")) is not is_saved
+        )
+
+
+def _grown():
+    """Two entries before and after the first one is read back; nothing of the other was written."""
+    line = written(1).entries[0]
+    other = line._replace(group="shop", written=None, after=None)
+    return [line._replace(after=None), other], [line, other]
+
+
+@pytest.mark.parametrize("begun", [False, True, "full disk"])
 @pytest.mark.parametrize("state", ["committed", "rolled_back"])
 def test_a_failure_says_whether_nothing_was_written(commit, monkeypatch, run_module, tmp_path, state, begun):
     commit(check=True)
@@ -154,17 +202,24 @@ def test_a_failure_says_whether_nothing_was_written(commit, monkeypatch, run_mod
 
     for use_case in ("commit", "roll_back"):
         monkeypatch.setattr(kafka_offset_commit.use_case, use_case, busy)
+
+    def full(path, *_given, **_options):
+        raise InvalidFile(f"{path} cannot be written: billing", why="no space left on device", remedy="free space")
+
     its_receipt = tmp_path / "r.json"
     before = receipt.to_json(written(1))
     saved(its_receipt, before)
+    if begun == "full disk":
+        for write in ("write", "write_document"):
+            monkeypatch.setattr(kafka_offset_commit.files, write, full)
     files = {"plan": str(tmp_path / "p.json"), "receipt": str(its_receipt)}
     result = run_module(
         kafka_offset_commit, cluster=DESTINATION, state=state, groups=["billing"] * (state == "rolled_back"), **files
     )
     assert result["failed"] and "billing" in result["msg"]
-    assert result.get("written") == (None if begun else 0)
-    assert result.get("changed", False) is begun
-    assert (its_receipt.read_text() == before) is not begun
+    assert result.get("written") == (None if begun is True else 0)
+    assert result.get("changed", False) is (begun is True)
+    assert (its_receipt.read_text() == before) is not (begun is True)
 
 
 @pytest.mark.parametrize("option", ["plan_digest", "snapshot", "report"])

@@ -11,9 +11,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes imp
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Evidence
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnExpired, Strategy
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Absent, Reason, Verdict
-from ansible_collections.streamshift.kafka.plugins.module_utils._module import plan_making, reset_making
+from ansible_collections.streamshift.kafka.plugins.module_utils._module import plan_making
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_offset_translate
-from tests.support.module_inputs import DESTINATION, ORDERS, SNAPSHOT, SOURCE, entry, plan_of, saved, warned
+from tests.support.module_inputs import DESTINATION, SNAPSHOT, SOURCE, entry, plan_of, saved, warned
 
 
 @pytest.fixture
@@ -133,23 +133,13 @@ def test_an_entry_of_a_topic_that_is_not_there_names_the_line_of_the_csv_file(ru
     assert not run_module(kafka_offset_translate, **given)["changed"]
 
 
-def test_a_reset_of_some_partitions_is_no_start_of_a_query_which_must_know_all_of_them(
-    run_module, monkeypatch, tmp_path
-):
-    planned = Translation(plan_of(entry()), unruled=(("billing", ORDERS._replace(partition=1)),))
-    monkeypatch.setattr(reset_making.resets, "plan_resets", lambda *_args: planned)
-    given = {
-        "destination": DESTINATION,
-        "plan": str(tmp_path / "p.json"),
-        "export": str(tmp_path / "e"),
-        "groups": ["billing"],
-    }
-    given |= {"strategy": "reset", "resets": [{"to": "latest", "partitions": [0]}]}
-    for form in ("structured_streaming", "flink_sql"):
-        told = run_module(kafka_offset_translate, export_format=form, **given)["msg"]
-        assert "group billing, topic orders, partition 1: no entry of resets fits the partition" in told
-        assert list(tmp_path.iterdir()) == []
-    assert run_module(kafka_offset_translate, export_format="csv", **given)["changed"]
+@pytest.mark.parametrize("form", ["auto", "csv"])
+def test_csv_that_names_no_group_is_of_the_one_that_an_option_names(translate, tmp_path, form):
+    path = saved(tmp_path / "offsets.csv", "\ufefforders,0,5\n")
+    refused = translate(snapshot=path, snapshot_format=form)
+    assert "Set snapshot_group, or use a file with four columns" in refused["msg"]
+    translate(snapshot=path, snapshot_format=form, snapshot_group="billing")
+    assert [group.name for group in translate.asked[0].groups] == ["billing"]
 
 
 def test_a_promotion_reaches_the_use_case(translate, tmp_path):
@@ -162,17 +152,15 @@ def test_a_promotion_reaches_the_use_case(translate, tmp_path):
 
 POLICY = {"replication_policy": {"source_alias": "src"}}
 MIRROR = {"strategy": "mirror_maker", **POLICY}
-ALONE = {"source": None, "snapshot": None, "promotion": "/nowhere"}
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
         (
-            {**MIRROR, **ALONE, "groups": ["billing"]},
+            {**MIRROR, "source": None, "snapshot": None, "promotion": "/nowhere", "groups": ["billing"]},
             "promotion is about topics that follow the source, and there is no source",
         ),
-        ({"strategy": "reset", **ALONE}, "promotion has no meaning"),
         ({"match_on": []}, "match_on is empty. Name the parts, or leave it out"),
         ({"source": None}, "reads the source"),
         ({"snapshot": None}, "there is no snapshot"),

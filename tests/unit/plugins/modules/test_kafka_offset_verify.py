@@ -8,6 +8,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model import pl
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.problems import Problem, ProblemKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._module import plan_verification
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.digests import digest
 from ansible_collections.streamshift.kafka.plugins.modules import kafka_offset_verify
 from tests.support.module_inputs import DESTINATION, ORDERS, SOURCE, entry, plan_of, saved, warned
 
@@ -86,6 +87,20 @@ def test_a_problem_is_only_reported_where_the_user_says_so(verify):
     result = verify([SKIPPED], on_problem="report")
     assert not result.get("failed") and not result["changed"]
     assert "billing" in result["problems"][0] and result["findings"]
+
+
+def test_a_copy_that_differs_cannot_only_be_reported(verify):
+    refused = verify(copy="copy.json", on_problem="report")
+    assert refused["failed"] and "Leave out copy, or let a problem fail the task." in refused["msg"]
+
+
+def test_the_report_is_about_the_plan_that_was_verified_and_not_about_one_that_came_meanwhile(
+    verify, tmp_path, monkeypatch
+):
+    path, others = tmp_path / "p.json", plan.to_json(plan_of(entry(6)))
+    monkeypatch.setattr(plan_verification.use_case, "expect", lambda *_given: path.write_text(others))
+    assert verify()["plan_digests"] == [digest(plan.to_json(plan_of(entry())))]
+    assert path.read_text() == others
 
 
 def test_options_reach_the_use_case(verify):

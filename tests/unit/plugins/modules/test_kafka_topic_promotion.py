@@ -63,7 +63,7 @@ def promote(run_module, monkeypatch, tmp_path):
         run.done = []
 
         def planned(*given):
-            run.selection, run.options = given[2], given[-1]
+            run.selection, run.options, run.fence = given[2], *given[4:]
             return Planned(plan, NOTES)
 
         def carried_out(_destination, made, _receipt, save):
@@ -185,6 +185,18 @@ def test_a_promotion_is_not_undone_by_a_fence(promote, tmp_path, state, acls):
     (tmp_path / "receipt.json").write_text(topic_receipt.to_json(PromotionReceipt("D", topics, acls)))
     assert "is the receipt of a promotion" in promote(state=state, topics=["orders"])["msg"]
     assert promote.done == []
+
+
+def test_a_promotion_takes_only_the_receipt_of_a_fence_and_none_that_is_not_there(promote, tmp_path):
+    promote(fence_receipt=str(tmp_path / "none.json"), acls="mirror")
+    assert promote.fence is None
+    fence = PromotionReceipt("S", acls={READ._replace(permission="DENY"): False})
+    promote(fence_receipt=saved(tmp_path / "fence.json", topic_receipt.to_json(fence)), acls="mirror")
+    assert promote.fence == fence
+    other = saved(tmp_path / "other.json", topic_receipt.to_json(RECEIPT))
+    assert "is the receipt of a promotion" in (said := promote(fence_receipt=other, acls="mirror")["msg"])
+    assert "orrect fence_receipt" in said
+    assert "failed" not in promote(fence_receipt=other)  # without ACLs, nobody reads it
 
 
 @pytest.mark.parametrize("state", ["fenced", "lifted"])

@@ -1,14 +1,13 @@
 """In the tasks of a role, the messages of modules name its variables; in any other task, the options of the module."""
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.plugin_utils._given import role_options
 from ansible_collections.streamshift.kafka.plugins.plugin_utils._option_names import option_names
-from tests.support.playbooks import ansible_playbook
+from tests.support.playbooks import NOWHERE, Controller, failed
 
 ROOT = Path(__file__).parents[4]
 SNAPSHOT, COMMIT = "kafka_group_offsets", "kafka_offset_commit"
@@ -33,7 +32,7 @@ def names(module, role, phase=None):
         ("kafka_migration_info", "group_migration", "sync", "verify", "group_migration_verify_rounds"),
         ("kafka_migration_info", "mirror_maker_group_sync", "sync", "verify", "mirror_maker_group_sync_verify"),
         ("kafka_offset_verify", "group_migration", "migrate", "limit", "group_migration_verify_limit"),
-        (COMMIT, "group_reset", "rollback", "everything", "group_reset_rollback_all"),
+        (COMMIT, "group_clone", "rollback", "everything", "group_clone_rollback_all"),
         ("kafka_backlog_copy", "backlog_migration", "migrate", "state: absent", "backlog_migration_phase: remove"),
         (
             "kafka_topic_promotion",
@@ -57,24 +56,15 @@ def test_every_module_has_an_action():
     assert sorted(path.stem for path in (ROOT / "plugins/action").glob("*.py")) == MODULES
 
 
-CLUSTER = {"bootstrap_servers": ["127.0.0.1:1"]}
-HOSTS = {
-    name: {"kafka_cluster": CLUSTER, "ansible_connection": "local", "ansible_python_interpreter": sys.executable}
-    for name in ("onprem", "cloud")
-}
-
-
 @pytest.fixture
 def play(tmp_path):
     """``play(*tasks)`` -> what ansible-playbook says of tasks of which one fails."""
+    controller = Controller(tmp_path, onprem=NOWHERE, cloud=NOWHERE)
 
     def played(*tasks, words=()):
-        inventory, playbook = tmp_path / "inventory.json", tmp_path / "playbook.json"
-        inventory.write_text(json.dumps({"all": {"hosts": HOSTS}}))
+        playbook = tmp_path / "playbook.json"
         playbook.write_text(json.dumps([{"hosts": "cloud", "gather_facts": False, "tasks": list(tasks)}]))
-        code, output = ansible_playbook("-i", inventory, playbook, *words)
-        assert code == 2, output
-        return output
+        return failed(controller.run(str(playbook), *words))
 
     return played
 
@@ -91,7 +81,7 @@ def migration(tmp_path, **given):
 
 
 def rolled_back(tmp_path, **more):
-    task = {"cluster": CLUSTER, "receipt": f"{tmp_path}/receipt.json", "state": "rolled_back"}
+    task = {"cluster": NOWHERE, "receipt": f"{tmp_path}/receipt.json", "state": "rolled_back"}
     return {"streamshift.kafka.kafka_offset_commit": {**task, **more}}
 
 
@@ -118,12 +108,12 @@ def test_a_role_of_somebody_else_changes_nothing(play, tmp_path):
     tasks = tmp_path / "roles" / "common" / "tasks"
     tasks.mkdir(parents=True)
     (tasks / "main.yml").write_text(json.dumps([rolled_back(tmp_path)]))
-    task = {"ansible.builtin.include_role": {"name": "common"}, "vars": {"common_role": "group_migration"}}
+    task = {"ansible.builtin.include_role": {"name": "common"}, "vars": {"_common_role": "group_migration"}}
     assert OPTIONS in play(task)
 
 
 def test_secrets_stay_masked(play, tmp_path):
-    cluster = {**CLUSTER, "security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "PLAIN"}
+    cluster = {**NOWHERE, "security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "PLAIN"}
     cluster |= {"sasl_username": "me", "sasl_password": "group_migration_groups"}
     said = play(rolled_back(tmp_path, cluster=cluster), words=["-vvv"])
     assert OPTIONS in said and "group_migration_groups" not in said

@@ -10,6 +10,7 @@ from ansible_collections.streamshift.kafka.plugins.plugin_utils._given import (
     Given,
     HostCluster,
     Inventory,
+    cut_at_blanks,
     playbooks,
     role_options,
 )
@@ -41,7 +42,7 @@ BOTH = inventory(onprem=GOOD, cloud=GOOD)
 
 
 def test_what_is_right_is_no_problem():
-    right = given(group_migration_source="onprem", group_migration_groups=["billing"], group_reset_unknown=1)
+    right = given(group_migration_source="onprem", group_migration_groups=["billing"], group_clone_unknown=1)
     places = {"group_migration_directory": ["kafka-migrations"]}
     assert list(of_play(right, BOTH, hosts=["onprem", "cloud"], places=places)) == []
 
@@ -67,7 +68,7 @@ def test_each_misspelt_variable_is_named_with_the_one_that_was_meant():
         ("backlog_migration", "on_rewnd", "on_rewind"),
         ("group_clone", "backpu", "backup"),
         ("group_clone", "group_maps", "group_map"),
-        ("group_reset", "on_rewnd", "on_rewind"),
+        ("mirror_maker_group_sync", "on_rewnd", "on_rewind"),
         ("kafka_sandbox", "cluster", "clusters"),
         ("group_migration", "something_else", None),
     ],
@@ -81,6 +82,59 @@ def test_the_nearest_name_is_the_one_that_was_meant(role, wrong, meant):
 def test_a_variable_for_a_dry_run_is_answered_with_what_makes_one(name):
     (line,) = of_play(given(**{f"group_migration_{name}": True}), BOTH)
     assert "For a dry run, add --check to the command. All of them: " in line
+
+
+def given_by(*extra_vars, **variables):
+    """extra_vars: the arguments of -e. variables: what Ansible makes of them, besides the words that it leaves out."""
+    whole = given(_raw_params="left out", **variables)
+    return Given(whole.name, whole.kind, whole.options, whole.variables, cut_at_blanks(extra_vars))
+
+
+@pytest.mark.parametrize(
+    ("value", "taken", "left_out"),
+    [
+        ("billing ledger", "billing", "ledger"),
+        ("billing, ledger", "billing,", "ledger"),
+        ("[billing, ledger]", "[billing,", "ledger]"),
+        ("['billing', 'ledger']", "['billing',", "'ledger']"),
+    ],
+)
+def test_a_list_that_ansible_has_cut_at_a_blank_is_told_once_and_given_whole(value, taken, left_out):
+    cut = given_by(
+        "@vars.yml",
+        '{"group_migration_phase": "plan"}',
+        f"group_migration_source=onprem group_migration_groups={value}",
+        group_migration_source="onprem",
+        group_migration_destination="cloud",
+        group_migration_groups=taken,
+    )
+    line = (
+        f"Ansible takes group_migration_groups={taken} and leaves out {left_out}, because name=value ends at a blank. Give "
+        """all of it as JSON: -e '{"group_migration_groups": ["billing", "ledger"]}'."""
+    )
+    assert list(of_play(cut, BOTH)) == [line]
+    assert list(of_clusters(cut, BOTH, ["source", "destination"])) == [line]
+
+
+@pytest.mark.parametrize(
+    ("extra_vars", "said"),
+    [
+        (["group_migration_groups = billing"], "words of -e or set_fact that are not name=value"),
+        ([], "words of -e or set_fact that are not name=value"),  # an escaped = of -e, or of a playbook's own set_fact
+        (["kafka_password=open sesame"], "words after kafka_password="),
+        (["group_migration_groups=billing group_migration_phase = plan"], "words after group_migration_groups="),
+    ],
+)
+def test_words_that_ansible_leaves_out_elsewhere_are_not_shown_because_they_may_be_secret(extra_vars, said):
+    (line,) = of_play(given_by(*extra_vars), BOTH)
+    assert line == (
+        f"Ansible leaves out {said}, because name=value ends at a blank. Put no blanks around =, and give a value that has "
+        """blanks as JSON, such as -e '{"name": "two words"}'."""
+    )
+
+
+def test_a_value_in_quotes_of_its_own_is_not_cut():
+    assert cut_at_blanks(["note='two words' group_migration_groups=billing,ledger", "{a: 1, b: 2}"]) == {}
 
 
 def test_variables_that_a_role_sets_itself_are_its_own():
@@ -391,6 +445,8 @@ def test_what_has_another_value_than_its_default_is_known():
         "group_migration_backup": "x.json",  # has none
         "group_migration_csv": "",
         "group_migration_unknown": 1,
+        "group_migration_search_limit": "100000",
+        "group_migration_runbook": "false",  # defaults, as -e gives them
     }
     assert given(**variables).changed() == {
         "group_migration_backup": "x.json",
@@ -424,6 +480,26 @@ def test_what_has_another_value_than_its_default_is_known():
         (
             {"groups": '["a", "b"]'},
             "group_migration_groups is a text, which -e NAME=VALUE makes of a list. Give it in braces: -e '{\"group_migration_",
+        ),
+        *(
+            (
+                {option: text},
+                f"group_migration_{option} is a text, which -e NAME=VALUE makes of a list. Give it in braces: {braces}{also}.",
+            )
+            for option, text, entries, also in (
+                ("group_patterns", "[a-z]", '["PATTERN"]', ", or put the pattern in a list"),
+                ("group_patterns", "[a{1,3}]", '["PATTERN"]', ""),
+                ("exclude_group_patterns", " [^_] ", '["PATTERN"]', ", or put the pattern in a list"),
+                ("group_patterns", "[billing]", '["billing"]', ", or put the pattern in a list"),
+                ("groups", "[orders-test]", '["orders-test"]', ""),
+                ("groups", "[billing]", '["billing"]', ""),
+                ("groups", "[]", "[]", ""),
+                ("topics", " [a, b]\n", '["a", "b"]', ""),
+                ("exclude_group_patterns", "[payments-.*]", '["payments-.*"]', ""),
+                ("group_patterns", "[shop-[0-9]+, x]", '["shop-[0-9]+", "x"]', ""),
+                ("topic_map", '[{"name": "a", "to": "b"}]', '[{"name": "a", "to": "b"}]', ""),
+            )
+            for braces in [f"-e '{{\"group_migration_{option}\": {entries}}}'"]
         ),
         ({"groups": [1.5]}, "group_migration_groups, entry 1 is 1.5, and no text. Put it in quotes if it is a name."),
         (
@@ -466,6 +542,12 @@ def test_a_value_of_a_wrong_type_is_told_in_a_line_before_the_role_begins(value,
     lines = list(of_clusters(given(**variables), BOTH, ["source", "destination"]))
     assert len(lines) == 1 and lines[0].startswith(told) and "\n" not in lines[0] and lines[0].endswith(".")
     assert list(of_play(given(**variables), BOTH, hosts=list(both.values()))) == lines  # the role in one's own play
+
+
+@pytest.mark.parametrize("pattern", ["[Pp]ay.*[0-9]", "[a-z][0-9]", "[Pp]ay,[Bb]ill[0-9]", "shop-[0-9]"])
+def test_a_text_of_patterns_that_begins_and_ends_with_a_class_is_no_list_in_a_text(pattern):
+    both = {"group_migration_source": "onprem", "group_migration_destination": "cloud"}
+    assert list(of_clusters(given(**both, group_migration_group_patterns=pattern), BOTH, SIDES)) == []
 
 
 def test_wrong_values_of_all_kinds_are_told_together_with_misspelt_variables_and_clusters():
@@ -534,23 +616,6 @@ def test_a_fault_of_one_entry_of_a_list_hides_none_of_the_others():
             "at position 0"
         ),
         "group_migration_topic_map, entry 5 has no new name",
-    ]
-
-
-def test_a_fault_of_one_reset_hides_none_of_the_others():
-    later = "2999-01-01T00:00:00Z"  # by which clock is up to the machine that resets the group
-    resets = [
-        {"topics": ["a"]},
-        {"to": "shift"},
-        {"to": "latst"},
-        {"to": "datetime", "value": later},
-        {"to": "offset", "value": "x"},
-    ]
-    assert [line.partition(". ")[0] for line in of_play(given("group_reset", group_reset_resets=resets), BOTH)] == [
-        "group_reset_resets, entry 1 has no to",
-        "group_reset_resets, entry 3: to is latst",
-        "group_reset_resets, entry 2: to: shift needs a value",
-        "group_reset_resets, entry 5: 'x' is no offset",
     ]
 
 

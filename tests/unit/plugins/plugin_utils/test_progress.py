@@ -2,18 +2,16 @@
 
 import json
 import os
-import select
+import re
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[4]
 PROGRAM = Path(sys.executable).parent / "ansible-playbook"
-DEADLINE = 60.0  # seconds
 
 ACTION = """
 from ansible_collections.streamshift.kafka.plugins.plugin_utils._progress import ProgressActionModule
@@ -48,64 +46,43 @@ module.exit_json(changed=True, check=module.check_mode, value=module.params["val
 SEEN = ["[cloud] half of it is done", "[cloud] nearly ready"]
 
 
-class Playing:
-    """A playbook while it is played, and the lines that were read of what it says."""
-
-    def __init__(self, directory: Path, words: list[str], separate: bool) -> None:
-        environment = {
-            "ANSIBLE_ACTION_PLUGINS": str(directory / "action"),
-            "ANSIBLE_LIBRARY": str(directory / "library"),
-        }
-        self.process = subprocess.Popen(
-            [PROGRAM, "-i", directory / "inventory.yml", directory / "playbook.yml", *words],
-            cwd=ROOT,
-            env={**os.environ, "ANSIBLE_NOCOLOR": "1", **environment},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE if separate else subprocess.STDOUT,
-        )
-        self.lines: list[str] = []
-
-    def wait_for(self, line: str) -> None:
-        """Read on until this line has come."""
-        assert self.process.stdout
-        deadline, rest = time.monotonic() + DEADLINE, b""
-        while line not in self.lines:
-            assert select.select([self.process.stdout], [], [], deadline - time.monotonic())[0], self.lines
-            read = os.read(self.process.stdout.fileno(), 65536)
-            assert read, "\n".join(self.lines)
-            *lines, rest = (rest + read).split(b"\n")
-            self.lines += [each.decode() for each in lines]
-
-    def end(self) -> str:
-        """All that was said."""
-        rest, _nothing = self.process.communicate(timeout=DEADLINE)
-        self.lines += rest.decode().splitlines()
-        return "\n".join(self.lines)
+HOST = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
 
 
-@pytest.fixture
-def play(tmp_path):
-    """``play(*words, args={}, **keywords)``: start a playbook whose one task is the module, with these keywords."""
-    for folder, text in (("action", ACTION), ("library", MODULE)):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "slow.py").write_text(text)
-    host = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
-    (tmp_path / "inventory.yml").write_text(json.dumps({"all": {"hosts": {"cloud": host}}}))
-    started = []
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The module, its action, and an inventory."""
+    made = tmp_path_factory.mktemp("progress")
+    for name, text in (("action", ACTION), ("library", MODULE)):
+        (made / name).mkdir()
+        (made / name / "slow.py").write_text(text)
+    (made / "inventory.yml").write_text(json.dumps({"all": {"hosts": {"cloud": HOST}}}))
+    return made
 
-    def start(*words, separate=False, args=None, **keywords):
-        tasks = [{"name": "Work", "slow": args or {}, "register": "done", **keywords}]
-        tasks += [{"name": "Tell", "ansible.builtin.debug": {"msg": "told {{ done.value }} {{ done.keys() | sort }}"}}]
-        plays = [{"name": "Play", "hosts": "cloud", "gather_facts": False, "tasks": tasks}]
-        (tmp_path / "playbook.yml").write_text(json.dumps(plays))
-        started.append(Playing(tmp_path, list(words), separate))
-        return started[-1]
 
-    yield start
-    for playing in started:
-        playing.process.kill()
-        playing.process.communicate()
+def start(folder, tasks, *words, stderr=subprocess.STDOUT):
+    """A playbook of these tasks, which is played now."""
+    play = {"name": "Play", "hosts": "cloud", "gather_facts": False, "tasks": tasks}
+    (folder / "playbook.yml").write_text(json.dumps([play]))
+    environment = {"ANSIBLE_ACTION_PLUGINS": str(folder / "action"), "ANSIBLE_LIBRARY": str(folder / "library")}
+    environment |= {"ANSIBLE_NOCOLOR": "1", "PYTHONUNBUFFERED": "1"}  # both outputs in the order of a terminal
+    return subprocess.Popen(
+        [PROGRAM, "-i", folder / "inventory.yml", folder / "playbook.yml", *words],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        text=True,
+    )
+
+
+def played(folder, tasks):
+    """What a playbook of these tasks says."""
+    process = start(folder, tasks)
+    output, _nothing = process.communicate()
+    assert process.returncode == 0, output
+    return output
 
 
 def shown(said):
@@ -113,66 +90,80 @@ def shown(said):
     return [line for line in said.splitlines() if line.startswith("[cloud] ")]
 
 
+TASKS = {
+    "plain": {"args": {"value": "$5"}},
+    "hidden": {"args": {"value": "$5"}, "no_log": True},
+    "loop": {"loop": ["wave1", {"groups": ["billing"]}], "loop_control": {"loop_var": "wave"}},
+    "failing": {"args": {"fail": True}, "ignore_errors": True},
+    "background": {"async": 60, "poll": 1},
+    "delegated": {"delegate_to": "127.0.0.1", "vars": {"ansible_connection": "local"}},
+}
+
+
+@pytest.fixture(scope="module")
+def said(folder):
+    """What a play says of each of these tasks, by its name, and then of the result of the task in ``NAME's result``."""
+    tasks = []
+    for name, keywords in TASKS.items():
+        result = {"msg": "told {{ done.value | default }} {{ done.keys() | sort }}"}
+        tasks += [
+            {"name": name, "slow": {}, "register": "done", **keywords},
+            {"name": f"{name}'s result", "ansible.builtin.debug": result},
+        ]
+    # A task's lines of progress come before its banner.
+    parts = re.split(r"TASK \[(\w+)'s result\].*", played(folder, tasks))
+    names, works, results = parts[1::2], parts[:-1:2], parts[2::2]
+    return dict(zip(names, works, strict=True)) | {
+        f"{name}'s result": result for name, result in zip(names, results, strict=True)
+    }
+
+
 @pytest.mark.parametrize("words", [[], ["--check"]], ids=["run", "check"])
-def test_lines_are_seen_while_the_module_works_and_before_its_result(play, tmp_path, words):
-    playing = play(*words, args={"go": str(tmp_path / "go")})
-    playing.wait_for(SEEN[0])
-    (tmp_path / "go").touch()
-    said = playing.end()
-    assert playing.process.returncode == 0, said
-    assert shown(said) == SEEN
-    assert said.index(SEEN[1]) < said.index("changed: [cloud]")
-
-
-def test_the_result_is_what_it_is_without_the_lines(play):
-    with_lines = play(args={"value": "$5"}).end()
-    without = play(args={"value": "$5"}, no_log=True).end()
-    told = [line for line in with_lines.splitlines() if "told $5" in line]
-    assert shown(with_lines) == SEEN
-    assert told and told == [line for line in without.splitlines() if "told $5" in line]
-    assert "progress" not in told[0]
-
-
-def test_lines_of_a_loop_say_which_item_they_are_about(play):
-    playing = play(loop=["wave1", {"groups": ["billing"]}], loop_control={"loop_var": "wave"})
-    said = playing.end()
-    lines = [line for line in said.splitlines() if "is done" in line]
-    assert lines == ["[cloud: wave1] half of it is done", "[cloud] half of it is done"]
-
-
-def test_nothing_is_shown_of_a_task_that_shall_not_be_shown(play):
-    playing = play(no_log=True)
-    said = playing.end()
-    assert playing.process.returncode == 0 and "changed: [cloud]" in said
-    assert not shown(said) and "half" not in said
-
-
-def test_a_module_that_fails_keeps_its_message(play):
-    playing = play(args={"fail": True})
-    said = playing.end()
-    assert playing.process.returncode != 0
-    assert shown(said) == SEEN
-    assert "this cannot be done" in said[said.index(SEEN[1]) :]
-
-
-def test_a_module_in_the_background_works_without_lines(play):
-    playing = play(**{"async": 60, "poll": 1})
-    said = playing.end()
-    assert playing.process.returncode == 0, said
-    assert "told" in said and not shown(said)
-
-
-def test_standard_output_is_left_to_ansible(play):
-    playing = play(separate=True)
-    output, errors = (each.decode() for each in playing.process.communicate(timeout=DEADLINE))
-    assert shown(errors) == SEEN and not shown(output)
+def test_lines_are_seen_while_the_module_works_and_standard_output_is_left_to_ansible(folder, tmp_path, words):
+    go = tmp_path / "go"
+    lines = []
+    with start(folder, [{"name": "Work", "slow": {"go": str(go)}}], *words, stderr=subprocess.PIPE) as process:
+        for line in process.stderr:
+            lines.append(line)
+            if line.rstrip() == SEEN[0]:
+                go.touch()
+        output = process.stdout.read()
+    assert process.returncode == 0, output
+    assert shown("".join(lines)) == SEEN and not shown(output)
     assert "changed: [cloud]" in output
 
 
-def test_a_runner_with_a_local_connection_shows_them_too(play):
-    playing = play(delegate_to="127.0.0.1", vars={"ansible_connection": "local"})
-    assert shown(playing.end()) == SEEN
-    assert playing.process.returncode == 0
+def test_lines_come_before_the_result_which_is_what_it_is_without_them(said):
+    assert shown(said["plain"]) == SEEN
+    assert said["plain"].index(SEEN[1]) < said["plain"].index("changed: [cloud]")
+    told = [
+        [line for line in said[f"{name}'s result"].splitlines() if "told $5" in line] for name in ("plain", "hidden")
+    ]
+    assert told[0] and told[0] == told[1]
+    assert "progress" not in told[0][0]
+
+
+def test_lines_of_a_loop_say_which_item_they_are_about(said):
+    lines = [line for line in said["loop"].splitlines() if "is done" in line]
+    assert lines == ["[cloud: wave1] half of it is done", "[cloud] half of it is done"]
+
+
+def test_nothing_is_shown_of_a_task_that_shall_not_be_shown(said):
+    assert "changed: [cloud]" in said["hidden"]
+    assert not shown(said["hidden"]) and "half" not in said["hidden"]
+
+
+def test_a_module_that_fails_keeps_its_message(said):
+    assert shown(said["failing"]) == SEEN
+    assert "this cannot be done" in said["failing"].partition(SEEN[1])[2]
+
+
+def test_a_module_in_the_background_works_without_lines(said):
+    assert "changed: [cloud]" in said["background"] and not shown(said["background"])
+
+
+def test_a_runner_with_a_local_connection_shows_them_too(said):
+    assert shown(said["delegated"]) == SEEN
 
 
 NOBODY = {"become_user": "nobody", "become_method": "ansible.builtin.su", "become_flags": "-s /bin/sh"}
@@ -187,8 +178,7 @@ def can_become_nobody():
 
 
 @pytest.mark.skipif(not can_become_nobody(), reason="a password or a Python is missing")
-def test_another_user_who_cannot_write_the_lines_works_without_them(play):
-    playing = play(become=True, vars={"ansible_python_interpreter": EVERYBODYS_PYTHON}, **NOBODY)
-    said = playing.end()
-    assert playing.process.returncode == 0, said
+def test_another_user_who_cannot_write_the_lines_works_without_them(folder):
+    keywords = {"become": True, "vars": {"ansible_python_interpreter": EVERYBODYS_PYTHON}, **NOBODY}
+    said = played(folder, [{"name": "Work", "slow": {}, **keywords}])
     assert "changed: [cloud]" in said and not shown(said)

@@ -1,6 +1,9 @@
 """What roles refuse before any cluster is asked: variables that cannot be meant, or not together."""
 
+from pathlib import Path
+
 import pytest
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ansible_collections.streamshift.kafka.plugins.plugin_utils._given import (
     Given,
@@ -8,6 +11,7 @@ from ansible_collections.streamshift.kafka.plugins.plugin_utils._given import (
     Inventory,
     role_options,
 )
+from ansible_collections.streamshift.kafka.plugins.plugin_utils._problems import not_taken
 from ansible_collections.streamshift.kafka.plugins.plugin_utils._role_problems import of_role
 
 INVENTORY = Inventory({"all": ["onprem", "cloud"]}, lambda _host: HostCluster(), lambda _host, _name: None)
@@ -35,17 +39,9 @@ def problems(role="group_migration", *, others=None, metrics_at="", plan_at="", 
     )
 
 
-ROLES = [
-    "backlog_migration",
-    "group_clone",
-    "group_migration",
-    "group_reset",
-    "migration_assessment",
-    "mirror_maker_group_sync",
-    "replicator_handover",
-    "topic_fence",
-    "topic_promotion",
-]
+DIRECTORY = Path(__file__).parents[4] / "roles"
+ROLES = sorted(path.parents[1].name for path in DIRECTORY.glob("*/meta/argument_specs.yml"))
+ROLES.remove("kafka_sandbox")  # it moves nothing
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -53,8 +49,40 @@ def test_a_role_refuses_nothing_of_its_defaults(role):
     assert problems(role) == []
 
 
+WRONG = ["", "x", "1.5", "a b", -1, 1.5, True, [], ["x"], [None], [1], [["x"]], [{}], [{"name": "a"}], {}, {"x": 1}]
+
+
+def refused(option, value):
+    """Does Ansible refuse it for a role? It is confused by an entry that is no dictionary."""
+    validator = ArgumentSpecValidator({"it": option})
+    try:
+        return bool(validator.validate({"it": value}, validate_role_argument_spec=True).error_messages)
+    except TypeError:
+        return True
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_whatever_ansible_refuses_for_its_type_or_choices_is_refused(role):
+    missed = [
+        (name, value)
+        for name, option in role_options(role).items()
+        for value in WRONG
+        if refused(option, value)
+        and not [*not_taken(Given(role, "role", {name: option}, {name: value}), {name: option})]
+    ]
+    assert missed == []
+
+
 MIGRATION, CLONE, SYNC = "group_migration", "group_clone", "mirror_maker_group_sync"
-KEEPING = [role for role in ROLES if role != "migration_assessment"]
+
+
+def having(name):
+    """The roles with such a variable."""
+    return [role for role in ROLES if f"{role}_{name}" in role_options(role)]
+
+
+def phase(role):
+    return {"phase": role_options(role)[f"{role}_phase"]["default"]}
 
 
 @pytest.mark.parametrize(
@@ -70,7 +98,7 @@ KEEPING = [role for role in ROLES if role != "migration_assessment"]
         ),
         *(
             (role, {"keep_history": -1}, [{"keep_history": 0}], "keep_history is -1. Give 0 or more.")
-            for role in KEEPING
+            for role in having("keep_history")
         ),
         *(
             (
@@ -80,11 +108,11 @@ KEEPING = [role for role in ROLES if role != "migration_assessment"]
                     {"plan_digest": "0F" * 32},
                     {"phase": "plan"},
                     {"phase": "rollback"},
-                    {"plan_digest": "", "phase": phase},
+                    {"plan_digest": "", **phase(role)},
                 ],
                 f"plan_digest is {wrong}. Give the SHA-256 digest that the phase plan has printed, 64 hex",
             )
-            for role, phase in ((MIGRATION, "migrate"), (CLONE, "clone"), ("group_reset", "reset"))
+            for role in having("plan_digest")
             for wrong in ("0" * 63, "g" * 64)
         ),
         (
@@ -97,10 +125,10 @@ KEEPING = [role for role in ROLES if role != "migration_assessment"]
             (
                 role,
                 {"phase": "rollback", "rollback_all": all_of_it, part: ["billing"]},
-                [{"rollback_all": False}, {"phase": "apply"}, {part: []}],
+                [{"rollback_all": False}, phase(role), {part: []}],
                 f"rollback_all rolls back everything in the receipt, and {role}_{part} selects a part of it. Leave one",
             )
-            for role in (MIGRATION, CLONE, "group_reset")
+            for role in having("rollback_all")
             for part in ("groups", "group_patterns")
             for all_of_it in (True, "yes")
         ),
@@ -199,7 +227,7 @@ KEEPING = [role for role in ROLES if role != "migration_assessment"]
                     f"{{name: {name}, to: {name}-v2}}."
                 ),
             )
-            for groups, name in (([], "billing"), (["shop", "billing"], "shop"))
+            for groups, name in (([], "billing"), (["shop", "billing"], "shop"), ("shop,billing", "shop"))
         ),
         *(
             (
@@ -300,6 +328,9 @@ def test_a_plan_that_is_applied_has_to_be_there():
 @pytest.mark.parametrize(("directory", "home"), [("files", "/srv/files/return"), ("/mnt/files", "/mnt/files/return")])
 def test_a_return_is_rolled_back_by_the_playbook_for_that(directory, home):
     (line,) = problems(phase="rollback", directory=directory, **{"return": "true"})
+    assert line.startswith(
+        "group_migration_phase is rollback, and group_migration_return is true, which the playbook return_groups sets"
+    )
     assert (
         "run the playbook streamshift.kafka.rollback with -e group_migration_source=cloud -e group_migration_dest"
         in line

@@ -96,7 +96,7 @@ def fault(call, behaviour):
 
 
 @pytest.mark.usefixtures("impatient")
-@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("call", ["token", "state", "write_offsets"])  # the others ask in the way of one of these
 def test_whatever_a_server_does_is_an_error_with_its_reason(call):
     with ThreadPoolExecutor(16) as pool:
         found = pool.map(lambda behaviour: fault(call, behaviour), BEHAVIOURS.values())

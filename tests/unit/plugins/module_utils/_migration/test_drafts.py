@@ -1,6 +1,7 @@
 """From a snapshot to entries of a plan."""
 
 import dataclasses
+import re
 
 import pytest
 
@@ -15,6 +16,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Prefixes, Rule
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import set_variables
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import SourcePosition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnConflict, OnUncommitted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -24,6 +26,9 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot 
     SnapshotEntry,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+
+ORDERS = TopicPartition("orders", 0)
+SYNC = {"exclude_topic_patterns": "mirror_maker_group_sync_exclude_topic_patterns"}  # variables of a role
 
 
 def snapshot(*commits: tuple[str, str, int]) -> Snapshot:
@@ -132,7 +137,7 @@ DRAFT = Draft("app", TopicPartition("sales", 2), "app", TopicPartition("orders",
         ({"orders": 3}, {}, Reason.TOPIC_MISSING, "topic sales does not exist at the destination"),
         ({"orders": 3}, {"orders": 3}, Reason.TOPIC_MISSING, "topic sales does not exist at the destination"),
         ({"orders": 3}, {"sales": 4}, Reason.PARTITION_COUNT_DIFFERS, "orders has 3 partitions"),
-        ({"orders": 4}, {"sales": 3}, Reason.PARTITION_COUNT_DIFFERS, "or add the missing ones there"),
+        ({"orders": 4}, {"sales": 3}, Reason.PARTITION_COUNT_DIFFERS, "or add them yourself, if each record belongs"),
         ({"orders": 2}, {"sales": 2}, Reason.TOPIC_MISSING, "orders-2 does not exist at the source"),
     ],
 )
@@ -210,3 +215,26 @@ def test_a_missing_copy_of_the_destinations_own_topic_is_told_with_what_to_set()
     assert without_records(draft, {"B.foo": 1}, {}, mapping).detail.endswith(
         "set target_alias of replication_policy to B"
     )
+
+
+@pytest.mark.parametrize(
+    ("counts", "role", "remedy"),
+    [
+        (
+            (3, 2),
+            {},
+            "name it in repartitioned, so that .*, or wait until the replication tool adds the missing ones, or add",
+        ),
+        ((3, 2), SYNC, "wait until the replication tool adds the missing ones, or add them yourself"),
+        ((2, 3), {}, "name it in repartitioned, so that each record is looked for in all partitions$"),
+        ((2, 3), SYNC, "exclude it in exclude_topic_patterns$"),
+    ],
+)
+def test_other_numbers_of_partitions_name_only_options_that_the_user_has(counts, role, remedy):
+    set_variables(role)
+    try:
+        draft = Draft("billing", ORDERS, "billing", ORDERS, CommittedOffset(7))
+        entry = without_records(draft, *({"orders": count} for count in counts))
+    finally:
+        set_variables(None)
+    assert re.search(f"at the destination: {remedy}", entry.detail)

@@ -123,3 +123,9 @@ def test_an_iceberg_sink_is_known_by_its_control_topic():
     (risk, _abandoned) = group_risks(its, view())
     assert (risk.kind, assessed_group(its, view())["use"]) == ("sink_positions", "sink")
     assert risk.detail == "It has committed offsets on control-iceberg, the control topic of an Iceberg sink."
+
+
+def test_a_group_whose_partitions_have_no_leader_is_not_said_to_have_deleted_topics():
+    its = group(5, logs=None)._replace(leaderless=(ORDERS,))
+    assert its.why_not == "partitions that it has committed have no leader now: orders-0"
+    assert not list(group_risks(its, view()))

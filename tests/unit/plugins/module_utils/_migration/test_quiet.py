@@ -7,6 +7,7 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import quiet
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import ConnectionFailed, MigrationError
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
     CommittedOffset,
     GroupMember,
@@ -23,11 +24,14 @@ WAIT = 5
 class Groups:
     """One group, of which a test says when its members leave and when its commits stop; seconds pass by sleeping."""
 
+    problem: MigrationError | None = None
+
     def __init__(self) -> None:
         self.now = 0.0
         self.leaves = 0.0
         self.stands = 0.0
         self.reads: list[float] = []
+        self.asked: list[float] = []
 
     def monotonic(self) -> float:
         return self.now
@@ -40,11 +44,14 @@ class Groups:
         state = "Stable" if self.now < self.leaves else "Empty"
         return GroupReading(name, True, state, "classic", "consumer", {ORDERS: CommittedOffset(offset)})
 
-    def read_groups(self, _connection: object, names: t.Sequence[str]) -> dict[str, GroupReading]:
+    def read_groups(self, _connection: object, names: t.Sequence[str], **_how: object) -> dict[str, GroupReading]:
         self.reads.append(self.now)
         return {name: self.reading(name) for name in names}
 
     def members(self, _connection: object, names: t.Sequence[str]) -> dict[str, list[GroupMember]]:
+        self.asked.append(self.now)
+        if self.problem:
+            raise self.problem
         return {name: [GroupMember("worker-1", "10.0.0.7")] for name in names}
 
     def watch(self, idle_wait: float = WAIT, stop_timeout: float = 0, only_all: bool = False) -> quiet.Seen:
@@ -86,6 +93,20 @@ def test_a_member_that_stays_is_named_when_the_time_is_up(groups):
     assert seen.active == {"billing": "Stable"}
     assert seen.members == {"billing": [GroupMember("worker-1", "10.0.0.7")]}
     assert groups.now == 60
+
+
+def test_members_that_stay_are_asked_for_when_the_wait_begins_and_when_it_ends(groups):
+    groups.leaves = 1000
+    groups.watch(stop_timeout=60, only_all=True)
+    assert groups.asked == [0, 60]
+
+
+def test_members_that_nobody_tells_end_no_wait(groups):
+    groups.leaves, groups.problem = 20, ConnectionFailed("cannot connect")
+    assert groups.watch(stop_timeout=60).active == {}
+    assert groups.lines[0] == "waiting for consumers to stop: billing (Stable) (60 s left)"
+    groups.leaves = 1000
+    assert groups.watch(stop_timeout=30, only_all=True).members == {}
 
 
 def test_commits_that_move_without_members_are_waited_for(groups):

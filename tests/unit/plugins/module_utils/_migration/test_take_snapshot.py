@@ -95,7 +95,7 @@ def test_patterns_that_neither_list_matches_are_refused(monkeypatch):
 def test_a_misspelt_group_is_told_with_those_that_may_be_meant(monkeypatch, name, remedy):
     Cluster(monkeypatch, ["billing", "fraud"])
     missing = {name: GroupReading(name, False, "", "", "", {})}
-    monkeypatch.setattr(groups, "read_groups", lambda _connection, _names: missing)
+    monkeypatch.setattr(groups, "read_groups", lambda _connection, _names, **_how: missing)
     with pytest.raises(NotFound) as found:
         take_snapshot.take(Connection("cluster", ("127.0.0.1:1",)), Selection(groups=(name,)), OnActiveGroup.FAIL)
     assert str(found.value).endswith(remedy)
@@ -105,7 +105,7 @@ def test_a_misspelt_group_hides_no_misspelt_topic(monkeypatch):
     cluster = Cluster(monkeypatch, ["billing"])
     cluster.topics = ["orders"]
     missing = GroupReading("biling", False, "", "", "", {})
-    monkeypatch.setattr(groups, "read_groups", lambda _connection, _names: {"biling": missing})
+    monkeypatch.setattr(groups, "read_groups", lambda _connection, _names, **_how: {"biling": missing})
     selection = Selection(groups=("biling",), topics=("ordres", "orders"))
     with pytest.raises(
         NotFound, match=r"group biling: the group does .* \(did you mean billing\?\).*: ordres \(.*mean orders\?"
@@ -127,11 +127,12 @@ def test_a_list_that_fails_hides_no_misspelt_group(monkeypatch):
     def refuse(*_given, **_options):
         raise BrokerError("too busy")
 
+    Cluster(monkeypatch)
     monkeypatch.setattr(groups, "list_groups", refuse)
     monkeypatch.setattr(
         groups,
         "read_groups",
-        lambda _connection, names: {each: GroupReading(each, False, "", "", "", {}) for each in names},
+        lambda _connection, names, **_how: {each: GroupReading(each, False, "", "", "", {}) for each in names},
     )
     with pytest.raises(NotFound, match=r"Correct groups, or grant the ACL\."):
         take_snapshot.take(Connection("cluster", ("127.0.0.1:1",)), Selection(groups=("x",)), OnActiveGroup.FAIL)

@@ -317,16 +317,14 @@ def test_a_path_leads_where_the_operating_system_goes(tmp_path, monkeypatch):
 def test_a_file_that_is_too_large_is_not_read_whole(tmp_path):
     with open(tmp_path / "plan.json", "wb") as file:
         file.truncate(10 * files.LARGEST)
-    with pytest.raises(InvalidFile, match="plan.json cannot be read: it is larger than 536870912 bytes"):
+    with pytest.raises(InvalidFile, match="plan.json cannot be read: it is larger than 1073741824 bytes"):
         files.read(str(tmp_path / "plan.json"))
 
 
 def test_a_digest_is_that_of_the_bytes(tmp_path):
     file = tmp_path / "plan.json"
     file.write_bytes(b"abc\r\n")
-    assert files.file_digest(str(file)) == hashlib.sha256(b"abc\r\n").hexdigest()
-    with pytest.raises(InvalidFile, match="cannot be read: there is no such file"):
-        files.file_digest(str(tmp_path / "missing"))
+    assert digests.digest(files.read(str(file)) or "") == hashlib.sha256(b"abc\r\n").hexdigest()
 
 
 P = TopicPartition("orders", 0)
@@ -362,6 +360,21 @@ def test_a_document_is_written_as_it_is_and_not_in_a_check(tmp_path):
     assert path.read_text() == text
 
 
+def test_a_document_that_no_later_run_could_read_is_not_made(tmp_path, monkeypatch):
+    path, text = tmp_path / "receipt.json", receipt.to_json(receipt.Receipt("é" * 50))
+    path.write_text("earlier")
+    monkeypatch.setattr(files, "MOST_WRITTEN", len(text))  # as many characters, and fewer bytes
+    for check in (True, False):
+        with pytest.raises(
+            Refused, match=r"receipt.json was not written: it would have \d+ bytes.* fewer groups at a time"
+        ):
+            files.write_document(str(path), text, receipt.from_json, check=check)
+    assert path.read_text() == "earlier"
+    monkeypatch.setattr(files, "MOST_WRITTEN", len(text.encode()))
+    files.write_document(str(path), text, receipt.from_json)
+    assert path.read_text() == text
+
+
 def test_only_what_no_module_reads_again_is_written_without_its_reader():
     """Pages, archives, metrics, a status for others, and the forms of other tools, which check what they write themselves.
 
@@ -372,9 +385,9 @@ def test_only_what_no_module_reads_again_is_written_without_its_reader():
     assert sorted(line for line in lines if "files.write(" in line) == [
         "files.write(archive, _packed(made))",
         'files.write(params["status"], documents.dumps(KIND, head, result["groups"]))',
-        "files.write(path, plan.to_json(after))  # read just now: only how entries were verified is new",
         "files.write(path, text)",
         "files.write(path, text)",
+        "files.write(path, text)  # read just now: only how entries were verified is new",
         "files.write(path, text, 0o644)",
         'files.write(paths["report.html"], html_page(told))',
         'files.write(paths["report.md"], markdown(told))',

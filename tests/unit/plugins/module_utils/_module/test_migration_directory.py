@@ -1,11 +1,24 @@
-"""Which names a rollback need not find in its receipt, because a run of the same directory has left them out."""
+"""What the directory of a migration knows: names that a run has left out, and which groups its return has brought back."""
 
 import pytest
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, run_record, status
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import receipt as receipt_file
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.migration_status import groups_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Receipt
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot, to_json
-from ansible_collections.streamshift.kafka.plugins.module_utils._module.migration_directory import to_undo
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._module.migration_directory import (
+    read_directory,
+    read_return,
+    to_undo,
+)
+
+ORDERS = TopicPartition("orders", 0)
 
 
 def save(folder, *names):
@@ -33,3 +46,165 @@ def test_a_rollback_knows_what_any_run_of_its_directory_has_left_out(tmp_path, h
     left, notes = to_undo(selection, Receipt("id"), str(tmp_path / home / "receipt.json"))
     assert left.groups == (("biling",) if is_known else ("audit", "biling"))
     assert [note.kind for note in notes] == (["without_offsets"] if is_known else [])
+
+
+def test_the_status_knows_the_last_plan_of_each_group_that_an_earlier_wave_has_written(tmp_path):
+    def save(folder, **offsets):
+        folder.mkdir(parents=True, exist_ok=True)
+        entries = tuple(
+            plan.PlanEntry(group, ORDERS, offset, Verdict.SAFE, (plan.SourcePosition(group, ORDERS, offset),))
+            for group, offset in offsets.items()
+        )
+        (folder / "plan.json").write_text(plan.to_json(plan.Plan("S", "D", "digest", entries)))
+
+    save(tmp_path, shop=7)
+    for day, offsets in (
+        ("03", {"shop": 6}),
+        ("02", {"billing": 5, "others": 4, "undone": 9}),
+        ("01", {"billing": 3, "audit": 2}),
+    ):
+        save(tmp_path / f"history/2026-01-{day}T120000Z-migrate", **offsets)
+    (tmp_path / "history/2026-01-04T120000Z-migrate").mkdir()
+    (tmp_path / "history/2026-01-04T120000Z-migrate/plan.json").write_text("{")
+    lines = (
+        receipt_file.ReceiptEntry(group, ORDERS, None, CommittedOffset(1), CommittedOffset(1), (), time)
+        for group, time in (
+            ("undone", 1),
+            ("shop", 1),
+            ("billing", 1),
+            ("audit", None),
+            ("lost", 1),
+            ("others", 1767355201),
+        )
+    )
+    lines = [line._replace(written=None) if line.group == "undone" else line for line in lines]
+    (tmp_path / "receipt.json").write_text(receipt_file.to_json(Receipt("D", tuple(lines))))
+    found = read_directory(str(tmp_path))
+    assert {entry.group: entry.offset for entry in found.earlier} == {"billing": 5, "audit": 2, "undone": 9}
+
+
+def returned_in(folder, phase, *lines, rounds=()):
+    """What a migration knows of its return, whose last run had nothing to write, after these lines and rounds."""
+    home = folder / "return"
+    home.mkdir()
+    entry = plan.PlanEntry(
+        "billing", ORDERS, 41, Verdict.SAFE, (plan.SourcePosition("billing", ORDERS, 46),), expected=CommittedOffset(41)
+    )
+    (home / "plan.json").write_text(plan.to_json(plan.Plan("D", "S", "digest", (entry,))))
+    run = run_record.RunRecord("group_migration", phase, 1990.0, 2000.0, None, None, {}, 0, {}, {})
+    (home / "run.json").write_text(run_record.to_json(run))
+    (home / "receipt.json").write_text(receipt_file.to_json(Receipt("S", lines)))
+    known = tuple(status.GroupRounds(group, None, until) for group, until in rounds)
+    (home / "status.json").write_text(status.to_json(status.Status("sync", 1.0, 2.0, 0, None, 2.0, rounds=known)))
+    found = read_return(str(folder))
+    return {(line.group, line.time) for line in found.entries}
+
+
+@pytest.mark.parametrize(("phase", "counts"), [("return", True), ("apply", True), ("cut_over", True), ("sync", False)])
+def test_a_return_that_has_nothing_to_write_is_one_in_each_phase_that_ends_it(tmp_path, phase, counts):
+    assert returned_in(tmp_path, phase) == ({("billing", 2000)} if counts else set())
+
+
+def test_rounds_of_a_return_do_not_end_it_whatever_other_groups_do(tmp_path):
+    offset = CommittedOffset(41)
+    lines = [
+        receipt_file.ReceiptEntry(group, ORDERS, None, offset, offset, (), time)
+        for group, time in (("billing", 900), ("shop", 900), ("audit", 1950))
+    ]
+    rounds = [("billing", 1000.0), ("shop", 1000.0), ("audit", None)]
+    (tmp_path / "a").mkdir()
+    assert returned_in(tmp_path / "a", "sync", *lines, rounds=rounds) == {("audit", 1950)}
+    # A return after rounds has had nothing more to write.
+    (tmp_path / "b").mkdir()
+    assert returned_in(tmp_path / "b", "return", *lines, rounds=rounds) == {("audit", 1950), ("billing", 2000)}
+
+
+BLOCKED = TopicPartition("orders", 1)
+AT_40 = CommittedOffset(40)
+
+
+def run_in(folder, phase, ended, *groups, blocked=()):
+    """A run of these groups that has found each at the offset 40 that it planned, in a directory that keeps it."""
+    kept = folder / "history" / f"1970-01-01T{ended // 3600:02}{ended % 3600 // 60:02}{ended % 60:02}Z-{phase}"
+    entries = [
+        plan.PlanEntry(group, ORDERS, 40, Verdict.SAFE, (plan.SourcePosition(group, ORDERS, 40),), expected=AT_40)
+        for group in groups
+    ]
+    entries += [
+        plan.PlanEntry(group, BLOCKED, None, Verdict.BLOCKED, (plan.SourcePosition(group, BLOCKED, 9),), expected=AT_40)
+        for group in blocked
+    ]
+    run = run_record.RunRecord("group_migration", phase, ended - 9.0, float(ended), None, None, {}, 0, {}, {})
+    for home in (folder, kept):
+        home.mkdir(parents=True, exist_ok=True)
+        if groups:
+            (home / "plan.json").write_text(plan.to_json(plan.Plan("D", "S", "digest", tuple(entries))))
+        (home / "run.json").write_text(run_record.to_json(run))
+    (kept / "report.json").write_text("{")  # damaged, which tells nothing
+    path = folder / "status.json"
+    if phase in ("sync", "cut_over"):
+        earlier = status.from_json(path.read_text(), "").rounds if path.exists() else ()
+        rows = tuple(
+            {"group": group, "ready": group not in blocked, "ready_since": None, "in_use_at_source": False}
+            | {"verdicts": {}, "lag": 0, "to_come": 0}
+            for group in groups
+        )
+        made = status.Status(phase, ended - 9.0, ended - 1.0, 0, None, None, rows).after(earlier)
+        path.write_text(status.to_json(made))
+
+
+def written_in(folder, *groups):
+    lines = (receipt_file.ReceiptEntry(group, ORDERS, None, AT_40, AT_40, (), 900) for group in groups)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "receipt.json").write_text(receipt_file.to_json(Receipt("D", tuple(lines))))
+
+
+def known_of(folder):
+    return {its.group: (its.is_synced, its.is_returned) for its in groups_of(read_directory(str(folder)))}
+
+
+@pytest.mark.parametrize("with_rounds", [True, False])
+def test_a_group_that_a_cut_over_has_left_out_is_neither_cut_over_nor_returned(tmp_path, with_rounds):
+    for home in (tmp_path, tmp_path / "return"):
+        written_in(tmp_path, "shop", "billing")
+        if with_rounds:
+            run_in(home, "sync", 1000, "shop", "billing", blocked=["billing"])
+        run_in(home, "cut_over", 2000, "shop", "billing", blocked=["billing"])
+        is_back = home != tmp_path
+        known = known_of(tmp_path)
+        assert (known["billing"], known["shop"]) == ((with_rounds, False), (False, is_back))
+        # Nor after a run of another wave.
+        run_in(home, "cut_over", 3000, "audit")
+        known = known_of(tmp_path)
+        assert (known["billing"], known["shop"]) == ((with_rounds, False), (False, is_back))
+
+
+def test_what_a_run_had_nothing_to_write_of_stays_known_after_runs_of_other_waves(tmp_path):
+    written_in(tmp_path, "billing")
+    run_in(tmp_path, "sync", 1000, "billing")
+    assert known_of(tmp_path)["billing"] == (True, False)
+    run_in(tmp_path, "migrate", 2000, "billing")
+    assert known_of(tmp_path)["billing"] == (False, False)
+    run_in(tmp_path, "migrate", 3000, "shop")
+    assert known_of(tmp_path)["billing"] == (False, False)
+    run_in(tmp_path / "return", "return", 4000, "billing")
+    assert known_of(tmp_path)["billing"] == (False, True)
+    run_in(tmp_path / "return", "return", 5000, "shop")
+    assert known_of(tmp_path)["billing"] == (False, True)
+    # Until rounds return it again, or the return is rolled back, or it is migrated again.
+    run_in(tmp_path / "return", "rollback", 6000)
+    assert known_of(tmp_path)["billing"] == (False, False)
+    run_in(tmp_path / "return", "return", 7000, "billing")
+    run_in(tmp_path / "return", "sync", 8000, "billing")
+    assert known_of(tmp_path)["billing"] == (False, False)
+    run_in(tmp_path / "return", "cut_over", 9000, "billing")
+    assert known_of(tmp_path)["billing"] == (False, True)
+    run_in(tmp_path, "migrate", 10000, "billing")
+    assert known_of(tmp_path)["billing"] == (False, False)
+
+
+def test_nobody_removes_the_memory_of_rounds_and_takes_their_groups_for_migrated(tmp_path):
+    (tmp_path / "receipt.json").write_text(receipt_file.to_json(Receipt("D")))
+    (tmp_path / "status.json").write_text("{")
+    with pytest.raises(InvalidFile, match="Remove it, and run the next round: without it, groups in rounds look as if"):
+        read_directory(str(tmp_path))

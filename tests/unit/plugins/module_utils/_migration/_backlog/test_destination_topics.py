@@ -53,7 +53,9 @@ def prepare(monkeypatch):
         for module in (destination_topics, topic_making.configs):
             patch(module, "topic_configs", lambda *_args, **_how: {"orders": TopicConfigs(effective, own)})
         patch(suspended_settings, "alter_topic_configs", lambda *_args: None)
-        return destination_topics.prepare(NOWHERE, [PLANNED], [].append if saved is None else saved.append)
+        return destination_topics.prepare(
+            NOWHERE, NOWHERE, [PLANNED], {"orders"}, [].append if saved is None else saved.append
+        )
 
     return prepare
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._control import storage
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import positions, storage
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import preconditions
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog.entries import (
@@ -13,7 +13,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._back
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange, Done
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
@@ -73,6 +73,14 @@ def test_a_range_begins_with_the_first_group(policy, start, boundaries):
 def test_what_has_expired_is_not_in_the_range():
     (found,) = open_ranges([group("billing", 3)], {HERE: Bounds(10, 60, 60)}, CLUSTER, "ignore")
     assert (found.start, found.boundaries) == (10, (10,))
+
+
+def test_a_log_that_was_cut_off_before_a_committed_offset_is_not_copied_from_there(monkeypatch):
+    """What was written between 30 and 50 since then, no group has read."""
+    monkeypatch.setattr(positions, "epoch_ends", lambda _connection, asked: dict.fromkeys(asked, 30))
+    read = group("billing", 50)._replace(committed=CommittedOffset(50, "", 5))
+    with pytest.raises(Refused, match="cut the log off at 30, .*reset the group at the source to offset 30 first"):
+        open_ranges([read], {HERE: Bounds(10, 60, 60)}, CLUSTER, "ignore")
 
 
 @pytest.mark.parametrize("free, refused", [({1: 3 << 20, 2: 2 << 20}, False), ({1: 3 << 20}, True), (None, False)])

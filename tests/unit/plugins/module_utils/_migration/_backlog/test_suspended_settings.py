@@ -17,6 +17,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog i
     Suspended,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
     CommittedOffset,
     GroupListing,
@@ -26,7 +27,16 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes imp
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 
 NOWHERE = connection_from({"bootstrap_servers": "127.0.0.1:1"}, "destination cluster")
+SOURCE = connection_from({"bootstrap_servers": "127.0.0.1:2"}, "source cluster")
 OTHER = "streamshift-copy-fedcba9876543210-progress-0"
+
+DEFAULTS = {
+    "cleanup.policy": "delete",
+    "max.message.bytes": "1000",
+    "message.timestamp.type": "CreateTime",
+    "retention.bytes": "-1",
+    "retention.ms": "604800000",
+}
 
 
 def a_topic(name):
@@ -56,7 +66,7 @@ class Cluster:
         self.fails = False
         patch = monkeypatch.setattr
         for module in (destination_topics, suspended_settings):
-            patch(module, "topic_configs", lambda _connection, names: {it: self.configs(it) for it in names})
+            patch(module, "topic_configs", lambda _connection, names, **_how: {it: self.configs(it) for it in names})
         patch(suspended_settings, "alter_topic_configs", self.alter)
         patch(
             others.groups, "list_groups", lambda *_args, **_how: [GroupListing(it, "", "", "") for it in self.offsets]
@@ -64,7 +74,7 @@ class Cluster:
         patch(others.groups, "read_groups", lambda _connection, names, stable: {it: self.reading(it) for it in names})
 
     def configs(self, name):
-        return TopicConfigs({"retention.ms": "604800000", "max.message.bytes": "1000"} | self.own[name], self.own[name])
+        return TopicConfigs(DEFAULTS | self.own[name], self.own[name])
 
     def alter(self, _connection, changes):
         if self.fails:
@@ -148,13 +158,65 @@ def test_a_setting_that_somebody_has_changed_is_not_restored(cluster):
     assert cluster.own == {"orders": {"retention.ms": "777"}, "bills": {"retention.ms": "600000"}}
 
 
-def test_a_copy_that_goes_on_notes_what_somebody_has_set_before_it_suspends_that_again(cluster, monkeypatch):
-    cluster.own["orders"] = {"retention.ms": "777"}
+@pytest.fixture
+def prepared(cluster, monkeypatch):
+    """``prepared(topics, saved)``: these topics, before records are copied to orders."""
     monkeypatch.setattr(
         destination_topics.topics, "partition_counts", lambda _connection, names: dict.fromkeys(names, 1)
     )
+    return lambda planned, saved: destination_topics.prepare(SOURCE, NOWHERE, planned, {"orders"}, saved.append).topics
+
+
+def test_a_copy_that_goes_on_notes_what_somebody_has_set_before_it_suspends_that_again(cluster, prepared):
+    cluster.own["orders"] = {"retention.ms": "777"}
     saved = []
-    prepared = destination_topics.prepare(NOWHERE, BACKLOG.topics, saved.append)
+    noted = prepared(BACKLOG.topics, saved)
     assert cluster.own["orders"] == {"retention.ms": "-1"}
-    assert [topic.suspended["retention.ms"].before for topic in prepared.topics] == ["777", "600000"]
-    assert saved == [prepared.topics]
+    assert [topic.suspended["retention.ms"].before for topic in noted] == ["777", "600000"]
+    assert saved == [noted]
+
+
+class TestPlannedWhileAnotherCopyHeldTheSettings:
+    """The plan has nothing to suspend; then the other copy gives the settings back, seeing no progress of this one."""
+
+    PLANNED = (BacklogTopic("orders", "orders"), BacklogTopic("bills", "bills"))
+
+    @pytest.fixture(autouse=True)
+    def given_back(self, cluster):
+        cluster.own = {name: {"retention.ms": "600000"} for name in cluster.own}
+
+    def test_they_are_suspended_before_records_are_copied_and_come_back_later(self, cluster, prepared):
+        saved = []
+        orders, bills = prepared(self.PLANNED, saved)
+        assert cluster.own["orders"] == {"retention.ms": "-1"} and saved == [(orders, bills)]
+        assert cluster.own["bills"] == {"retention.ms": "600000"} and not bills.suspended, "nothing is copied to it"
+        backlog = dataclasses.replace(BACKLOG, topics=(orders, bills))
+        suspended_settings.bring_settings(backlog, NOWHERE, {"orders", "bills"}, saved.append)
+        assert cluster.own["orders"] == {"retention.ms": "600000"}
+
+    def test_a_topic_that_is_compacted_again_is_refused(self, cluster, prepared, monkeypatch):
+        cluster.own["orders"] = {"cleanup.policy": "compact"}
+        like_now = cluster.configs
+        at_source = TopicConfigs(DEFAULTS, {})
+        monkeypatch.setattr(
+            destination_topics,
+            "topic_configs",
+            lambda at, names, **_how: {it: at_source if at is SOURCE else like_now(it) for it in names},
+        )
+        with pytest.raises(Refused, match="topic orders: the topic is compacted"):
+            prepared(self.PLANNED, [])
+
+
+def test_what_somebody_sets_while_records_are_copied_is_suspended_again_and_noted(cluster):
+    cluster.own["orders"] = {"retention.ms": "777"}
+    saved = []
+    after, (note,) = suspended_settings.suspend_again(BACKLOG, NOWHERE, saved.append)
+    assert cluster.own["orders"] == {"retention.ms": "-1"} and saved == [after]
+    assert note.kind is NoteKind.SETTINGS_SUSPENDED and "set retention.ms of the topic orders while" in note.text
+    suspended_settings.bring_settings(after, NOWHERE, {"orders", "bills"}, saved.append)
+    assert cluster.own == {"orders": {"retention.ms": "777"}, "bills": {"retention.ms": "600000"}}
+
+
+def test_settings_that_are_still_suspended_are_left_alone_without_a_word(cluster):
+    cluster.fails = True
+    assert suspended_settings.suspend_again(BACKLOG, NOWHERE, [].append) == (BACKLOG, [])

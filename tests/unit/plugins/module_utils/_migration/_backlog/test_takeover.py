@@ -58,7 +58,7 @@ def take(monkeypatch):
 def test_topics_that_were_just_made_are_empty_and_not_asked_about(take):
     """Brokers that are still making their logs answer NOT_LEADER_OR_FOLLOWER, for a minute where there are thousands."""
     take, asked = take
-    taken = take({}, fresh=True, made={"made-to"})
+    taken = take({}, fresh=True, made={"made-to"}, append=True)
     assert asked == [THERE.destination]
     assert [each.begin for each in taken.ranges] == [3, 7]
 
@@ -70,10 +70,35 @@ def test_others_are_and_what_has_grown_without_progress_is_lost(take):
     assert taken.ends == {MADE.destination: 7, THERE.destination: 7}
 
 
+def test_nothing_is_copied_after_what_came_to_an_empty_topic_since_it_was_planned(take):
+    """Every group would skip that: their first record comes after it."""
+    take, _asked = take
+    with pytest.raises(Refused, match="there-to.*was empty when the copy was planned.*every group would skip"):
+        take({}, fresh=True, made={"made-to"})
+
+
 def test_progress_is_held_against_the_log_also_of_a_topic_that_was_made_again(take):
     take, asked = take
     take({MADE.destination: Progress(9, next=7, end=9)}, fresh=True, made={"made-to", "there-to"})
     assert asked == [MADE.destination]
+
+
+@pytest.mark.parametrize("log_start", [0, MADE.start])
+def test_progress_can_be_rebuilt_while_the_source_has_all_that_is_copied(monkeypatch, log_start):
+    monkeypatch.setattr(
+        takeover.positions, "partition_bounds", lambda _source, asked: dict.fromkeys(asked, Bounds(log_start, 9, 9))
+    )
+    takeover.check_rebuilding(BACKLOG, NOWHERE, {MADE.destination: 7})
+
+
+def test_who_cannot_compare_what_was_copied_is_told_to_keep_it(monkeypatch):
+    monkeypatch.setattr(
+        takeover.positions,
+        "partition_bounds",
+        lambda _source, asked: dict.fromkeys(asked, Bounds(MADE.start + 1, 9, 9)),
+    )
+    with pytest.raises(Refused, match="cannot be rebuilt: the log starts at .*Keep what is in made-to"):
+        takeover.check_rebuilding(BACKLOG, NOWHERE, {MADE.destination: 7})
 
 
 class TestAnotherCopyAgainstIt:
@@ -103,11 +128,11 @@ class TestAnotherCopyAgainstIt:
         return refused
 
     def test_it_takes_back_what_it_has_claimed(self, take, refused):
-        take[0]({}, fresh=True)
+        take[0]({}, fresh=True, append=True)
         assert refused(RUN, RUN) == all_groups(BACKLOG)
 
     def test_but_not_what_another_run_of_it_has_claimed_since(self, take, refused):
-        take[0]({}, fresh=True)
+        take[0]({}, fresh=True, append=True)
         assert refused(RUN, RUN._replace(id="newer")) == []
 
 

@@ -8,11 +8,18 @@ import typing as t
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import still_written
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import commit as use_case
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import commit_decision
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing import (
+    commit_decision,
+    source_watch,
+    write_watch,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.commit import commit, roll_back
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.conflicts import own_objections
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.outcome import CommitOptions
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.source_watch import SourceWatch
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._committing.write_watch import WriteWatch
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import LogRange, Traits
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
@@ -33,6 +40,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan impo
     PlanEntry,
     SourcePosition,
 )
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnStillWritten
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Origin, Receipt
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
@@ -161,16 +169,108 @@ def test_a_rollback_puts_back_every_commit_and_removes_what_was_not_there(migrat
     assert migrated.done == []
 
 
-def test_a_rollback_saves_its_receipt_before_its_first_write_as_a_commit_does(migrated):
+def test_what_is_written_beside_a_refused_commit_is_known_and_what_is_consumed_since_stays(cluster):
+    cluster.refused = {P1: "UNKNOWN_TOPIC_OR_PARTITION"}
+    with pytest.raises(BrokerError, match="group billing, topic orders, partition 1: 1 of 3 commits was refused"):
+        commit(PLAN, None, CLOUD, REWIND, cluster.save)
+    assert [entry.is_confirmed for entry in cluster.saved.entries] == [True, False, True]
+    cluster.refused = {}
+    cluster.groups["billing"][P0] = cluster.groups["shipping"][P0] = CommittedOffset(70)
+    cluster.protocols = dict.fromkeys(cluster.groups, "consumer")
+    outcome = commit(PLAN, cluster.saved, CLOUD, NOW, cluster.save)
+    assert set(outcome.set) == {("billing", P1)} and len(outcome.going_on) == 2
+    roll_back(cluster.saved, None, CLOUD, dataclasses.replace(NOW, on_rewind="rewind"), cluster.save)
+    assert cluster.groups == BEFORE
+
+
+def test_a_rollback_that_is_refused_in_part_takes_back_the_rest_and_knows_it(migrated):
     recorded = migrated.saved
-    migrated.refused = {P0: "the topic is gone"}
+    migrated.refused = {P1: "UNKNOWN_TOPIC_OR_PARTITION"}
     migrated.saved = None
-    with pytest.raises(BrokerError):
+    with pytest.raises(BrokerError, match="1 of 3 commits was refused"):
         roll_back(recorded, None, CLOUD, NOW, migrated.save)
-    assert migrated.saved == recorded and migrated.done[0] == "file"
+    assert migrated.done[0] == "file"
+    assert [entry.written is None for entry in migrated.saved.entries] == [True, False, True]
+    assert migrated.saved.entries[1] == recorded.entries[1]
+    migrated.refused = {}
+    migrated.groups["billing"][P0] = CommittedOffset(95)  # consumed since: no business of the next run
+    assert set(roll_back(migrated.saved, None, CLOUD, NOW, migrated.save).set) == {("billing", P1)}
+    assert migrated.groups == {"billing": {P0: CommittedOffset(95), P1: CommittedOffset(10, "old")}}
 
 
 ONLY_SHIPPING = Selection(groups=("shipping",))
+
+
+@pytest.mark.parametrize("source", ["cloud-id", "onprem-id"])
+def test_inside_one_cluster_a_rollback_keeps_what_a_group_has_done_since_an_earlier_run(migrated, source):
+    migrated.groups["billing"][P0] = CommittedOffset(95)
+    found = {name: dict(commits) for name, commits in migrated.groups.items()}
+    entries = (entry(name, at, 30, commit) for name, commits in found.items() for at, commit in commits.items())
+    later = dataclasses.replace(PLAN, source_id=source, entries=tuple(entries))
+    with migrated.killed_after(1):
+        commit(later, migrated.saved, CLOUD, REWIND, migrated.save)
+    commit(later, migrated.saved, CLOUD, REWIND, migrated.save)
+    roll_back(migrated.saved, None, CLOUD, NOW, migrated.save)
+    since_then = {"billing": found["billing"]}  # shipping has not gone on, and goes back to before the earlier run
+    assert {group: commits for group, commits in migrated.groups.items() if commits} == (
+        since_then if source == "cloud-id" else BEFORE
+    )
+
+
+@pytest.mark.parametrize(
+    ("earlier", "since", "later"),
+    [
+        pytest.param({P0: None, P1: None}, {P0: 70, P1: 60}, {P0: 95, P1: 60}, id="a clone of which one has gone on"),
+        pytest.param({P0: 90, P1: 80}, {P0: 70, P1: 60}, {P0: 10, P1: 60}, id="a reset to the same offset"),
+        pytest.param({P0: 90, P1: 80}, {P0: 70, P1: 75}, {P0: 10, P1: 60}, id="one that is left alone"),
+        pytest.param({P0: 90, P1: 80}, {P0: 55, P1: 60}, {P0: 10}, id="one that the later run does not name"),
+    ],
+)
+def test_inside_one_cluster_a_rollback_leads_to_one_moment_also_where_the_last_run_has_written_nothing(
+    cluster, earlier, since, later
+):
+    def run(offsets: dict[TopicPartition, int]) -> None:
+        found = cluster.groups.get("billing", {})
+        entries = tuple(entry("billing", at, offset, found.get(at)) for at, offset in offsets.items())
+        commit(
+            dataclasses.replace(PLAN, source_id="cloud-id", entries=entries), cluster.saved, CLOUD, both, cluster.save
+        )
+
+    both = dataclasses.replace(REWIND, on_advance="advance")
+    cluster.groups = {"billing": {at: CommittedOffset(offset) for at, offset in earlier.items() if offset is not None}}
+    cluster.protocols["billing"] = "consumer"
+    run({P0: 50, P1: 60})
+    right_before = {at: CommittedOffset(offset) for at, offset in since.items()}
+    cluster.groups["billing"] = dict(right_before)
+    run({P0: 50, P1: 60})  # the same run once more leaves all of it alone
+    with cluster.killed_after(1):
+        run(later)
+    run(later)
+    assert cluster.groups["billing"] == right_before | {P0: CommittedOffset(later[P0])}
+    roll_back(cluster.saved, None, CLOUD, NOW, cluster.save)
+    assert cluster.groups == {"billing": right_before}
+
+
+def test_who_would_go_back_after_a_rollback_that_was_killed_before_its_first_write_is_told_of_it(migrated):
+    migrated.protocols["shipping"] = "consumer"
+    migrated.groups["shipping"][P0] = CommittedOffset(95)
+    with migrated.killed_after(1):
+        roll_back(migrated.saved, ONLY_SHIPPING, CLOUD, REWIND, migrated.save)
+    again = dataclasses.replace(PLAN, entries=(entry("shipping", P0, 40, CommittedOffset(95)),))
+    with pytest.raises(Refused, match="95 would move back to 40") as found:
+        commit(again, migrated.saved, CLOUD, NOW, migrated.save)
+    assert "if a rollback was killed, run it again first" in str(found.value.why)
+
+
+def test_inside_one_cluster_a_run_that_only_adds_partitions_is_rolled_back_with_the_one_before(cluster):
+    completed = dataclasses.replace(PLAN, source_id="cloud-id")
+    begun = dataclasses.replace(completed, entries=(PLAN.entries[0],))
+    cluster.protocols["billing"] = "consumer"
+    commit(begun, None, CLOUD, REWIND, cluster.save)
+    cluster.groups["billing"][P0] = CommittedOffset(95)
+    commit(completed, cluster.saved, CLOUD, REWIND, cluster.save)
+    roll_back(cluster.saved, None, CLOUD, REWIND, cluster.save)
+    assert cluster.groups["billing"] == BEFORE["billing"]
 
 
 def test_only_what_is_selected_goes_back_though_the_others_are_in_use_and_have_gone_on(migrated):
@@ -245,6 +345,17 @@ def test_a_group_that_has_other_commits_survives_its_rollback(migrated):
     assert migrated.groups["shipping"] == {P1: CommittedOffset(3)}
 
 
+def test_a_rollback_leaves_what_a_group_has_committed_on_topics_that_the_user_does_not_see(migrated):
+    unseen = TopicPartition("payments", 0)
+    migrated.groups["shipping"][unseen] = CommittedOffset(500)
+    migrated.hidden = {"payments"}
+    done = roll_back(migrated.saved, None, CLOUD, NOW, migrated.save)
+    assert migrated.groups == {**BEFORE, "shipping": {unseen: CommittedOffset(500)}}
+    assert all(each.written is None for each in migrated.saved.entries)
+    assert done.after["shipping", P0] is None
+    assert roll_back(migrated.saved, None, CLOUD, NOW, migrated.save).set == {}
+
+
 def test_a_rolled_back_migration_can_be_done_again(migrated):
     roll_back(migrated.saved, None, CLOUD, NOW, migrated.save)
     commit(PLAN, migrated.saved, CLOUD, REWIND, migrated.save)
@@ -269,6 +380,49 @@ def test_a_commit_that_was_killed_at_any_step_is_finished_by_the_same_again_and_
     assert cluster.groups == BEFORE
 
 
+@pytest.mark.parametrize("before", [None, CommittedOffset(10)])
+@pytest.mark.parametrize("is_killed", [True, False])
+def test_a_rollback_restores_what_a_consumer_has_committed_before_the_first_write(cluster, is_killed, before):
+    def plan(offset: int, expected: CommittedOffset | None) -> Plan:
+        return dataclasses.replace(PLAN, entries=(entry("mailing", P0, offset, expected),))
+
+    cluster.groups |= {"mailing": {P0: before}} if before else {}
+    if is_killed:
+        with cluster.killed_after(1):
+            commit(plan(40, before), None, CLOUD, NOW, cluster.save)
+    else:  # a consumer has joined after the last look
+        cluster.refused = {P0: "UNKNOWN_MEMBER_ID: the group has members"}
+        with pytest.raises(BrokerError, match="UNKNOWN_MEMBER_ID"):
+            commit(plan(40, before), None, CLOUD, NOW, cluster.save)
+        cluster.refused = {}
+    cluster.groups["mailing"] = {P0: CommittedOffset(70)}
+    commit(plan(90, CommittedOffset(70)), cluster.saved, CLOUD, NOW, cluster.save)
+    roll_back(cluster.saved, None, CLOUD, NOW, cluster.save)
+    assert cluster.groups["mailing"] == {P0: CommittedOffset(70)}
+
+
+def test_a_run_that_was_killed_after_others_does_not_take_what_they_have_written_for_the_groups_own(cluster):
+    def plan(offset: int, expected: CommittedOffset | None) -> Plan:
+        return dataclasses.replace(PLAN, entries=(entry("shipping", P0, offset, expected),))
+
+    commit(plan(40, None), None, CLOUD, NOW, cluster.save)
+    with cluster.killed_after(1):
+        commit(plan(50, CommittedOffset(40)), cluster.saved, CLOUD, NOW, cluster.save)
+    commit(plan(60, CommittedOffset(40)), cluster.saved, CLOUD, NOW, cluster.save)
+    roll_back(cluster.saved, None, CLOUD, NOW, cluster.save)
+    assert cluster.groups == BEFORE
+
+
+def test_what_has_expired_since_a_run_was_killed_is_restored(cluster):
+    with cluster.killed_after(1):
+        commit(PLAN, None, CLOUD, REWIND, cluster.save)
+    del cluster.groups["billing"]
+    gone = dataclasses.replace(PLAN, entries=tuple(dataclasses.replace(each, expected=None) for each in PLAN.entries))
+    commit(gone, cluster.saved, CLOUD, REWIND, cluster.save)
+    roll_back(cluster.saved, None, CLOUD, NOW, cluster.save)
+    assert cluster.groups == BEFORE
+
+
 @pytest.mark.parametrize("steps", range(4))
 def test_a_rollback_that_was_killed_at_any_step_is_finished_by_the_same_again(cluster, steps):
     commit(PLAN, None, CLOUD, REWIND, cluster.save)
@@ -277,6 +431,20 @@ def test_a_rollback_that_was_killed_at_any_step_is_finished_by_the_same_again(cl
     roll_back(cluster.saved, None, CLOUD, NOW, cluster.save)
     assert {group: commits for group, commits in cluster.groups.items() if commits} == BEFORE
     assert all(each.written is None for each in cluster.saved.entries)
+
+
+@pytest.mark.parametrize("steps", range(1, 5))
+def test_what_a_rollback_that_was_killed_has_restored_is_not_taken_for_consumption(cluster, steps):
+    cluster.protocols = {"billing": "consumer", "shipping": "consumer"}
+    commit(PLAN, None, CLOUD, REWIND, cluster.save)
+    with cluster.killed_after(steps):
+        roll_back(cluster.saved, None, CLOUD, NOW, cluster.save)
+    found = {e: cluster.groups.get(e.group, {}).get(e.partition) for e in cluster.saved.entries}
+    assert all(e.is_pending(now) if now == e.before else e.explains(now) for e, now in found.items())
+    again = commit(PLAN, cluster.saved, CLOUD, REWIND, cluster.save)
+    assert (cluster.groups, again.going_on) == (AFTER, [])
+    roll_back(cluster.saved, None, CLOUD, NOW, cluster.save)
+    assert {group: commits for group, commits in cluster.groups.items() if commits} == BEFORE
 
 
 def test_what_a_broker_refuses_is_named_and_the_rest_is_known_to_the_receipt(cluster):
@@ -338,6 +506,18 @@ def test_a_group_whose_commits_move_is_refused_before_anything_is_written(cluste
     with pytest.raises(GroupBusy, match=r"commits that move \(orders-0 from 90 to 91\).*MirrorMaker 2"):
         commit(PLAN, None, CLOUD, REWIND, cluster.save)
     assert cluster.done == []
+
+
+def test_the_destination_is_looked_at_last_before_the_first_write(cluster, monkeypatch):
+    def note(name: str) -> t.Callable[..., dict[str, t.Any]]:
+        return lambda *_args, **_how: cluster.done.append(name) or {}
+
+    monkeypatch.setattr(SourceWatch, "look", note("source"))
+    monkeypatch.setattr(WriteWatch, "look", note("source's logs"))
+    cluster.after_reading = note("destination")
+    commit(PLAN, None, CLOUD, REWIND, cluster.save)
+    first = cluster.done.index("billing orders-0")
+    assert cluster.done[:first] == ["destination", "source's logs", "source", "destination", "file"]
 
 
 def consumed_since(cluster: Cluster, **protocols: str) -> None:
@@ -427,6 +607,9 @@ def test_a_plan_that_moves_every_group_back_asks_whether_the_clusters_are_swappe
     reset = only(dataclasses.replace(line, verdict=Verdict.REQUESTED, evidence=Evidence()))
     with pytest.raises(Refused, match=r"move back to 50\. Set on_rewind"):
         commit(reset, None, CLOUD, NOW, cluster.save)
+    restore = dataclasses.replace(back, source_id=back.destination_id)
+    with pytest.raises(Refused, match=r"move back to 50; partition 1: .* move back to 3\. Set on_rewind"):
+        commit(restore, None, CLOUD, NOW, cluster.save)
 
 
 def test_members_are_named_before_whatever_else_a_run_would_be_refused_for(cluster):
@@ -817,6 +1000,67 @@ def test_the_source_is_looked_at_as_well(cluster):
     plan = dataclasses.replace(PLAN, source_traits=NOTED)
     with pytest.raises(Refused, match="topic orders of the source has 3 partitions, and had 2 when the plan was made"):
         commit(plan, None, CLOUD, REWIND, cluster.save, source=onprem)
+
+
+@pytest.fixture
+def onprem(migrated, monkeypatch):
+    """The source of a plan of which nothing is left to write; its consumers have been started again and stopped."""
+    migrated.identities.id_of = lambda connection: "cloud-id" if connection is CLOUD else "onprem-id"
+    groups = MemoryGroups({"billing": {P0: CommittedOffset(9), P1: CommittedOffset(7)}})
+    monkeypatch.setattr(source_watch, "groups", groups)
+    return groups
+
+
+def test_a_group_of_which_nothing_is_left_to_write_is_not_told_to_start_while_it_is_used_at_the_source(
+    migrated, onprem
+):
+    source = connection_from({"bootstrap_servers": ["127.0.0.1:2"]}, "source cluster")
+    with pytest.raises(GroupBusy, match="group billing: the group is still in use at the source.*orders-0 from 7 to 9"):
+        commit(PLAN, migrated.saved, CLOUD, NOW, migrated.save, source=source)
+    skipping = dataclasses.replace(NOW, on_active_source="skip_group")
+    outcome = commit(PLAN, migrated.saved, CLOUD, skipping, migrated.save, source=source)
+    assert (outcome.set, outcome.kept_groups) == ({}, ["billing"])
+    assert outcome.may_start(PLAN.entries) == ["shipping"]  # which the source does not have any more
+    assert "billing: its source group billing has moved since the snapshot" in outcome.left_out[0]
+    assert migrated.done == []
+
+
+@pytest.mark.parametrize("left", [0, 1])
+def test_producers_of_a_group_of_which_nothing_or_not_all_is_left_to_write_are_found_as_well(
+    migrated, onprem, monkeypatch, left
+):
+    """Somebody still writes to orders-1, of which billing has the planned offset already, and maybe of orders-0 as well."""
+    onprem.groups["billing"][P0] = CommittedOffset(7)  # as planned
+    first = dataclasses.replace(PLAN.entries[0], offset=50 if left == 0 else 60)
+    plan = dataclasses.replace(PLAN, entries=(first, *PLAN.entries[1:]))
+    ends = iter([90, 91])
+
+    def log_ends(_connection, partitions):
+        end = next(ends)
+        return {at: end if at == P1 else 90 for at in partitions}
+
+    monkeypatch.setattr(write_watch, "positions", types.SimpleNamespace(log_ends=log_ends))
+    monkeypatch.setattr(still_written.producers, "last_writers", lambda _connection, _partitions: {})
+    source = connection_from({"bootstrap_servers": ["127.0.0.1:2"]}, "source cluster")
+    fails = dataclasses.replace(NOW, on_still_written=OnStillWritten.FAIL)
+    with pytest.raises(Refused, match="producers still write at the source: orders: 1 record"):
+        commit(plan, migrated.saved, CLOUD, fails, migrated.save, source=source)
+    assert (len(commit(plan, migrated.saved, CLOUD, NOW, None).set), migrated.done) == (left, [])
+
+
+def test_such_a_group_that_is_left_out_is_not_made_again_either(migrated, onprem):
+    migrated.protocols["billing"] = "consumer"
+    source = connection_from({"bootstrap_servers": ["127.0.0.1:2"]}, "source cluster")
+    skipping = dataclasses.replace(NOW, on_active_source="skip_group", on_expiring="renew")
+    outcome = commit(PLAN, migrated.saved, CLOUD, skipping, migrated.save, source=source)
+    assert (outcome.set, outcome.kept_groups, migrated.done) == ({}, ["billing"], [])
+
+
+def test_a_group_that_has_consumed_at_the_destination_since_is_not_looked_at_again(migrated, onprem):
+    migrated.groups["billing"] = {P0: CommittedOffset(60), P1: CommittedOffset(60)}
+    migrated.protocols["billing"] = "consumer"
+    source = connection_from({"bootstrap_servers": ["127.0.0.1:2"]}, "source cluster")
+    assert commit(PLAN, migrated.saved, CLOUD, NOW, migrated.save, source=source).kept_groups == ["billing"]
 
 
 def test_a_receipt_knows_nothing_of_a_topic_that_was_created_again(cluster):

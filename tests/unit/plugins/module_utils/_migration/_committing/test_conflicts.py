@@ -194,7 +194,7 @@ def test_what_has_become_of_a_commit_that_is_gone_is_said_with_what_each_way_rep
     assert str(refused.value) == (
         "cloud, group billing, topic orders, partition 0: the group was migrated to 50 on 2025-11-25T16:00:00Z, and has "
         "no committed offset now (committing 50 repeats what it has consumed at the destination, up to 43 records): its "
-        "committed offsets have expired, somebody has removed or renamed the group, or a rollback was killed; how far it had "
+        "committed offsets have expired, or somebody has removed or renamed the group; how far it had "
         "consumed is not known any more. If the group has another name now, take it out of the selection. Otherwise set "
         "on_rewind to rewind to commit what the plan says, or to keep to leave such group-partitions alone: their consumers "
         "start by auto.offset.reset, where latest skips what they have not consumed, and earliest repeats everything."
@@ -230,18 +230,25 @@ def test_a_refusal_names_the_option_that_allows_it():
 
 
 @pytest.mark.parametrize(
-    ("known", "found", "before"),
+    ("known", "found", "before", "after"),
     [
-        pytest.param(receipt(10, 50, 50), 50, 10, id="repeated commits keep the earliest state"),
-        pytest.param(receipt(10, None, None), 12, 12, id="after a rollback it begins anew"),
-        pytest.param(NOTHING_KNOWN, None, None, id="what was not there is known as not there"),
+        pytest.param(receipt(10, 50, 50), 50, 10, 50, id="repeated commits keep the earliest state"),
+        pytest.param(receipt(10, 50, 50), 60, 10, 50, id="what a group has consumed since is not what stood there"),
+        pytest.param(receipt(10, 50, None), 10, 10, None, id="a run that was stopped has not written"),
+        pytest.param(
+            receipt(10, 50, None), 60, 60, None, id="somebody has committed instead of a run that was stopped"
+        ),
+        pytest.param(receipt(None, 50, None), 60, 60, None, id="the same where nothing was committed"),
+        pytest.param(receipt(10, 50, None), None, 10, None, id="what has expired since is known"),
+        pytest.param(receipt(10, None, None), 12, 12, None, id="after a rollback it begins anew"),
+        pytest.param(NOTHING_KNOWN, None, None, None, id="what was not there is known as not there"),
     ],
 )
-def test_what_stood_there_before_is_in_the_receipt(known, found, before):
+def test_what_stood_there_before_is_in_the_receipt(known, found, before, after):
     current = {} if found is None else {KEY: at(found)}
-    entries = conflicts.receipt_entries([entry(70)], current, known, 5)
+    entries = conflicts.receipt_entries([entry(70)], {KEY}, current, known, 5, one_cluster=False)
     assert entries == [
-        ReceiptEntry(*KEY, before=at(before), written=at(70), after=None, source=(Origin(*KEY),), time=5)
+        ReceiptEntry(*KEY, before=at(before), written=at(70), after=at(after), source=(Origin(*KEY),), time=5)
     ]
 
 

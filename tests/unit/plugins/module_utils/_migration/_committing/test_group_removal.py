@@ -12,7 +12,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._comm
     restore_old_groups,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import GroupBusy, NotAuthorized, Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import (
+    BrokerError,
+    GroupBusy,
+    NotAuthorized,
+    Refused,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import Commits, CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
     Evidence,
@@ -200,6 +205,17 @@ def test_only_selected_groups_come_back_and_a_second_time_nothing_is_done(cluste
     cluster.done.clear()
     again = restore_old_groups(cluster.saved, chosen, HERE, NOW, cluster.save)
     assert (again.groups, again.removed, cluster.done) == ([], cluster.saved, [])
+
+
+def test_what_comes_back_beside_a_refused_commit_is_known_and_goes_on(cluster):
+    remove_old_groups(PLAN, None, None, HERE, NOW, cluster.save)
+    cluster.refused = {P1: "UNKNOWN_TOPIC_OR_PARTITION"}
+    with pytest.raises(BrokerError, match="1 of 3 commits was refused"):
+        restore_old_groups(cluster.saved, None, HERE, NOW, cluster.save)
+    cluster.refused = {}
+    cluster.groups["shipping"][P0] = CommittedOffset(20)
+    again = restore_old_groups(cluster.saved, None, HERE, NOW, cluster.save)
+    assert (again.groups, cluster.groups["shipping"][P0]) == (["billing"], CommittedOffset(20))
 
 
 def test_what_the_brokers_would_not_take_any_more_is_refused_before_any_group_is_made_again(cluster):

@@ -306,7 +306,7 @@ def test_what_becomes_of_groups_that_are_kept_is_said():
     (line,) = rollback.kept_lines(["billing"], "keep", "advance")
     assert line.startswith("billing: left alone") and line.endswith("stop their consumers, and set on_rewind to rewind")
     assert "Let their consumers go on at the destination" in line
-    set_variables({"cluster": "group_reset_cluster"})
+    set_variables({"cluster": "group_clone_cluster"})
     try:
         (line,) = rollback.kept_lines(["billing"], "keep", "keep")
     finally:
@@ -317,13 +317,13 @@ def test_what_becomes_of_groups_that_are_kept_is_said():
 @pytest.mark.parametrize(
     ("found", "repeated", "source"),
     [
-        pytest.param(40, None, (), id="a reset group that has not come to where it was"),
-        pytest.param(140, 40, (), id="a reset group that has gone on after where it was"),
+        pytest.param(40, None, (), id="a group that has not come to where it was"),
+        pytest.param(140, 40, (), id="a group that has gone on after where it was"),
         pytest.param(140, 140, (("old", "orders", 0),), id="a clone, whose old group has consumed nothing of it"),
     ],
 )
 def test_inside_one_cluster_a_rollback_speaks_of_no_source(found, repeated, source):
-    set_variables({"cluster": "group_reset_cluster"})
+    set_variables({"cluster": "group_clone_cluster"})
     try:
         with pytest.raises(Refused) as refused:
             decided([entry(before=100, written=0, source=source)], reading(p0=found), on_advance="fail")

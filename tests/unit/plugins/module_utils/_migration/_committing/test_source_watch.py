@@ -70,16 +70,21 @@ def source(monkeypatch: pytest.MonkeyPatch) -> Source:
     return its
 
 
+def before(watch: SourceWatch, writes: Writes) -> tuple[Writes, list[str], list[t.Any]]:
+    watch.look(writes.set)
+    return watch.before(writes)
+
+
 def test_groups_that_stand_still_pass(source):
     watch = SourceWatch(ONPREM, PLAN, "fail")
-    assert watch.before(ALL) == (ALL, [], [])
+    assert before(watch, ALL) == (ALL, [], [])
     assert watch.after(ALL.set) == []
 
 
 def test_without_a_source_nobody_is_asked(source):
     source.groups["billing"][P0] = CommittedOffset(9)
     watch = SourceWatch(None, PLAN, "fail")
-    assert watch.before(ALL) == (ALL, [], [])
+    assert before(watch, ALL) == (ALL, [], [])
     assert watch.after(ALL.set) == []
     assert source.asked == []
 
@@ -111,7 +116,7 @@ def test_only_groups_that_are_written_are_looked_at_and_only_what_was_planned_of
 def test_what_has_moved_is_told_with_both_offsets_and_what_it_means(source, stands, told):
     source.groups["billing"] = offsets(stands)
     with pytest.raises(GroupBusy) as refused:
-        SourceWatch(ONPREM, PLAN, "fail").before(ALL)
+        before(SourceWatch(ONPREM, PLAN, "fail"), ALL)
     message = str(refused.value)
     assert message.startswith("source cluster onprem:9092, group billing: the group is still in use at the source: ")
     assert told in message
@@ -122,7 +127,7 @@ def test_inside_one_cluster_nothing_is_said_of_a_source_and_a_destination(source
     source.groups["billing"][P0] = CommittedOffset(9)
     within = dataclasses.replace(PLAN, destination_id=PLAN.source_id)
     with pytest.raises(GroupBusy) as refused:
-        SourceWatch(ONPREM, within, "fail").before(ALL)
+        before(SourceWatch(ONPREM, within, "fail"), ALL)
     told = str(refused.value).partition("group billing: ")[2]
     assert told.startswith(
         "the group is still in use: billing has moved since the snapshot: orders-0 from 5 to 9; up to 4"
@@ -137,14 +142,14 @@ def test_inside_one_cluster_nothing_is_said_of_a_source_and_a_destination(source
 def test_a_group_that_is_gone_is_told_by_its_offsets(source):
     del source.groups["billing"]
     with pytest.raises(GroupBusy, match="orders-0 from 5 to none"):
-        SourceWatch(ONPREM, PLAN, "fail").before(ALL)
+        before(SourceWatch(ONPREM, PLAN, "fail"), ALL)
 
 
 def test_members_are_told(source):
     source.states["billing"] = "Stable"
     told = r"billing has members \(its state is Stable\): client till-7 on 10\.0\.0\.7; what it consumes from now on"
     with pytest.raises(GroupBusy, match=told):
-        SourceWatch(ONPREM, PLAN, "fail").before(ALL)
+        before(SourceWatch(ONPREM, PLAN, "fail"), ALL)
 
 
 @pytest.mark.parametrize("policy", ["fail", "skip_group"])
@@ -164,8 +169,8 @@ def test_after_the_commit_both_ways_on_are_named(source, policy):
 
 def test_groups_in_use_can_be_left_out_before_the_commit(source):
     source.groups["billing"][P0] = CommittedOffset(9)
-    writes, left_out, notes = SourceWatch(ONPREM, PLAN, "skip_group").before(ALL)
-    assert writes == Writes({("shipping", P0): CommittedOffset(7)}, ["kept"])
+    writes, left_out, notes = before(SourceWatch(ONPREM, PLAN, "skip_group"), ALL)
+    assert writes == Writes({("shipping", P0): CommittedOffset(7)}, ["kept"], alone=frozenset({"billing-v2"}))
     assert [line.partition(":")[0] for line in left_out] == ["billing-v2"]
     assert "orders-0 from 5 to 9" in left_out[0] and "on_active_source: skip_group" in left_out[0]
     assert notes == []
@@ -174,7 +179,7 @@ def test_groups_in_use_can_be_left_out_before_the_commit(source):
 def test_groups_in_use_can_be_committed_with_a_note(source):
     source.groups["billing"][P0] = CommittedOffset(9)
     watch = SourceWatch(ONPREM, PLAN, "warn")
-    writes, left_out, (note,) = watch.before(ALL)
+    writes, left_out, (note,) = before(watch, ALL)
     assert (writes, left_out) == (ALL, [])
     assert "billing has moved since the snapshot: orders-0 from 5 to 9" in note.text
     assert note.kind is NoteKind.SOURCE_IN_USE
@@ -187,3 +192,42 @@ def test_a_source_that_cannot_be_read_any_more_is_told_with_what_was_done(source
         SourceWatch(ONPREM, PLAN, "fail").after(ALL.set)
     assert "the plan's offsets are committed, but the source's groups could not be read once more" in str(failed.value)
     assert "connection refused" in str(failed.value)
+
+
+def test_a_group_that_is_left_out_after_the_look_is_no_matter(source):
+    source.groups["billing"][P0] = CommittedOffset(9)
+    watch = SourceWatch(ONPREM, PLAN, "fail")
+    watch.look(ALL.set)
+    source.gone = True  # nobody is asked again
+    assert watch.before(ALL.without({"billing-v2"}))[0].set.keys() == {("shipping", P0)}
+
+
+SETTLED = {("shipping", P0)}
+WRITTEN = ALL.without({"shipping"})
+
+
+def test_a_group_that_has_the_planned_offsets_already_is_looked_at_before_and_after(source):
+    watch = SourceWatch(ONPREM, PLAN, "fail")
+    watch.look(WRITTEN.set, SETTLED)
+    assert watch.before(WRITTEN) == (WRITTEN, [], [])
+    source.groups["shipping"][P0] = CommittedOffset(9)
+    with pytest.raises(GroupBusy, match="group shipping: the group was in use at the source.*orders-0 from 7 to 9"):
+        watch.after(WRITTEN.set)
+
+
+def test_such_a_group_is_named_and_left_out_once(source):
+    source.states["shipping"] = "Stable"
+    watch = SourceWatch(ONPREM, PLAN, "skip_group")
+    watch.look(WRITTEN.set, SETTLED)
+    writes, left_out, _notes = watch.before(WRITTEN)
+    assert (writes.set, writes.alone) == (WRITTEN.set, {"shipping"})
+    assert [line.partition(" has members")[0] for line in left_out] == ["shipping: its source group shipping"]
+    assert watch.after(writes.set) == []
+
+
+def test_such_a_group_that_was_removed_at_the_source_since_is_not_in_use(source):
+    del source.groups["shipping"]
+    watch = SourceWatch(ONPREM, PLAN, "fail")
+    watch.look(WRITTEN.set, SETTLED)
+    assert watch.before(WRITTEN) == (WRITTEN, [], [])
+    assert watch.after(WRITTEN.set) == []

@@ -1,5 +1,7 @@
 """Topics that producers still write at the source are named, with who writes them, or stop a commit before it writes."""
 
+import types
+
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
@@ -27,7 +29,7 @@ KEYS = [entry.key for entry in ENTRIES]
 def watch(monkeypatch):
     """``watch(policy, *readings)``: a watch of logs with these ends, a list for each reading."""
 
-    def make(policy, *readings, source=SOURCE):
+    def make(policy, *readings, source=SOURCE, idle_wait=0):
         left = list(readings)
 
         def bounds(_connection, partitions):
@@ -47,16 +49,21 @@ def watch(monkeypatch):
                 if at.topic == "orders"
             },
         )
-        made = WriteWatch(source, Plan("S", "D", "digest", ENTRIES), policy)
+        made = WriteWatch(source, Plan("S", "D", "digest", ENTRIES), policy, idle_wait)
         made.begin()
         return made
 
     return make
 
 
+def before(watched, keys):
+    watched.look(keys)
+    return watched.before(keys)
+
+
 def test_a_note_for_each_topic_that_has_grown(watch):
     watched = watch(OnStillWritten.NOTE, [5, 5, 5], [7, 6, 6], [7, 6, 6])
-    notes = watched.before(KEYS)
+    notes = before(watched, KEYS)
     assert [note.kind for note in notes] == [NoteKind.STILL_WRITTEN] * 2
     assert notes[0].text == "Producers still write at the source: clicks: 1 record"
     assert notes[1].text == (
@@ -67,23 +74,41 @@ def test_a_note_for_each_topic_that_has_grown(watch):
 
 
 def test_only_topics_of_what_is_written_count(watch):
-    assert watch(OnStillWritten.NOTE, [5, 5, 5], [5, 5, 9]).before(KEYS[:2]) == []
-    assert watch(OnStillWritten.NOTE, [5, 5, 5]).before([]) == []
+    assert before(watch(OnStillWritten.NOTE, [5, 5, 5], [5, 5, 9]), KEYS[:2]) == []
+    assert before(watch(OnStillWritten.NOTE, [5, 5, 5]), []) == []
+
+
+@pytest.mark.parametrize(("keys", "passed", "slept"), [(KEYS, 0, [5]), (KEYS, 3, [2]), (KEYS, 9, [0]), ([], 0, [])])
+def test_idle_wait_is_between_the_first_two_readings_where_there_is_anything_to_read(
+    watch, monkeypatch, keys, passed, slept
+):
+    now, slept_for = [0.0], []
+    monkeypatch.setattr(write_watch, "time", types.SimpleNamespace(monotonic=lambda: now[0], sleep=slept_for.append))
+    watched = watch(OnStillWritten.FAIL, [5, 5, 5], [5, 5, 5], idle_wait=5)
+    now[0] += passed
+    watched.look(keys)
+    assert slept_for == slept
+
+
+def test_what_is_left_out_after_the_look_is_no_matter(watch):
+    watched = watch(OnStillWritten.FAIL, [5, 5, 5], [5, 5, 9])
+    watched.look(KEYS)
+    assert (watched.before(KEYS[:2]), watched.seen) == ([], {})
 
 
 def test_fail_refuses_before_the_first_write_and_notes_afterwards(watch):
     with pytest.raises(Refused, match="Nothing was written") as refused:
-        watch(OnStillWritten.FAIL, [5, 5, 5], [5, 5, 6]).before(KEYS)
+        before(watch(OnStillWritten.FAIL, [5, 5, 5], [5, 5, 6]), KEYS)
     assert (refused.value.kind, refused.value.topic) == (FailureKind.STILL_WRITTEN, "clicks")
     watched = watch(OnStillWritten.FAIL, [5, 5, 5], [5, 5, 5], [5, 5, 6])
-    assert watched.before(KEYS) == []
+    assert before(watched, KEYS) == []
     (note,) = watched.after(KEYS)
     assert note.text == "Producers have written at the source while the groups were committed: clicks: 1 record"
 
 
 def test_a_source_that_is_gone_after_the_commit_fails_nothing(watch):
     watched = watch(OnStillWritten.FAIL, [5, 5, 5], [5, 5, 5], ConnectionFailed("no broker answers"))
-    watched.before(KEYS)
+    before(watched, KEYS)
     (note,) = watched.after(KEYS)
     assert note.text.startswith("Nobody knows whether producers still write at the source")
 
@@ -91,4 +116,4 @@ def test_a_source_that_is_gone_after_the_commit_fails_nothing(watch):
 @pytest.mark.parametrize(("source", "policy"), [(SOURCE, None), (None, OnStillWritten.FAIL)])
 def test_nobody_looks_unless_that_is_wanted(watch, source, policy):
     watched = watch(policy, source=source)
-    assert (watched.before(KEYS), watched.after(KEYS), watched.seen) == ([], [], {})
+    assert (before(watched, KEYS), watched.after(KEYS), watched.seen) == ([], [], {})

@@ -2,6 +2,7 @@
 
 import dataclasses
 import typing as t
+from unittest import mock
 
 import pytest
 
@@ -16,7 +17,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._conn
     Replicator,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._connect.stores import Changes, StoredOffsets
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.connect_receipt import ConnectReceipt
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connect_receipt import (
+    ConnectEntry,
+    ConnectReceipt,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import BrokerError, Refused
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import Note, NoteKind
@@ -46,9 +50,12 @@ class Stored:
     def read(self) -> StoredOffsets:
         return StoredOffsets(dict(self.offsets), self.misplaced)
 
+    def die(self, *_given: object) -> None:
+        raise BrokerError("gone")
+
     def write(self, changes: Changes, misplaced: t.Sequence[tuple[TopicPartition, bytes]]) -> None:
         if self.breaks:
-            raise BrokerError("gone")
+            self.die()
         self.misplaced = tuple(each for each in self.misplaced if each not in misplaced)
         self.offsets = {where: offset for where, offset in (self.offsets | changes).items() if offset is not None}
 
@@ -96,7 +103,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> t.Callable[..., Run]:
         monkeypatch.setattr(
             handover.positions,
             "partition_bounds",
-            lambda _cluster, places: dict.fromkeys(places, handover.positions.Bounds(LOG_START, END, END)),
+            lambda _cluster, places: dict.fromkeys(places, handover.positions.Bounds(LOG_START, END - 5, END)),
         )
         return made
 
@@ -131,6 +138,62 @@ def test_a_run_that_was_killed_is_repeated_and_its_first_before_is_what_is_taken
     assert its.store.offsets == {FIRST: 40}
 
 
+@pytest.mark.parametrize("stored", [None, 40])
+def test_who_goes_on_after_it_was_taken_back_stays_where_it_is(run, stored):
+    its = run({FIRST: 50, SECOND: 60}, {} if stored is None else {FIRST: stored})
+    its.hand_over()
+    its.take_back()
+    its.store.offsets[FIRST] = 70
+    again = its.take_back()
+    assert (again.written, again.after) == (0, {FIRST: 70, SECOND: None})
+    assert its.store.offsets == {FIRST: 70}
+
+
+def test_a_rollback_that_was_killed_before_it_was_saved_is_saved_by_the_next_one(run):
+    its = run({FIRST: 50}, {FIRST: 40})
+    its.hand_over()
+    with pytest.raises(KeyboardInterrupt):
+        take_back(its.store, its.receipt, Selection(), mock.Mock(side_effect=[None, KeyboardInterrupt]))
+    assert its.store.offsets == {FIRST: 40}
+    assert its.take_back().written == 0
+    assert its.receipt.entries == (ConnectEntry(FIRST, 40, None, 40),)
+    its.store.offsets[FIRST] = 70  # the connector's own from now on
+    assert its.take_back().after == {FIRST: 70}
+
+
+def test_what_is_handed_over_anew_goes_back_to_what_was_stored_in_between(run):
+    its = run({FIRST: 50})
+    its.hand_over()
+    its.take_back()
+    its.store.offsets[FIRST] = 30
+    its.hand_over()
+    its.take_back()
+    assert its.store.offsets == {FIRST: 30}
+
+
+def test_what_was_stored_instead_of_a_run_that_was_killed_is_what_is_taken_back(run):
+    its = run({FIRST: 50}, {FIRST: 20})
+    its.store.breaks = True
+    with pytest.raises(BrokerError):
+        its.hand_over()
+    its.store.offsets[FIRST], its.store.breaks = 30, False
+    its.hand_over()
+    its.take_back()
+    assert its.store.offsets == {FIRST: 30}
+
+
+def test_what_was_handed_over_is_not_taken_for_the_connectors_own_after_a_run_that_was_killed(run):
+    its = run({FIRST: 50}, {FIRST: 20})
+    its.hand_over()
+    its.replicator[FIRST], its.store.breaks = 60, True
+    with pytest.raises(BrokerError):
+        its.hand_over()
+    its.replicator[FIRST], its.store.breaks = 70, False
+    its.hand_over()
+    its.take_back()
+    assert its.store.offsets == {FIRST: 20}
+
+
 def test_who_has_gone_on_since_stays_where_it_is(run):
     its = run({FIRST: 50})
     its.hand_over()
@@ -141,6 +204,59 @@ def test_who_has_gone_on_since_stays_where_it_is(run):
     with pytest.raises(Refused, match="orders-0 has 80, and 50 was written: it was copied since"):
         its.take_back()
     assert its.store.offsets == {FIRST: 80}
+
+
+@pytest.mark.parametrize("back", [False, True])
+def test_what_was_stored_before_is_not_taken_for_progress_after_a_run_that_was_killed(run, monkeypatch, back):
+    its = run({FIRST: 50}, {FIRST: 70})
+    if back:
+        its.hand_over(on_rewind="rewind")
+        with monkeypatch.context() as patch, pytest.raises(BrokerError):
+            patch.setattr(handover, "check_read_back", its.store.die)
+            its.take_back()
+    else:
+        its.store.breaks = True
+        with pytest.raises(BrokerError):
+            its.hand_over(on_rewind="rewind")
+        its.store.breaks = False
+    assert its.store.offsets == {FIRST: 70}
+    with pytest.raises(Refused, match="orders-0: 70 is stored already"):
+        its.hand_over(on_rewind="fail")
+    its.hand_over(on_rewind="rewind")
+    assert its.store.offsets == {FIRST: 50}
+    its.store.offsets[FIRST] = 70  # the connector has copied as far
+    assert its.hand_over(on_rewind="fail").written == 0
+
+
+@pytest.mark.parametrize("since", [50, 70])
+def test_a_second_hand_over_that_was_killed_before_its_write_takes_nothing_for_progress_either(run, since):
+    its = run({FIRST: 50}, {FIRST: 40})
+    its.hand_over()
+    its.store.offsets[FIRST] = since
+    its.replicator[FIRST] = 60
+    its.store.breaks = True
+    with pytest.raises(BrokerError):
+        its.hand_over(on_rewind="rewind")
+    its.store.breaks = False
+    if since == 50:  # as the first hand-over has left it, so that it can be rolled back
+        assert its.take_back().after == {FIRST: 40}
+        return
+    with pytest.raises(Refused, match="orders-0: 70 is stored already"):
+        its.hand_over(on_rewind="fail")
+    its.hand_over(on_rewind="rewind")
+    assert its.store.offsets == {FIRST: 60}
+
+
+def test_progress_counts_again_once_a_hand_over_was_repeated_that_was_killed_after_its_write(run, monkeypatch):
+    its = run({FIRST: 50}, {FIRST: 40})
+    its.hand_over()
+    its.replicator[FIRST] = 60
+    with monkeypatch.context() as patch, pytest.raises(BrokerError):
+        patch.setattr(handover, "check_read_back", its.store.die)
+        its.hand_over()
+    assert its.hand_over().written == 0
+    its.store.offsets[FIRST] = 90  # the connector goes on
+    assert its.hand_over(on_rewind="fail").after == {FIRST: 90}
 
 
 def test_who_stands_ahead_for_another_reason_is_refused_kept_or_rewound(run):
@@ -161,25 +277,34 @@ def test_what_was_taken_back_is_no_reason_to_stay_ahead(run):
         its.hand_over()
 
 
-@pytest.mark.parametrize(
-    ("offset", "told"),
-    [(LOG_START - 2, "records from 9 to 9 have expired"), (END, "position 100 is after the source's last offset 99")],
-)
-def test_a_position_outside_of_the_log_is_refused_and_its_edges_are_not(run, offset, told):
-    its = run({FIRST: offset})
-    with pytest.raises(Refused, match=told):
+def test_a_position_after_the_log_is_refused_and_one_among_records_of_open_transactions_is_not(run):
+    """MirrorMaker 2 reads on from any offset up to the high watermark, and Replicator may have copied uncommitted records."""
+    its = run({FIRST: END})
+    with pytest.raises(Refused, match="position 100 is after the source's last offset 99"):
         its.hand_over()
     assert its.saved == 0
-    assert run({FIRST: LOG_START - 1, SECOND: END - 1}).hand_over().written == 2
+    done = run({FIRST: LOG_START - 1, SECOND: END - 1}).hand_over()
+    assert done.written == 2 and [note.kind for note in done.notes] == []
 
 
-def test_a_position_that_is_stored_already_may_have_expired_since(run):
-    assert run({FIRST: 3}, {FIRST: 3}).hand_over().written == 0
+def test_a_position_before_the_log_is_handed_over_and_what_has_expired_is_named(run):
+    """Nobody can copy it any more, and MirrorMaker 2 goes on at the start of the log: there is nothing else to do."""
+    its = run({FIRST: 4, SECOND: LOG_START - 2, OTHER: 50, OTHER._replace(partition=1): 50})
+    done = its.hand_over()
+    assert its.store.offsets[FIRST] == 4 and its.store.offsets[SECOND] == LOG_START - 2
+    (note,) = done.notes
+    assert note.kind is NoteKind.RECORDS_EXPIRED
+    assert "expired at the source: orders-0 from 5 to 9, orders-1 from 9 to 9. MirrorMaker 2 goes on" in note.text
+
+
+def test_what_is_stored_already_and_has_expired_since_is_not_named_again(run):
+    done = run({FIRST: 3, SECOND: 50}, {FIRST: 3}).hand_over()
+    assert (done.written, done.notes) == (1, ())
 
 
 def test_everything_that_cannot_be_continued_is_named(run):
     with pytest.raises(Refused, match="2 positions cannot be continued: orders-7 does not exist.*; parcels-0: "):
-        run({TopicPartition("orders", 7): 20, OTHER: 0, FIRST: 20}).hand_over()
+        run({TopicPartition("orders", 7): 20, OTHER: END, FIRST: 20}).hand_over()
 
 
 def test_keys_that_mislead_are_refused_or_removed(run):

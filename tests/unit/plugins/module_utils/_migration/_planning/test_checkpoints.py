@@ -1,5 +1,7 @@
 """Without the source, MirrorMaker 2's checkpoints say where groups go on, whatever names its replication policy gives."""
 
+import re
+
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
@@ -8,10 +10,15 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidInput, NotFound
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Prefixes, Rule
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.mirror_records import Checkpoint, CheckpointKey
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.mirror_records import (
+    Checkpoint,
+    CheckpointKey,
+    OffsetSync,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.replication_policy import ReplicationPolicy
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
 from tests.support.identities import known_by_id
 
 CLOUD = connection_from({"bootstrap_servers": ["127.0.0.1:1"]}, "destination cluster")
@@ -51,6 +58,30 @@ def test_without_a_map_the_policy_names_both(plan):
     assert plan(Mapping(prefixes=Prefixes("onprem.")), POLICY._replace(name="default")) == {
         "onprem.orders": ("orders", 47)
     }
+
+
+@pytest.mark.parametrize(
+    ("syncs", "offset", "detail"),
+    [
+        ([], 47, "; one of MirrorMaker 2 before 3.4.1 may skip records"),
+        ([OffsetSync(42, 47)], 47, "; one of MirrorMaker 2 before 3.4.1 may skip records"),
+        ([OffsetSync(41, 47)], 47, ""),
+        ([OffsetSync(30, 30), OffsetSync(40, 46), OffsetSync(99, 90)], 47, ""),
+        ([OffsetSync(10, 15), OffsetSync(30, 36)], 37, ", says 47, and may skip records, .*; its offset-sync says 37"),
+    ],
+)
+def test_a_checkpoint_that_counts_over_gaps_is_lowered_to_its_offset_sync(plan, monkeypatch, syncs, offset, detail):
+    """MirrorMaker 2 before 3.4.1 makes 47 of 41 by the sync 30 = 36, though fewer than eleven records may have followed."""
+    monkeypatch.setattr(checkpoints.topics, "partition_counts", lambda _cluster, names: dict.fromkeys(names, 1))
+    monkeypatch.setattr(checkpoints, "read_offset_syncs", lambda _cluster, _topic: {TopicPartition("sales", 0): syncs})
+    policy = POLICY._replace(syncs_at="target")
+    made = checkpoints.plan_from_checkpoints(CLOUD, policy, Selection(("billing",), topics=("sales",)), Mapping())
+    (entry,) = made.plan.entries
+    assert (entry.verdict, entry.offset, entry.repeats) == (Verdict.SAFE, offset, 50 - offset)
+    assert re.fullmatch(
+        f"MirrorMaker 2's checkpoint, written when the group stood at source offset 41{detail}", entry.detail
+    )
+    assert made.index == {"checkpoints": 3, "syncs": len(syncs)}
 
 
 def test_a_pattern_is_about_the_topics_that_are_named(plan):

@@ -1,8 +1,12 @@
 """Groups that become one: the commit that counts, and what the plan says of the others."""
 
+import dataclasses
+
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.merged_groups import (
+    at_highest,
+    highest_key,
     merge_drafts,
     merged_entry,
 )
@@ -13,7 +17,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration.draft
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, Rule
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Evidence, PlanEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Evidence, PlanEntry, SourcePosition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnConflict, OnUncommitted
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot, SnapshotEntry
@@ -40,10 +44,16 @@ def decided(draft: Draft) -> PlanEntry:
 
 def plan(policy: str, *commits: tuple[str, int, int], uncommitted: str = "ignore", counts: int = 1) -> list[PlanEntry]:
     return [
-        merged_entry(decided(draft), draft, OnConflict(policy), OnUncommitted(uncommitted), LOG_START)
+        merged_entry(
+            decided(draft), decided(highest_of(draft)), draft, OnConflict(policy), OnUncommitted(uncommitted), LOG_START
+        )
         for draft in drafts(policy, *commits, counts=counts)
         if draft.committed is not None
     ]
+
+
+def highest_of(draft: Draft) -> Draft:
+    return at_highest({draft.key: draft}).get(highest_key(draft.key), draft)
 
 
 def test_the_lowest_offset_is_safe_and_says_how_many_offsets_may_be_repeated():
@@ -100,4 +110,44 @@ def test_a_partition_that_nobody_has_committed_stays_uncommitted():
     (nothing,) = [draft for draft in found if draft.committed is None]
     assert {at.group for at in (nothing.position, *nothing.others)} == {"billing", "shipping"}
     entry = nothing.uncommitted(OnUncommitted.IGNORE, 0, 9, "no commit")
-    assert merged_entry(entry, nothing, OnConflict.LOWEST, OnUncommitted.IGNORE, 0) == entry
+    assert not at_highest({nothing.key: nothing})
+    assert merged_entry(entry, entry, nothing, OnConflict.LOWEST, OnUncommitted.IGNORE, 0) == entry
+
+
+@pytest.mark.parametrize("uncommitted", ["ignore", "start"])
+def test_repeats_that_the_highest_offset_does_not_tell_are_not_counted(uncommitted):
+    (draft, *_more) = drafts("lowest", ("billing", 0, 55), ("shipping", 0, 40))
+    if uncommitted == "start":
+        draft = draft._replace(others=(*draft.others, SourcePosition("returns", ORDERS, None)))
+    policies = OnConflict.LOWEST, OnUncommitted(uncommitted), LOG_START
+    open_tail = draft.entry(Verdict.SAFE, 55, reason=Reason.TAIL_NOT_COUNTED)
+    entry = merged_entry(decided(draft), open_tail, draft, *policies)
+    assert (entry.verdict, entry.reason, entry.repeats) == (Verdict.SAFE, Reason.GROUPS_MERGED, None)
+    lags = draft.entry(Verdict.BLOCKED, reason=Reason.DESTINATION_LAGS)
+    entry = merged_entry(decided(draft), lags, draft, *policies)
+    assert (entry.verdict, entry.repeats) == (Verdict.SAFE, None)
+    assert (
+        "the repeats are not counted, because the offset for 55 is not known (destination_lags); committed were"
+        in entry.detail
+    )
+
+
+@pytest.mark.parametrize(
+    ("policy", "lacks", "uncommitted", "stays"),
+    [
+        ("highest", False, "ignore", None),
+        ("lowest", True, "ignore", None),
+        ("lowest", True, "start", None),
+        ("lowest", True, "end", 40),
+        ("lowest", False, "ignore", 40),
+    ],
+)
+def test_what_loses_nothing_of_one_commit_is_said_only_if_it_loses_nothing_of_the_others(
+    policy, lacks, uncommitted, stays
+):
+    (draft, *_more) = drafts(policy, ("billing", 0, 55), ("shipping", 0, 40))
+    if lacks:
+        draft = draft._replace(others=(SourcePosition("returns", ORDERS, None),))
+    blocked = dataclasses.replace(draft.entry(Verdict.BLOCKED, reason=Reason.DESTINATION_LAGS), lossless=40)
+    entry = merged_entry(blocked, blocked, draft, OnConflict(policy), OnUncommitted(uncommitted), LOG_START)
+    assert (entry.verdict, entry.lossless) == (Verdict.BLOCKED, stays)

@@ -23,7 +23,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.eviden
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.group_count import Answer, Copy, GroupCount
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.log_reader import LogReader, Measure
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.whole import decide_counted
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import by_records, settling
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import (
+    by_records,
+    settling,
+    waiting,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.identical import identical
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import (
     StrategyInput,
@@ -68,7 +72,7 @@ def planned(monkeypatch: pytest.MonkeyPatch) -> t.Callable[..., PlanEntry]:
     """``planned(brokers, committed, ...)``: the entry; it fails where the plan does not end. Every second passes at once."""
     clock = itertools.count()
     time = types.SimpleNamespace(monotonic=lambda: next(clock), sleep=lambda _seconds: None)
-    monkeypatch.setattr(by_records, "time", time)
+    monkeypatch.setattr(waiting, "time", time)
     want = LogReader.want
     steps = [0]
 
@@ -150,7 +154,7 @@ class TestTheStartHasPassedTheCommittedOffset:
         answer = Answer(committed, 0, 0, False, True, None, committed, False, None, committed)
         question = Question(committed, source, destination, Policy(budget=500))
         decision = decide_counted(
-            question, GroupCount(Matching(False, True), (answer,), (None,), (copy,), (), (None,), (None,))
+            question, GroupCount(Matching(False, True), False, (answer,), (None,), (copy,), (), (None,), (None,))
         )
         assert isinstance(decision, Decision)
         assert (decision.verdict, decision.offset, decision.reason) == (Verdict.SAFE, committed, Reason.EXPIRED)

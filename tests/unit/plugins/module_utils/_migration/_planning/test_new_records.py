@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Log, LogFacts
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import new_records
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import new_records, waiting
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.new_records import with_new_records
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan as file
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import EVERYTHING, PARTS, MatchOn
@@ -122,6 +122,14 @@ def test_consumed_ones_after_the_last_that_both_have_are_left_and_may_be_repeate
     assert (blocked.verdict, blocked.reason, blocked.lossless) == (Verdict.BLOCKED, Reason.NEW_RECORDS, 3)
 
 
+def test_what_another_one_of_merged_groups_may_repeat_is_not_counted():
+    entry = lagging(5, 3, 2)
+    merged = dataclasses.replace(entry, source=(*entry.source, SourcePosition("shipping", NEW, 7)))
+    left = settled("abcNOdef", "abcdefyz", merged, OnNewRecords.LEAVE)
+    assert (left.verdict, left.offset, left.repeats) == (Verdict.SAFE, 3, None)
+    assert is_readable(left)
+
+
 def test_what_is_not_counted_blocks_and_is_left_only_on_demand(monkeypatch):
     monkeypatch.setattr(new_records, "BESIDE", 0)
     found = settled("abcdef", "abcdef", exact(1, 1), budget=3)
@@ -132,7 +140,7 @@ def test_what_is_not_counted_blocks_and_is_left_only_on_demand(monkeypatch):
 
 
 def test_a_replication_tool_has_time_to_bring_them(monkeypatch):
-    monkeypatch.setattr(new_records, "PAUSE", 0)
+    monkeypatch.setattr(waiting, "PAUSE", 0)
     entry = exact(1, 1)
     old = Logs(OLD, "ab", more=["", "c", "d"])
     assert settled("abcd", old, entry, wait=60) == entry

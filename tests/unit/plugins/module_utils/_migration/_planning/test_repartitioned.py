@@ -14,6 +14,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._matching.group_
     Lag,
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import repartitioned as use_case
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import waiting
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import (
     StrategyInput,
     TranslateOptions,
@@ -105,7 +106,7 @@ def told(*lags: Lag, before: Copy | None = None, after: Copy | None = None, unkn
     """The same of each of three partitions: the group belongs at 8, after the last consumed copy and before the first other."""
     answer = Answer(8, 0, 0, False, not lags, 7, 8, False, None, None)
     return GroupCount(
-        Matching(True, False), (answer,) * 3, (before,) * 3, (after,) * 3, lags, (None,) * 3, (unknown,) * 3
+        Matching(True, False), True, (answer,) * 3, (before,) * 3, (after,) * 3, lags, (None,) * 3, (unknown,) * 3
     )
 
 
@@ -113,7 +114,7 @@ def told(*lags: Lag, before: Copy | None = None, after: Copy | None = None, unkn
 def spark(monkeypatch: pytest.MonkeyPatch) -> Spark:
     its = Spark()
     monkeypatch.setattr(use_case, "counting", its.counting)
-    monkeypatch.setattr(use_case, "PAUSE", 0)
+    monkeypatch.setattr(waiting, "PAUSE", 0)
     return its
 
 
@@ -129,6 +130,7 @@ def entries(
     destination: Side | None = None,
     sources: t.Mapping[str, int] | None = None,
     destinations: t.Mapping[str, int] | None = None,
+    cut: t.Mapping[tuple[str, TopicPartition], str] | None = None,
     **wanted: t.Any,
 ) -> list[PlanEntry]:
     given = StrategyInput(
@@ -143,6 +145,7 @@ def entries(
         TranslateOptions(**wanted),
         spark.session,  # type: ignore[arg-type]
         silent,
+        dict(cut or {}),
     )
     found = use_case.repartitioned_entries(given)
     assert list(found) == [each.key for each in found.values()]
@@ -328,3 +331,9 @@ def test_a_fault_of_the_rule_blocks_the_group_that_it_concerns(spark, monkeypatc
     assert "IndexError at" in found[0].detail
     assert "committed 20, 20;" in found[0].detail
     assert "7 of a record" not in found[0].detail
+
+
+def test_a_source_partition_that_was_cut_off_blocks_every_partition_of_the_group(spark):
+    found = entries(spark, draft(EU[0], 20), draft(US[0], 30), cut={("old-g", US[0]): "cut off"})
+    assert [(each.offset, each.reason, each.detail) for each in found] == [(None, Reason.BEYOND_END, "cut off")] * 3
+    assert not spark.asked

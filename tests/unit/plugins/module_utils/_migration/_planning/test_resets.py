@@ -146,6 +146,47 @@ def test_a_second_run_of_a_shift_does_not_shift_again(state, now):
     assert offsets(planned(rule, groups=["shipping"], receipt=rolled_back))["shipping", "orders-2"] == now + 10
 
 
+@pytest.mark.parametrize(
+    ("committed", "value", "written", "before"),
+    [
+        pytest.param(20, 10, 30, 30, id="a later run about other partitions has found it there"),
+        pytest.param(80, 50, 95, 80, id="it was moved to the end of a log that has grown since"),
+    ],
+)
+def test_a_shift_that_the_earlier_plan_has_is_not_done_twice(state, monkeypatch, committed, value, written, before):
+    def plan_of(value, end, **more):
+        monkeypatch.setattr(
+            resets.positions, "partition_bounds", lambda _c, its: dict.fromkeys(its, Bounds(10, end, end))
+        )
+        rules = reset_rules_from([{"to": "shift", "value": value}], NOW)
+        selection = Selection(groups=("shipping",))
+        return resets.plan_resets(CLUSTER, selection, rules, on_out_of_range="clamp", **more).plan
+
+    state["shipping"] = {TopicPartition("orders", 2): CommittedOffset(committed)}
+    first = plan_of(value, 95)
+    state["shipping"] = {TopicPartition("orders", 2): CommittedOffset(written + 2)}  # it has consumed since
+    receipt = receipt_of(before, written, written)
+    assert plan_of(value, 100, previous=first, receipt=receipt) == first
+    other = plan_of(-1, 100, previous=first, receipt=receipt)
+    assert offsets(other)["shipping", "orders-2"] == written + 1
+
+
+@pytest.mark.parametrize(
+    ("before", "written", "now", "value", "expected"),
+    [
+        pytest.param(90, 10, 50, -5, 45, id="a reset to earliest before"),
+        pytest.param(20, 15, 90, -10, 80, id="another shift before"),
+        pytest.param(None, 10, 50, 5, 55, id="a reset of a group that had committed nothing"),
+        pytest.param(15, 5, 50, -10, "blocked", id="the same shift, whose offset has expired since"),
+    ],
+)
+def test_a_shift_counts_from_what_is_committed_now_after_any_other_reset(state, before, written, now, value, expected):
+    state["shipping"] = {TopicPartition("orders", 2): CommittedOffset(now)}
+    rule = {"to": "shift", "value": value}
+    plan = planned(rule, groups=["shipping"], receipt=receipt_of(before, written, written))
+    assert offsets(plan)["shipping", "orders-2"] == expected
+
+
 def test_another_reset_counts_from_what_is_committed_now(state):
     state["shipping"] = {TopicPartition("orders", 2): CommittedOffset(45)}
     plan = planned({"to": "latest"}, groups=["shipping"], receipt=receipt_of(20, 30, 30))
@@ -251,7 +292,7 @@ def look_ups(monkeypatch, refusing=(), without_times=()):
 @pytest.mark.parametrize(
     ("logs", "why"),
     [
-        ({"refusing": ["orders"]}, "brokers look up no time in a topic whose message.format.version is before 0.10"),
+        ({"refusing": ["orders"]}, "brokers look up no time in it, because its message.format.version is before 0.10"),
         ({"without_times": ["orders"]}, "none of its records has a time"),
     ],
 )
@@ -267,9 +308,19 @@ def test_a_time_in_a_log_without_times_blocks_its_partitions_alone_and_says_how_
     }
     its = next(entry for entry in plan.entries if str(entry.partition) == "orders-0")
     assert its.reason == "no_timestamps"
-    assert its.detail.endswith(f"{why}; set it to earliest, latest, an offset, or by shift")
+    assert why in its.detail
+    assert its.detail.endswith("; set it to earliest, latest, an offset, or by shift")
 
 
 def test_other_resets_need_no_times(state, monkeypatch):
     look_ups(monkeypatch, refusing=["orders", "clicks"])
     assert offsets(planned({"to": "shift", "value": -5}, groups=["billing"]))["billing", "orders-0"] == 35
+
+
+def test_a_time_in_a_log_whose_records_were_all_deleted_is_its_end(state, monkeypatch):
+    look_ups(monkeypatch, refusing=["orders"])
+    monkeypatch.setattr(
+        resets.positions, "partition_bounds", lambda _, all_of: dict.fromkeys(all_of, Bounds(100, 100, 100))
+    )
+    plan = planned({"to": "datetime", "value": "2026-11-22T00:00:00Z"}, groups=["shipping"])
+    assert offsets(plan)["shipping", "orders-2"] == 100

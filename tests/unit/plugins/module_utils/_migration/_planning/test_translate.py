@@ -1,6 +1,7 @@
 """A plan stays as it is while nothing has happened, and copies that keep offsets are compared before they are believed."""
 
 import dataclasses
+import functools
 import types
 import typing as t
 from unittest import mock
@@ -11,7 +12,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control import 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import Policy
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import expected
-from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import by_mirror_maker, by_records
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning import by_mirror_maker, waiting
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.mirror_index import MirrorIndex
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._planning.strategy import (
     TranslateOptions,
@@ -31,6 +32,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes imp
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.option_names import set_variables
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, Verification
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import (
+    OnConflict,
     OnExpired,
     OnUncommitted,
     Strategy,
@@ -81,6 +83,10 @@ class World(MemoryBrokers):
 
     def bounds_of(self, _name: str) -> Bounds:
         return self.bounds
+
+    def edges(self, name: str) -> LogRange:
+        bounds = self.bounds_of(name)
+        return LogRange(bounds.log_start, bounds.end)
 
     def read_groups(self, _connection: Connection, names: t.Iterable[str]) -> dict[str, GroupReading]:
         offsets = {} if self.committed is None else {ORDERS: self.committed}
@@ -218,6 +224,78 @@ def test_only_what_match_on_names_is_compared(world):
     assert (entry.verdict, entry.evidence.matched_by) == (Verdict.EXACT, ("key", "value"))
 
 
+@pytest.fixture
+def mirrored_log(world: World) -> World:
+    """A tool that keeps offsets has copied 200 records; each fifth offset is that of a marker."""
+    world.bounds_of = functools.partial(MemoryBrokers.bounds_of, world)
+    for side in world.ids:
+        world.records[side] = [record(offset) for offset in range(200) if offset % 5 != 4]
+    return world
+
+
+def cut(world: World, side: str, start: int, end: int) -> None:
+    side = f"{side} cluster"
+    world.records[side] = [each for each in world.records[side] if start <= each.offset < end]
+
+
+@pytest.mark.parametrize(("committed", "last"), [(151, 150), (150, 148)])
+def test_kept_offsets_that_are_still_to_come_are_waited_for(mirrored_log, monkeypatch, committed, last):
+    whole = mirrored_log.records["destination cluster"]
+    cut(mirrored_log, "destination", 0, 119)
+    (entry,) = planned(offset=committed).entries
+    assert (entry.verdict, entry.reason, entry.lossless) == (Verdict.BLOCKED, Reason.DESTINATION_LAGS, 119)
+    assert f"the last consumed record, source offset {last}, is not at the destination" in entry.detail
+    arrives = mock.Mock(side_effect=lambda _s: mirrored_log.records.update({"destination cluster": whole}))
+    monkeypatch.setattr(waiting.time, "sleep", arrives)
+    (entry,) = planned(offset=committed, wait_for_replication=60).entries
+    assert (entry.verdict, entry.offset) == (Verdict.EXACT, committed)
+    arrives.assert_called_once()
+
+
+def test_kept_offsets_lag_whatever_retention_has_deleted_and_however_far_the_last_consumed_record_is(mirrored_log):
+    records = mirrored_log.records
+    records["source cluster"] = [each for each in records["source cluster"] if not 125 < each.offset < 150]
+    for side, end in (("source", 200), ("destination", 120)):
+        cut(mirrored_log, side, 90, end)
+    (entry,) = planned(offset=150).entries
+    assert (entry.reason, entry.lossless) == (Reason.DESTINATION_LAGS, 119)
+    assert "source offset 125, is not at the destination, and none after it; wait" in entry.detail
+
+
+def test_only_a_destination_that_goes_with_the_source_lags(mirrored_log):
+    cut(mirrored_log, "destination", 0, 119)
+    assert planned(offset=201).entries[0].reason is Reason.BEYOND_END, "at the source as well"
+    mirrored_log.records["destination cluster"] = [record(offset, b"other %9d" % offset) for offset in range(119)]
+    assert planned(offset=150).entries[0].reason is Reason.OFFSETS_DIFFER
+    mirrored_log.records["destination cluster"] = []
+    assert planned(offset=150).entries[0].reason is Reason.DESTINATION_LAGS
+
+
+@pytest.mark.parametrize("committed", [100, 101, 150, 199])
+def test_what_only_the_source_has_lost_does_not_keep_offsets_from_being_kept(mirrored_log, committed):
+    cut(mirrored_log, "source", 100, 200)
+    cut(mirrored_log, "destination", 90, 200)
+    (entry,) = planned(offset=committed).entries
+    assert (entry.verdict, entry.offset, entry.repeats) == (Verdict.EXACT, committed, 0)
+    assert (entry.evidence.before is None) == (committed in (100, 150)), (
+        "no record that the source has lost, and no marker"
+    )
+
+
+def test_what_both_logs_have_must_be_the_same_where_the_source_has_lost_records(mirrored_log):
+    whole = mirrored_log.records["destination cluster"]
+    cut(mirrored_log, "source", 100, 200)
+    cut(mirrored_log, "destination", 90, 200)
+    assert planned(offset=95).entries[0].reason is Reason.OFFSETS_DIFFER, "what is unconsumed was lost"
+    mirrored_log.records["destination cluster"] = [
+        record(each.offset, b"other %9d" % each.offset if each.offset < 103 else None) for each in whole
+    ]
+    assert planned(offset=150).entries[0].reason is Reason.OFFSETS_DIFFER
+    mirrored_log.records["destination cluster"] = whole
+    cut(mirrored_log, "source", 196, 200)
+    assert planned(offset=198).entries[0].reason is Reason.OFFSETS_DIFFER, "few tell nothing"
+
+
 def test_inside_one_cluster_an_offset_and_its_epoch_are_kept(world):
     world.ids["destination cluster"] = "source cluster-id"
     world.identities.traits["source cluster-id"] = Traits(topic_ids={"orders": "one"}, logs={"orders": (None,)})
@@ -225,6 +303,20 @@ def test_inside_one_cluster_an_offset_and_its_epoch_are_kept(world):
     entry = translate(snapshot(7), SOURCE, DESTINATION, mapping, IDENTICAL).plan.entries[0]
     assert (entry.group, entry.verdict, entry.target) == ("billing-v2", Verdict.EXACT, CommittedOffset(7, "m", 5))
     assert entry.evidence.certificate == "same_log"
+
+
+def test_inside_one_cluster_merged_groups_repeat_just_the_offsets_between_their_commits(world):
+    world.ids["destination cluster"], world.bounds = "source cluster-id", Bounds(5, 20, 20)
+    world.identities.traits["source cluster-id"] = Traits(topic_ids={"orders": "one"}, logs={"orders": (None,)})
+    world.read = mock.Mock(side_effect=NotImplementedError)
+    mapping = Mapping(group_rules=(Rule("one", pattern="[ab]"),))
+    options = dataclasses.replace(IDENTICAL, on_conflict=OnConflict.LOWEST)
+    for lowest, repeats in ((7, 8), (3, 10)):
+        rows = [SnapshotEntry(name, ORDERS, CommittedOffset(at)) for name, at in (("a", lowest), ("b", 15))]
+        taken = Snapshot("source cluster-id", (), tuple(rows))
+        (entry,) = translate(taken, SOURCE, DESTINATION, mapping, options).plan.entries
+        assert (entry.verdict, entry.reason, entry.repeats) == (Verdict.SAFE, Reason.GROUPS_MERGED, repeats)
+    assert entry.offset == 5, "what has expired is not repeated"
 
 
 def test_where_topics_have_no_ids_records_decide_inside_one_cluster_too(world):
@@ -382,6 +474,86 @@ def test_an_entry_of_a_recreated_topic_is_decided_anew(world, mirrored, side, st
     assert kept(first, **options) == 0
 
 
+class Expiring:
+    """A source of 60 records with 12 contents, of which the tool has copied some twice: the group has consumed 20."""
+
+    def __init__(self, world: World) -> None:
+        self.world, self.options, self.committed = world, {"strategy": Strategy.RECORDS}, 20
+        self.source = [self.of(index, index) for index in range(60)]
+        twice = [index for index in range(60) for _ in range(1 if index % 9 else 2)]
+        self.copies = [self.of(offset, index) for offset, index in enumerate(twice)]
+        self.lay(60)
+        self.note({"source": "one", "destination": "two"})
+
+    def of(self, offset: int, index: int) -> Record:
+        return record(offset, b"record %9d" % (index * 7 % 12), 1000 + index * 37 % 101)
+
+    def lay(self, source_end: int, start: int = 0, more: int = 0) -> None:
+        """Let retention delete what is before start, and the tool go on."""
+        copies = [*self.copies, *(record(len(self.copies) + at) for at in range(more))]
+        self.world.records.update({"source cluster": self.source[start:source_end], "destination cluster": copies})
+
+    def note(self, ids: dict[str, str]) -> None:
+        """What a plan notes of both clusters now."""
+        for side, topic_id in ids.items():
+            edges = self.world.edges(f"{side} cluster")
+            traits = Traits((), {ORDERS.topic: topic_id}, {ORDERS.topic: (edges,)})
+            self.world.identities.traits[f"{side} cluster-id"] = traits
+
+    def plan(self, previous: Plan | None = None, **options: t.Any) -> Plan:
+        self.note(dict(zip(("source", "destination"), (options.pop("source_id", "one"), "two"), strict=True)))
+        return planned(previous, offset=self.committed, **self.options, **options)
+
+
+@pytest.fixture
+def expiring(world: World) -> Expiring:
+    world.bounds_of = lambda log: MemoryBrokers.bounds_of(world, log)
+    return Expiring(world)
+
+
+@pytest.mark.parametrize("policy", [Policy(), Policy(OnExpired.FAIL), Policy(OnExpired.START)])
+def test_what_has_expired_at_the_source_since_does_not_move_a_group(expiring: Expiring, policy: Policy) -> None:
+    """Copies were made twice, so that no difference of offsets proves anything; but the offset was exact, and still is."""
+    first = expiring.plan()
+    assert (first.entries[0].verdict, first.entries[0].offset) == (Verdict.EXACT, 23)
+    expiring.lay(60, 35)
+    assert expiring.plan(policy=policy).entries[0].offset != 23
+    second = expiring.plan(first, policy=policy)
+    (entry,) = second.entries
+    assert (entry.verdict, entry.offset, entry.repeats) == (Verdict.EXACT, 23, 0)
+    expiring.lay(60, 35, more=5)
+    for _run in range(2):
+        second = expiring.plan(second, policy=policy)
+        (entry,) = second.entries
+        assert (entry.verdict, entry.reason, entry.offset) == (Verdict.SAFE, Reason.EXPIRED, 23)
+        assert entry.repeats is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(
+            lambda it: it.world.records["destination cluster"].__setitem__(22, it.of(22, 5)), id="last consumed"
+        ),
+        pytest.param(lambda it: it.world.records["destination cluster"].__setitem__(23, it.of(23, 5)), id="unconsumed"),
+        pytest.param(lambda it: it.world.records["destination cluster"].__delitem__(slice(0, 23)), id="expired there"),
+        pytest.param(lambda it: setattr(it, "committed", 21), id="consumed since"),
+    ],
+)
+def test_nothing_that_may_be_another_log_s_is_kept_after_retention(expiring: Expiring, change) -> None:
+    first = expiring.plan()
+    expiring.lay(60, 35)
+    change(expiring)
+    assert expiring.plan(first).entries == expiring.plan().entries
+
+
+@pytest.mark.parametrize("ids", [("one", "other"), (None, None)])
+def test_nothing_is_kept_after_retention_of_a_source_topic_that_may_be_another(expiring: Expiring, ids) -> None:
+    first = expiring.plan(source_id=ids[0])
+    expiring.lay(60, 35)
+    assert expiring.plan(first, source_id=ids[1]).entries == expiring.plan().entries
+
+
 def test_an_entry_with_another_offset_is_not_kept_where_offsets_must_be_equal(world):
     first = planned(strategy=Strategy.RECORDS)
     moved = dataclasses.replace(first.entries[0], offset=8)
@@ -401,8 +573,7 @@ def test_a_topic_that_a_promotion_makes_is_planned_as_an_empty_one(world, strate
     (entry,) = planned(offset=0, strategy=strategy, promotion=promotes(None, 1)).entries
     assert (entry.verdict, entry.offset, entry.predicted) == (Verdict.EXACT, 0, True)
     (blocked,) = planned(strategy=strategy, promotion=promotes(None, 1)).entries
-    reason = {Strategy.RECORDS: Reason.DESTINATION_LAGS, Strategy.IDENTICAL: Reason.BEYOND_END}[strategy]
-    assert (blocked.verdict, blocked.reason, blocked.predicted) == (Verdict.BLOCKED, reason, True)
+    assert (blocked.verdict, blocked.reason, blocked.predicted) == (Verdict.BLOCKED, Reason.DESTINATION_LAGS, True)
 
 
 def test_what_a_promotion_makes_is_planned_as_it_is_once_it_is_made(world):
@@ -433,10 +604,11 @@ def test_a_promotion_that_is_done_or_does_not_fit_predicts_nothing(world, change
     assert planned(promotion=promotes(*change)) == planned()
 
 
-def test_nobody_waits_for_copies_in_a_topic_that_does_not_exist(world, monkeypatch):
+@pytest.mark.parametrize("strategy", [Strategy.RECORDS, Strategy.IDENTICAL])
+def test_nobody_waits_for_copies_in_a_topic_that_does_not_exist(world, monkeypatch, strategy):
     world.counts["destination cluster"] = 0
-    monkeypatch.setattr(by_records.time, "sleep", lambda _seconds: pytest.fail("it waits"))
-    options = {"strategy": Strategy.RECORDS, "wait_for_replication": 60, "promotion": promotes(None, 1)}
+    monkeypatch.setattr(waiting.time, "sleep", lambda _seconds: pytest.fail("it waits"))
+    options = {"strategy": strategy, "wait_for_replication": 60, "promotion": promotes(None, 1)}
     assert planned(**options).entries[0].reason is Reason.DESTINATION_LAGS
 
 
@@ -461,3 +633,94 @@ def test_nothing_is_kept_of_a_topic_that_was_deleted_and_is_to_be_made_again(wor
     world.counts["destination cluster"] = 0
     again = planned(first, strategy=Strategy.RECORDS, promotion=promotes(None, 1)).entries[0]
     assert (again.reason, again.offset, again.predicted) == (Reason.DESTINATION_LAGS, None, True)
+
+
+@pytest.mark.parametrize("strategy", [Strategy.RECORDS, Strategy.IDENTICAL])
+def test_records_that_were_written_after_an_unclean_election_are_not_taken_for_consumed(world, strategy):
+    """The group has read up to 7 in leader epoch 5; the log was cut off at 4, and has grown past 7 again."""
+    (before,) = planned(strategy=strategy).entries
+    assert (before.verdict, before.offset) == (Verdict.EXACT, 7)
+    world.epochs[ORDERS, 5] = 4
+    (entry,) = planned(strategy=strategy).entries
+    assert (entry.verdict, entry.reason, entry.offset) == (Verdict.BLOCKED, Reason.BEYOND_END, None)
+    assert "reset the group at the source to offset 4 first" in entry.detail
+
+
+def test_an_entry_is_not_kept_where_the_log_was_cut_off_since(world):
+    previous = planned(strategy=Strategy.RECORDS)
+    world.epochs[ORDERS, 5] = 4
+    assert planned(previous, strategy=Strategy.RECORDS).entries[0].reason is Reason.BEYOND_END
+
+
+def test_a_log_that_has_all_of_a_leader_epoch_is_none_that_was_cut_off(world):
+    world.epochs[ORDERS, 5] = 7
+    assert planned().entries[0].offset == 7
+
+
+def test_each_leader_epoch_of_a_partition_is_asked_for_once_and_none_without_one(world):
+    groups = {"a": 5, "b": 5, "c": 6, "d": None}
+    rows = [SnapshotEntry(name, ORDERS, CommittedOffset(7, "", epoch)) for name, epoch in groups.items()]
+    both = SOURCE, DESTINATION, Mapping(), TranslateOptions()
+    translate(Snapshot("source cluster-id", (), tuple(rows)), *both)
+    assert sorted(world.epochs_asked) == [(ORDERS, 5), (ORDERS, 6)]
+
+
+def test_one_group_of_a_merge_whose_log_was_cut_off_blocks_it(world):
+    world.epochs[ORDERS, 5] = 4
+    rows = [SnapshotEntry(name, ORDERS, CommittedOffset(at, "", 5)) for name, at in (("a", 3), ("b", 7))]
+    mapping = Mapping(group_rules=(Rule("one", pattern="[ab]"),))
+    options = TranslateOptions(on_conflict=OnConflict.LOWEST)
+    (entry,) = translate(
+        Snapshot("source cluster-id", (), tuple(rows)), SOURCE, DESTINATION, mapping, options
+    ).plan.entries
+    assert (entry.reason, entry.verdict) == (Reason.BEYOND_END, Verdict.BLOCKED)
+
+
+@pytest.mark.parametrize("strategy", [Strategy.RECORDS, Strategy.MIRROR_MAKER])
+@pytest.mark.parametrize(
+    ("copies", "commits", "offset", "repeats"),
+    [
+        pytest.param("abcdefghij", {"a": 2, "b": 7}, 2, 5, id="one copy"),
+        pytest.param("abcdefgcdefghij", {"a": 2, "b": 7}, 2, 10, id="recopied between the commits"),
+        pytest.param("abcdefghijabcdef", {"a": 2, "b": 8}, 2, 12, id="recopied after both"),
+        pytest.param("abcdefghijabcdef", {"a": 2, "b": 8, "c": None}, 0, 14, id="one has consumed nothing"),
+        pytest.param("abcdefghijabcdef", {"a": 2, "c": None}, 0, 4, id="only one has consumed"),
+    ],
+)
+def test_merged_groups_repeat_no_more_than_the_plan_says(world, strategy, copies, commits, offset, repeats):
+    """The tool was started anew, and has written records twice: the groups see each copy that one of them has consumed."""
+    world.bounds_of = functools.partial(MemoryBrokers.bounds_of, world)
+    source = "abcdefghij"
+    for side, line in (("source cluster", source), ("destination cluster", copies)):
+        world.records[side] = [record(at, word.encode() * 8, source.index(word)) for at, word in enumerate(line)]
+    world.counts = dict.fromkeys(world.counts, 2)
+    rows = [
+        SnapshotEntry(name, ORDERS._replace(partition=int(at is None)), CommittedOffset(at or 0))
+        for name, at in commits.items()
+    ]
+    options = TranslateOptions(
+        strategy, on_conflict=OnConflict.LOWEST, on_uncommitted=OnUncommitted.START, mirror=MIRROR
+    )
+    with mock.patch.object(by_mirror_maker, "read_index", return_value=MirrorIndex({}, {})):
+        mapping = Mapping(group_rules=(Rule("one", pattern="[abc]"),))
+        plan = translate(Snapshot("source cluster-id", (), tuple(rows)), SOURCE, DESTINATION, mapping, options).plan
+    assert {entry.group for entry in plan.entries} == {"one"} and len(plan.entries) == 2
+    (entry,) = [entry for entry in plan.entries if entry.partition == ORDERS]
+    assert (entry.verdict, entry.reason, entry.offset, entry.repeats) == (
+        Verdict.SAFE,
+        Reason.GROUPS_MERGED,
+        offset,
+        repeats,
+    )
+    consumed = source[: max(at or 0 for at in commits.values())]
+    assert sum(word in consumed for word in copies[offset:]) <= repeats
+
+
+def test_a_group_stays_in_its_log_with_its_leader_epoch_whatever_became_of_it(world):
+    """Its consumers find that out, as they do under the old name."""
+    world.epochs[ORDERS, 5] = 4
+    world.ids = dict.fromkeys(world.ids, "source cluster-id")
+    world.identities.traits["source cluster-id"] = Traits(topic_ids={"orders": "one"}, logs={"orders": (None,)})
+    mapping = Mapping(group_rules=(Rule("new-billing", name="billing"),))
+    (entry,) = translate(snapshot(7), SOURCE, DESTINATION, mapping, IDENTICAL).plan.entries
+    assert (entry.offset, entry.leader_epoch) == (7, 5)

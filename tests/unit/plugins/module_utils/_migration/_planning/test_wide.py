@@ -29,12 +29,12 @@ CLUSTER = connection_from({"bootstrap_servers": ["127.0.0.1:1"]}, "source cluste
 COMMITTED, OFFSET, END = 50, 60, 100
 ALL = Tail(headers=True, unconsumed=50, missing=0, oldest=None, others=0, distinct=50)
 FEW = ALL._replace(distinct=3)
-ONE_MISSING = ALL._replace(missing=1, oldest=7)
+ONE_MISSING = ALL._replace(missing=1, oldest=70)
 
 
 def _cluster(first_at: int | None = None) -> ClusterLogs:
     """A log of END offsets, of which the ten before COMMITTED were read, but for the last one."""
-    log = Log(LogFacts(0, END, END), lookups={7: first_at})
+    log = Log(LogFacts(0, END, END), lookups={70: first_at})
     log.add((COMMITTED - 10, COMMITTED), [Record(at, at, b"%d" % at, b"%d" % at) for at in range(40, COMMITTED - 1)])
     return ClusterLogs(CLUSTER, logs={ORDERS: log})
 

@@ -24,10 +24,23 @@ def acl(text, principal="User:billing", host="*"):
     return Acl(resource, name[:-1] if is_prefix else name, pattern, principal, host, operation, permission)
 
 
-def changes(source, destination=(), which=Acls.CUTOVER, mapping=SHOP, names=None, others=(), **options):
+def changes(
+    source,
+    destination=(),
+    which=Acls.CUTOVER,
+    mapping=SHOP,
+    names=None,
+    others=(),
+    fence=(),
+    later=(),
+    is_open=False,
+    **options,
+):
     names = names or NAMES
     topics = (*names.values(), *others)
-    survey = Survey("s", "d", names, TOPICS, topics, {}, {}, frozenset(), 1, frozenset(source), frozenset(destination))
+    acls = {"source_acls": frozenset(source), "destination_acls": frozenset(destination), "fence": frozenset(fence)}
+    acls |= {"later_names": frozenset(later), "open_without_acls": is_open}
+    survey = Survey("s", "d", names, TOPICS, topics, {}, {}, frozenset(), 1, **acls)
     found = acl_changes(survey, mapping, PromotionOptions(acls=which, **options))
     return {(str(each.acl), each.action) for each in found.changes}, found.notes
 
@@ -60,6 +73,21 @@ def test_who_must_not_use_a_transactional_id_waits_for_the_cut_over():
     source = ["DENY ALL on TRANSACTIONAL_ID billing-1"]
     assert added(source, which=Acls.MIRROR, acl_transactional_ids=(".*",)) == set()
     assert added(source, acl_transactional_ids=(".*",)) == set(source)
+
+
+@pytest.mark.parametrize("which", [Acls.MIRROR, Acls.CUTOVER])
+def test_a_fence_stays_at_the_source_and_what_others_deny_follows(which):
+    fence = [acl("DENY READ on TOPIC shop.orders"), acl("DENY WRITE on TOPIC shop.orders", "User:*")]
+    source = [*fence, acl("DENY READ on TOPIC shop.orders", "User:fraud")]
+    found, notes = changes(source, which=which, fence=[*fence, acl("DENY WRITE on TOPIC shop.orders", "User:gone")])
+    assert found == {("DENY READ on TOPIC store.orders for User:fraud", "add")}
+    said = (
+        "ACLs of the fence at the source are left out: DENY WRITE on TOPIC shop.orders for User:*, "
+        "DENY READ on TOPIC shop.orders for User:billing."
+    )
+    assert notes == (Note(NoteKind.ACL_LEFT_OUT, said),)
+    other = acl("DENY READ on TOPIC other")
+    assert changes([other], which=which, fence=[other]) == (set(), ())
 
 
 def test_hosts_are_kept_and_topics_that_are_not_selected_left_out():
@@ -135,6 +163,17 @@ def test_principals_are_renamed_with_their_type():
             changes([acl("ALLOW READ on TOPIC shop.orders")], principal_rules=(Rule(name="User:billing", to=to),))
 
 
+@pytest.mark.parametrize("principal", ["User:*", "User:ANONYMOUS"])
+def test_a_pattern_renames_neither_everybody_nor_who_does_not_log_in(principal):
+    source = [acl("DENY READ on TOPIC shop.orders", principal)]
+    pattern = Rule(pattern="User:(.*)", to=r"User:\1-prod")
+    assert changes(source, principal_rules=(pattern,))[0] == {
+        (f"DENY READ on TOPIC store.orders for {principal}", "add")
+    }
+    named = (pattern, Rule(name=principal, to="User:all"))
+    assert changes(source, principal_rules=named)[0] == {("DENY READ on TOPIC store.orders for User:all", "add")}
+
+
 def test_what_only_the_destination_has_is_listed_or_removed():
     source = [acl("ALLOW READ on TOPIC shop.orders")]
     destination = [
@@ -163,10 +202,59 @@ def test_an_acl_on_a_prefix_that_other_topics_need_stays():
     wide = acl("ALLOW READ on TOPIC st*")
     found, notes = changes([], [wide], others=("stock",), remove_acls=True)
     assert found == {("ALLOW READ on TOPIC st* for User:billing", "extra")}
-    assert (
-        "and they stay, because their prefixes also cover topics that are not selected: ALLOW READ on TOPIC st*"
-        in notes[0].text
+    assert "and they stay, because they also cover what is not selected: ALLOW READ on TOPIC st*" in notes[0].text
+
+
+@pytest.mark.parametrize("resource", ["TOPIC", "GROUP"])
+def test_acls_on_everything_are_never_removed(resource):
+    everything = {"acl_wildcards": True, "acl_groups": (".*",), "remove_acls": True}
+    source = [acl(f"ALLOW DESCRIBE on {resource} *")]
+    tool = acl(f"ALLOW READ on {resource} *", "User:mirror-maker")
+    found, (note,) = changes(source, [*source, tool], **everything)
+    assert found == {(str(tool), "extra")}
+    assert note.kind is NoteKind.ACL_DESTINATION_ONLY and "they also cover what is not selected" in note.text
+
+
+def test_the_last_acl_of_an_open_cluster_stays_because_everybody_would_get_in():
+    last, deny = acl("ALLOW READ on TOPIC store.orders"), acl("DENY READ on TOPIC store.orders", "User:fraud")
+    found, (note,) = changes([], [last], remove_acls=True, is_open=True)
+    assert found == {(str(last), "extra")}
+    assert note.kind is NoteKind.ACL_DESTINATION_ONLY and "allow.everyone.if.no.acl.found" in note.text
+    assert changes([], [last], remove_acls=True) == ({(str(last), "remove")}, ())
+    assert changes([], [last, deny], remove_acls=True, is_open=True)[0] == {(str(last), "extra"), (str(deny), "extra")}
+    replaced = changes([acl("ALLOW READ on TOPIC shop.orders", "User:new")], [last], remove_acls=True, is_open=True)
+    assert (str(last), "remove") in replaced[0] and replaced[1] == ()
+    beneath = [last, acl("ALLOW READ on TOPIC st*")]
+    assert (str(last), "remove") in changes([], beneath, remove_acls=True, is_open=True, others=["stock"])[0]
+
+
+def test_a_prefix_that_also_covers_topics_of_the_destination_alone_is_noted_once():
+    source = [acl("ALLOW WRITE on TOPIC shop.*")]
+    found, (note,) = changes(source, others=["store.local"])
+    assert found == {("ALLOW WRITE on TOPIC store.* for User:billing", "add")}
+    assert note == Note(
+        NoteKind.ACL_COVERS_MORE,
+        "These ACLs also cover topics that only the destination has: ALLOW WRITE on TOPIC store.* for User:billing.",
     )
+    assert changes(source, [acl("ALLOW WRITE on TOPIC store.*")], others=["store.local"]) == (set(), ())
+    assert changes(source, others=["elsewhere"])[1] == ()
+
+
+def test_acls_on_topics_that_do_not_exist_yet_are_noted():
+    source = [acl("ALLOW WRITE on TOPIC shop.dlq.*"), acl("DENY READ on TOPIC shop.later")]
+    found, (note,) = changes(source, later=["shop.dlq.", "shop.later"])
+    assert found == set()
+    assert note == Note(
+        NoteKind.ACL_LEFT_OUT,
+        "ACLs are left out, because the source has no topic yet that they are about: "
+        "ALLOW WRITE on TOPIC shop.dlq.* for User:billing, DENY READ on TOPIC shop.later for User:billing.",
+    )
+    mirrored = changes(source, which=Acls.MIRROR, later=["shop.dlq.", "shop.later"])[1]
+    assert "shop.later" in mirrored[0].text and "shop.dlq" not in mirrored[0].text
+    granted = [acl("ALLOW WRITE on TOPIC store.dlq.*"), acl("DENY READ on TOPIC store.later")]
+    assert changes(source, granted, later=["shop.dlq.", "shop.later"]) == (set(), ())
+    assert changes([acl("ALLOW WRITE on TOPIC shop.or*")], later=["shop.or"])[1] == ()
+    assert changes(source) == (set(), ())
 
 
 def test_what_mirror_has_made_of_an_acl_on_all_is_no_extra_after_the_cut_over():

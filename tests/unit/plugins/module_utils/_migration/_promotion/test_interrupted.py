@@ -171,12 +171,22 @@ class Run:
         undo.undo_promotion(DESTINATION, undone, self.save)
 
 
+def test_only_the_receipt_of_a_fence_at_the_source_keeps_acls_from_following(clusters):
+    source, _destination = clusters
+    denied = acl("old", "READ")._replace(permission="DENY")
+    source.acls.add(denied)
+    for cluster_id, follows in (("S", False), ("D", True), (None, True)):
+        fence = cluster_id and topic_receipt.PromotionReceipt(cluster_id, acls={denied: False})
+        planned = promote.plan_promotion(SOURCE, DESTINATION, Selection(topics=("old",)), Mapping(), OPTIONS, fence)
+        assert (denied in {change.acl for change in planned.plan.acls}) == follows
+
+
 PROMOTED = (
     {"new": (2, {"retention.ms": "5"}), "old": (3, {"retention.ms": "6"})},
     {acl("new", "READ"), acl("old", "READ")},
 )
 FIRST = {"old": (3, {"retention.ms": "1", "segment.ms": "7"})}, {acl("old", "WRITE")}  # partitions stay
-WRITES = 7  # the receipt twice, topics, partitions, settings, ACLs twice
+WRITES = 8  # the receipt three times, topics, partitions, settings, ACLs twice
 
 
 @pytest.mark.parametrize("ends", ["next run", "apply", "rollback"])
@@ -225,6 +235,49 @@ def test_repeated_promotions_keep_what_stood_there_first(clusters):
     source.acls.add(acl("old", "WRITE"))
     run.promote()
     assert destination.topics["old"][1] == {"retention.ms": "8"}
+    run.roll_back()
+    assert destination.state() == FIRST
+
+
+@pytest.mark.parametrize("writes", [1, 2, 3, 4])
+def test_what_somebody_has_set_instead_of_a_run_that_was_killed_comes_back(clusters, writes):
+    _source, destination = clusters
+    run = Run(destination)
+    with destination.killed_after(writes):
+        run.promote()
+    destination.alter({"old": {"retention.ms": "9"}})
+    run.promote()
+    assert destination.topics["old"][1] == {"retention.ms": "6"}
+    run.roll_back()
+    assert destination.topics["old"][1] == {"retention.ms": "9", "segment.ms": "7"}
+
+
+@pytest.mark.parametrize("applies", [False, True])
+def test_what_a_run_that_was_killed_has_written_is_the_promotions_once_the_next_one_has_found_it(clusters, applies):
+    _source, destination = clusters
+    run = Run(destination)
+    plan = promote.plan_promotion(SOURCE, DESTINATION, Selection(topics=("new", "old")), Mapping(), OPTIONS).plan
+    with destination.killed_after(WRITES - 1):  # all is written, and this is not noted
+        run.promote()
+    assert any(each.pending for each in run.receipt().topics["old"].settings.values())
+    run.apply(plan) if applies else run.promote()
+    assert not any(each.pending for each in run.receipt().topics["old"].settings.values())
+    destination.alter({"old": {"retention.ms": "9"}})
+    run.promote()
+    run.roll_back()
+    assert destination.topics["old"][1] == {"retention.ms": "1", "segment.ms": "7"}
+
+
+@pytest.mark.parametrize("retention", ["8", "9"])
+def test_a_run_that_was_killed_after_others_does_not_take_what_they_have_set_for_somebody_elses(clusters, retention):
+    source, destination = clusters
+    run = Run(destination)
+    run.promote()
+    source.topics["old"] = (3, {"retention.ms": "8"}, None)
+    with destination.killed_after(1):
+        run.promote()
+    source.topics["old"] = (3, {"retention.ms": retention}, None)
+    run.promote()
     run.roll_back()
     assert destination.state() == FIRST
 

@@ -13,10 +13,10 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes imp
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnLockout
 
 
-def acl(name, permission="ALLOW", principal="User:app", resource="TOPIC"):
+def acl(name, permission="ALLOW", principal="User:app", resource="TOPIC", operation="ALL"):
     is_prefix = len(name) > 1 and name.endswith("*")
     pattern = "PREFIXED" if is_prefix else "LITERAL"
-    return Acl(resource, name[:-1] if is_prefix else name, pattern, principal, "*", "READ", permission)
+    return Acl(resource, name[:-1] if is_prefix else name, pattern, principal, "*", operation, permission)
 
 
 @pytest.mark.parametrize(
@@ -46,11 +46,34 @@ def test_an_acl_that_locks_others_out_is_refused_or_told(added, there, is_open, 
         assert check_lockout([added], there, is_open, OnLockout.FAIL, "cloud") == []
         return
     with pytest.raises(
-        Refused, match="ACLs would lock clients out: .*Then set|; then set on_lockout to add"
+        Refused,
+        match="ACLs would lock clients out: .*(; then set on_lockout to add|set on_lockout to add only if nobody)",
     ) as refused:
         check_lockout([added], there, is_open, OnLockout.FAIL, "cloud")
     assert refused.value.kind is FailureKind.ACL_LOCKOUT
     assert str(added) in str(refused.value) and str(added) in str(told[0])
+
+
+def test_whoever_denies_everybody_is_not_told_to_grant_because_no_grant_helps():
+    with pytest.raises(Refused, match="if a fence at the source has made it") as refused:
+        check_lockout([acl("orders", "DENY", "User:*")], [], False, OnLockout.FAIL, "cloud")
+    assert "irst grant" not in str(refused.value) and "et fence_receipt to" in str(refused.value)
+    with pytest.raises(Refused, match="no grant helps.* First grant, at the destination, what"):
+        check_lockout([acl("orders", "DENY", "User:*")], [], True, OnLockout.FAIL, "cloud")
+
+
+@pytest.mark.parametrize("operation", ["READ", "WRITE"])
+def test_what_may_be_a_fence_is_noted_and_no_failure(operation):
+    denied = acl("orders", "DENY", operation=operation)
+    (note,) = check_lockout([denied], [acl("orders")], False, OnLockout.FAIL, "cloud")
+    assert note.kind is NoteKind.ACL_LOCKOUT and str(denied) in note.text and "set fence_receipt to" in note.text
+    others = [
+        acl("orders", operation=operation),
+        acl("orders*", "DENY", operation=operation),
+        acl("billing", "DENY", resource="GROUP", operation=operation),
+        acl("orders", "DENY", operation="DELETE"),
+    ]
+    assert check_lockout(others, [acl("orders*"), acl("*", resource="GROUP")], False, OnLockout.FAIL, "cloud") == []
 
 
 @pytest.mark.parametrize(

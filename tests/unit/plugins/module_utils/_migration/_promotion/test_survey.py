@@ -4,10 +4,12 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs import TopicConfigs
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion import survey
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.acls import Acl
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotFound
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import Acls
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.promotion import CommittedTopics
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from tests.support.identities import known_by_id
 
@@ -24,12 +26,23 @@ def take(monkeypatch):
     monkeypatch.setattr(survey, "topic_states", lambda each, _names: {"orders": state} if each is SOURCE else {})
     monkeypatch.setattr(survey, "_known", lambda *_arguments: frozenset())
     monkeypatch.setattr(survey.storage, "broker_count", lambda _connection: 1)
-    return lambda selection: survey.take_survey(SOURCE, DESTINATION, selection, Mapping(), Acls.NONE)
+    monkeypatch.setattr(survey, "may_be_open", lambda _connection: False)
+    return lambda selection, acls=Acls.NONE: survey.take_survey(SOURCE, DESTINATION, selection, Mapping(), acls)
 
 
 def test_a_topic_that_is_deleted_after_it_was_listed_is_not_selected(take):
     found = take(Selection(topic_patterns=(".*",)))
     assert (found.names, found.topics, found.source.keys()) == ({"orders": "orders"}, ("orders",), {"orders"})
+
+
+def test_names_of_acls_are_later_names_if_the_selection_would_take_topics_that_are_called_so(take, monkeypatch):
+    names = ["orders", "orders-dlq", "shop.", "mm2-later", "__consumer_offsets", "excluded", "*"]
+    acls = frozenset(Acl("TOPIC", name, "LITERAL", "User:app", "*", "READ", "ALLOW") for name in names)
+    monkeypatch.setattr(survey.acl_requests, "list_acls", lambda _connection: acls)
+    patterns = {"topic_patterns": (".*",), "exclude_topic_patterns": ("excl.*",)}
+    assert take(Selection(**patterns), Acls.CUTOVER).later_names == {"orders-dlq", "shop.", "*"}
+    assert take(Selection(topics=("orders",)), Acls.CUTOVER).later_names == frozenset()
+    assert take(CommittedTopics(frozenset({"orders"})), Acls.CUTOVER).later_names == frozenset()
 
 
 def test_one_that_the_user_has_named_does_not_exist(take):

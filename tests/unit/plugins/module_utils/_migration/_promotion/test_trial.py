@@ -88,6 +88,13 @@ def test_every_topic_that_would_be_refused_is_named_with_the_broker_s_words(brok
         trial.check(DESTINATION, PLAN)
     assert "new: it cannot be created: too few replicas" in str(refused.value)
     assert "small: partitions cannot be added: too many partitions" in str(refused.value)
+    assert "or change replication_factor, or create the topic yourself" in str(refused.value)
+
+
+def test_the_replication_factor_is_the_way_on_only_where_a_topic_cannot_be_created(brokers):
+    brokers["grow"] = {"small": Refusal("INVALID_PARTITIONS", "too many partitions")}
+    with pytest.raises(Refused, match=r"Correct overrides, (?!.*replication_factor)"):
+        trial.check(DESTINATION, PLAN)
 
 
 @pytest.mark.parametrize(("in_sync", "replicas"), [("2", 1), ("3", 2)])

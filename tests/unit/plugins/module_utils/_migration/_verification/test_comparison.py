@@ -2,6 +2,7 @@
 
 import collections
 import random
+import typing as t
 from unittest import mock
 
 import pytest
@@ -11,7 +12,11 @@ from hypothesis import strategies as st
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.evidence import LogFacts
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._verification import comparison
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import LogChanged
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.notes import NoteKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import Record
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import Finding as ReportFinding
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.report import ProblemKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Absent
 from ansible_collections.streamshift.kafka.plugins.module_utils._records.refusals import ends_early
 from tests.attack.broker import Broker
 from tests.attack.case import Case
@@ -327,3 +332,45 @@ def test_records_that_expire_between_two_requests_are_no_failure():
     clusters.scan = mock.Mock(side_effect=ends_early(SOURCE, AT, 3, 20))
     with pytest.raises(LogChanged, match="or the topic was truncated or recreated"):
         clusters.findings((10, 10, 0))
+
+
+LACKING = Absent(2, 300)  # of a group at 20
+
+
+def with_absent(copied: t.Iterable[int], compacted: bool = False, limit: int | None = 40) -> ReportFinding:
+    """What is found of a plan that says LACKING, where these records are copied."""
+    originals, copies = ([record(at, number) for at, number in enumerate(its)] for its in (range(400), copied))
+    facts = [LogFacts(0, len(log), len(log), compacted=compacted) for log in (originals, copies)]
+    clusters = Clusters(Cluster(facts[0], originals), Cluster(facts[1], copies))
+    (found,) = clusters.findings((20, 20, 0), limit=limit, absent=LACKING)
+    return found
+
+
+def record(offset: int, number: int) -> Record:
+    digest = b"record %9d" % number
+    return Record(offset, 1000 * number, digest, digest)
+
+
+WITHOUT_TWO = [number for number in range(400) if number not in (300, 301)]
+
+
+def test_what_a_plan_says_to_be_absent_after_the_limit_is_a_problem(monkeypatch):
+    monkeypatch.setattr(comparison, "SHORT", 0)
+    found = with_absent(WITHOUT_TWO)
+    assert ([flaw.kind for flaw in found.problems], found.absent, found.complete) == ([ProblemKind.ABSENT], 2, False)
+    assert found.problems[0].detail.startswith("2 unconsumed records, from source offset 300 on, are not at the dest")
+    noted = with_absent(WITHOUT_TWO, compacted=True)
+    assert (noted.problems, [note.kind for note in noted.notes]) == ((), [NoteKind.ABSENT])
+
+
+def test_what_a_plan_says_to_be_absent_is_looked_for_where_logs_are_short():
+    """It may have come since."""
+    assert [flaw.kind for flaw in with_absent(WITHOUT_TWO).problems] == [ProblemKind.ABSENT]
+    assert with_absent(range(400)).problems == ()
+
+
+def test_what_a_plan_says_to_be_absent_within_the_limit_may_have_come_since(monkeypatch):
+    monkeypatch.setattr(comparison, "SHORT", 0)
+    monkeypatch.setitem(globals(), "LACKING", Absent(2, 30))
+    assert with_absent(range(400)).problems == ()
+    assert [flaw.kind for flaw in with_absent([*range(30), *range(32, 400)]).problems] == [ProblemKind.ABSENT]

@@ -6,7 +6,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.assessment import Assessment, merged
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.risks import RISKS, Risk
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.risks import RISKS, Risk, RiskKind
 from ansible_collections.streamshift.kafka.plugins.module_utils._module._report.assessment_pages import (
     assessment_markdown,
     assessment_page,
@@ -42,6 +42,19 @@ def test_each_row_of_a_table_has_the_cells_of_its_header(story):
     for table in re.findall(r"<table>.*?</table>", MarkdownIt("commonmark").enable("table").render(text), re.DOTALL):
         counts = {len(re.findall(r"<t[hd][ >]", row)) for row in re.findall(r"<tr>.*?</tr>", table, re.DOTALL)}
         assert len(counts) == 1
+
+
+def test_where_the_destination_does_not_answer_no_group_is_without_blockers():
+    row = {"group": "billing", "use": "application", "state": "Empty", "topics": ["orders"], "partitions": 1, "lag": 0}
+    row |= {"movable": True, "why_not": None, "next_record": None}
+    for risks, unconcerned, movable in (
+        ((), "1", "yes"),
+        ((Risk(RiskKind.OBSTACLE, "cloud does not answer."),), "0", "no: obstacle"),
+        ((Risk(RiskKind.ACL_MISSING, "missing ACL TOPIC READ on orders."),), "1", "yes"),
+    ):
+        story = assessment_story(merged([Assessment(HEAD, (row,), (), risks)]))
+        assert (unconcerned, "of these without blockers and warnings") in story.figures
+        assert f"| {movable} |" in assessment_markdown(story).replace("\\", "")
 
 
 @needs_chromium

@@ -81,6 +81,12 @@ def test_the_totals_are_those_of_the_plan_the_report_and_the_receipt():
     assert total.states == {State.COMMITTED: 3, State.LEFT_ALONE: 2}
 
 
+def test_a_group_repeats_what_the_totals_say_also_where_a_reset_was_asked_for():
+    reset = entry("billing", "orders", 0, Verdict.REQUESTED, repeats=1000)
+    page = markdown(told({"plan.json": texts_of([reset])["plan.json"]}))
+    assert "| `billing` | 1 | 0 | 0 | 0 | 1,000 | 0 |" in page
+
+
 def test_what_is_blocked_comes_first_with_reason_and_remedy():
     blocked, safe, uncommitted = told(texts_of(ENTRIES)).exceptions
     assert (blocked.verdict, blocked.reason, safe.verdict, safe.repeats.records) == (
@@ -434,6 +440,11 @@ def test_what_was_verified_within_the_limit_only_is_counted():
     assert (story.totals.verified, story.totals.within_limit) == (3, 1)
     assert story.no_problems == "No problem: 3 group-partitions verified (1 within the limit only)."
     assert "| verified (1 within the limit only) | 3 |" in markdown(story)
+    # A copy that differs is no finding about an offset.
+    failed = dataclasses.replace(OCCASION, failure="copy_differs", steps=[Step("verify", 1.0, failed=True)])
+    assert (
+        told(verified(texts_of(ENTRIES)), failed).no_problems == "The verification has failed: see the message above."
+    )
     assert "verified (1 within the limit only)" in html_page(story)
     # Anchors are two records whatever the limit.
     assert "within" not in markdown(told(verified(texts_of(ENTRIES), method="anchors")))

@@ -1,0 +1,68 @@
+"""What stands between a copy and its comparison, or its rebuilding, is told as it is."""
+
+import contextlib
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import Bounds
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import copy_steps
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange, Done
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import Refused
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.spark import SparkOptions
+
+HERE, THERE = TopicPartition("orders", 0), TopicPartition("new", 0)
+SOURCE = connection_from({"bootstrap_servers": ["127.0.0.1:1"]}, "source cluster")
+DESTINATION = connection_from({"bootstrap_servers": ["127.0.0.1:2"]}, "destination cluster")
+COPIED = Backlog(
+    "streamshift-copy-1",
+    "a",
+    "b",
+    "c",
+    (),
+    (BacklogRange(HERE, 100, 200, THERE, 0, (100,), Done(100, 900, 101, 0, 0, {100: 0})),),
+)
+
+
+@pytest.fixture
+def compared(monkeypatch):
+    """Compares the copy while the destination's log looks like this, one look after the other; -> up to where."""
+
+    def compare(*looks):
+        coming, waits, ends = list(looks), [], []
+
+        def bounds(connection, partitions):
+            if connection is SOURCE:
+                return {HERE: Bounds(100, 200, 200)}
+            return {THERE: coming.pop(0) if len(coming) > 1 else coming[0]}
+
+        def found(_session, _source, _destination, wanted):
+            ends.extend(each.end for each in wanted)
+            return []
+
+        monkeypatch.setattr(copy_steps.positions, "partition_bounds", bounds)
+        monkeypatch.setattr(copy_steps.preconditions, "check_topics", lambda *_: None)
+        monkeypatch.setattr(copy_steps, "compare", found)
+        monkeypatch.setattr(copy_steps, "open_session", lambda _options: contextlib.nullcontext())
+        clock = iter(range(0, 10_000, 10))
+        monkeypatch.setattr(copy_steps.time, "monotonic", lambda: next(clock))
+        monkeypatch.setattr(copy_steps.time, "sleep", waits.append)
+        copy_steps.copy_differences(COPIED, (), SOURCE, DESTINATION, SparkOptions(), lambda _text: None)
+        return ends[0], len(waits)
+
+    return compare
+
+
+def test_a_transaction_that_hides_copied_records_is_waited_for(compared):
+    assert compared(Bounds(0, 60, 130), Bounds(0, 130, 130)) == (130, 1)
+
+
+def test_one_that_stays_open_is_not_called_a_missing_record(compared):
+    with pytest.raises(Refused, match="partition 0: copied records cannot be read.*offset 60.*kafka-transactions"):
+        compared(Bounds(0, 60, 130))
+
+
+@pytest.mark.parametrize("log", [Bounds(0, 101, 130), Bounds(0, 50, 50)], ids=["open after the copy", "cut off"])
+def test_nothing_else_is_waited_for(compared, log):
+    assert compared(log) == (log.end, 0)

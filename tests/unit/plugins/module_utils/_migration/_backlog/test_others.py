@@ -1,0 +1,50 @@
+"""Groups that read a topic already receive what a copy appends to it, and are named before that."""
+
+import types
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration._backlog import others
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.backlog import Backlog, BacklogRange
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset, GroupReading
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+
+ORDERS, PAYMENTS = TopicPartition("orders", 0), TopicPartition("payments", 0)
+DESTINATION = connection_from({"bootstrap_servers": ["127.0.0.1:1"]}, "destination cluster")
+
+
+@pytest.fixture
+def notes(monkeypatch):
+    """The notes of a copy of 100 records that begins at this offset of the destination, beside groups that stand here."""
+
+    def notes(begin, start=100, **standing):
+        def listed(_connection, surely):
+            return [types.SimpleNamespace(group=group) for group in sorted(standing)]
+
+        def read(_connection, names, stable):
+            return {
+                name: GroupReading(name, True, "Empty", "classic", "", {standing[name]: CommittedOffset(7, "")})
+                for name in names
+            }
+
+        monkeypatch.setattr(others.groups, "list_groups", listed)
+        monkeypatch.setattr(others.groups, "read_groups", read)
+        copied = BacklogRange(ORDERS, start, 200, ORDERS, begin)
+        return others.readers_of_appended(Backlog("copy", "a", "b", "c", (), (copied,)), DESTINATION)
+
+    return notes
+
+
+def test_groups_on_the_topic_are_named(notes):
+    (note,) = notes(50, billing=ORDERS, audit=ORDERS, shipping=PAYMENTS)
+    assert "audit (orders-0, offset 7), billing (orders-0, offset 7)." in note.text
+
+
+@pytest.mark.parametrize("begin, start, partition", [(0, 100, ORDERS), (50, 200, ORDERS), (50, 100, PAYMENTS)])
+def test_nobody_else_is(notes, begin, start, partition):
+    assert notes(begin, start, billing=partition) == []
+
+
+def test_the_progress_of_copies_reads_nothing(notes):
+    assert notes(50, **{"streamshift-copy-0123456789abcdef-progress-0": ORDERS}) == []

@@ -1,0 +1,98 @@
+"""What the pre-migration checks find where they do not see every group."""
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import (
+    preflight,
+    selected_groups,
+    take_snapshot,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.destination_risks import assess_destination
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import Connection
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import (
+    CommittedOffset,
+    GroupListing,
+    GroupReading,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.mapping import Mapping, rules_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnActiveGroup
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.risks import RiskKind
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
+from tests.support.identities import known_by_id
+
+ONPREM, CLOUD = Connection("onprem", ("a:1",)), Connection("cloud", ("b:1",))
+ORDERS = TopicPartition("orders", 0)
+LISTED = ("billing", "hr-secret")
+IDENTITY = Mapping()
+
+
+@pytest.fixture
+def denied(monkeypatch):
+    """The groups of the source that the login may list, and not describe."""
+    names = {"hr-secret"}
+
+    def read_groups(_connection, wanted, skip_denied=False, **_how):
+        if not skip_denied and names.intersection(wanted):
+            raise NotAuthorized("needs ACL GROUP DESCRIBE on hr-secret", cluster="onprem")
+        offsets = {ORDERS: CommittedOffset(5)}
+        return {
+            name: GroupReading(name, True, "Empty", "classic", "consumer", offsets)
+            for name in wanted
+            if name not in names
+        }
+
+    listed = [GroupListing(name, "Empty", "classic", "consumer") for name in LISTED]
+    monkeypatch.setattr(groups, "list_groups", lambda *_args, **_how: listed)
+    monkeypatch.setattr(groups, "read_groups", read_groups)
+    monkeypatch.setattr(take_snapshot, "partition_counts", lambda _connection, topics: dict.fromkeys(topics, 1))
+    monkeypatch.setattr(selected_groups, "list_topics", lambda _connection: ["orders"])
+    known_by_id(monkeypatch, lambda _connection: "id")
+    monkeypatch.setattr(preflight, "cluster_id", lambda connection: connection.name)
+    monkeypatch.setattr(preflight.clusters, "are_one", lambda _one, _other: False)
+    monkeypatch.setattr(preflight.permissions, "missing_acls", lambda *_args, **_needs: [])
+    monkeypatch.setattr(preflight.permissions, "not_told", lambda _asked: [])
+    return names
+
+
+def look(selection, mapping=IDENTITY):
+    intent = preflight.Intent(commits=False, on_active_group=OnActiveGroup.WARN)
+    return preflight.look(ONPREM, CLOUD, selection, mapping, intent)
+
+
+def test_a_group_that_is_denied_is_a_problem_and_hides_no_other_group(denied):
+    found = look(Selection(group_patterns=(".*",)))
+    assert [problem.what for problem in found.problems] == ["needs ACL GROUP DESCRIBE on hr-secret"]
+    assert [(draft.source_group, draft.partition) for draft in found.drafts] == [("billing", ORDERS)]
+
+
+@pytest.mark.parametrize(
+    ("topics", "compared"),
+    [
+        ({"topics": ("orders", "payroll")}, [ORDERS]),
+        ({"topics": ("payroll",)}, []),
+        ({"topic_patterns": ("pay.*",)}, []),
+    ],
+)
+def test_a_topic_that_may_be_of_the_denied_group_is_no_problem(denied, topics, compared):
+    found = look(Selection(groups=LISTED, **topics))
+    assert [type(problem) for problem in found.problems] == [NotAuthorized]
+    assert [draft.partition for draft in found.drafts] == compared
+
+
+def test_nor_is_a_rule_that_may_be_for_it(denied, monkeypatch):
+    monkeypatch.setattr(preflight.clusters, "are_one", lambda _one, _other: True)
+    rules = [{"name": name, "to": f"{name}-v2"} for name in LISTED]
+    found = look(Selection(groups=LISTED), Mapping(group_rules=rules_from("group_map", rules)))
+    assert [type(problem) for problem in found.problems] == [NotAuthorized]
+    assert [draft.group for draft in found.drafts] == ["billing-v2"]
+
+
+def test_where_every_group_is_denied_it_is_said_that_nothing_was_compared(denied):
+    denied |= set(LISTED)
+    found = look(Selection(group_patterns=(".*",)))
+    assert not found.drafts and [type(problem) for problem in found.problems] == [NotAuthorized]
+    part = assess_destination(ONPREM, CLOUD, found.drafts, Mapping(), found.problems, found.cluster_ids, [])
+    assert {risk.kind for risk in part.risks} == {RiskKind.ACL_MISSING, RiskKind.NOT_VISIBLE}
