@@ -57,6 +57,7 @@ OTHER_DEFAULTS: dict[str, t.Any] = {
     "group_migration_on_new_records": "fail",
     "group_migration_on_still_written": "note",
     "group_migration_wait_for_replication": None,
+    "topic_promotion_fence_receipt": "kafka-fences/{{ topic_promotion_source }}/topics-receipt.json",
     "mirror_maker_group_sync_wait_for_replication": None,
     # An assessment is of everything.
     "migration_assessment_exclude_group_patterns": [],
@@ -118,6 +119,10 @@ ADDED = {
     ],
     "backlog_migration_live": ["The phase V(plan) always plans as if this were V(true)."],
     "backlog_migration_on_active_source": ["The phase V(plan) always only warns."],
+    "topic_promotion_fence_receipt": [
+        "The default is the receipt of the role P(streamshift.kafka.topic_fence#role), if its directory is the default one.",
+        "A relative path is relative to the inventory's directory.",
+    ],
     "mirror_maker_group_sync_stop_timeout": ["Only the phase V(cut_over) waits."],
     "mirror_maker_group_sync_groups": ["You can also name groups that MirrorMaker 2 itself does not sync."],
     "mirror_maker_group_sync_on_rewind": [
@@ -215,7 +220,7 @@ def passed_on(role: str) -> t.Iterator[tuple[str, Options]]:
 def read_for_all() -> set[str]:
     """The variables, without the role's name, that roles/common reads of whichever role calls it."""
     texts = (ROOT / "roles/common" / name for name in ("defaults/main.yml", "vars/main.yml"))
-    return {match[1] for file in texts for match in re.finditer(r"common_role ~ '_(\w+)'", file.read_text("utf-8"))}
+    return {match[1] for file in texts for match in re.finditer(r"_common_role ~ '_(\w+)'", file.read_text("utf-8"))}
 
 
 def _program(role: str) -> list[Path]:

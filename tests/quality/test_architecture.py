@@ -185,6 +185,13 @@ def test_what_programs_share_knows_none_of_them(folder: str, others: tuple[str, 
     assert not {name for name in imported if name.split(".")[0] in others}
 
 
+def test_the_programs_of_stories_need_nothing_of_the_collection(run_tool) -> None:
+    """Molecule starts them where the collection is not on the path."""
+    start = "import pathlib, runpy, sys; sys.path[:0] = [sys.argv[1]]; [runpy.run_path(str(file)) for file in {}]"
+    files = "pathlib.Path(sys.argv[1]).glob('*.py')"
+    run_tool("python", "-c", start.format(files), ROOT / "extensions/molecule/story", PYTHONPATH="")
+
+
 def test_few_files_would_change_for_another_client_of_the_control_plane(known_files):
     texts = {file.as_posix(): (ROOT / file).read_text(encoding="utf-8") for file in known_files if file.suffix == ".py"}
     names = re.compile(r"^\s*(import kafka|from kafka|from \.kafka_library)\b", re.MULTILINE)

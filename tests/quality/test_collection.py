@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.support.playbooks import NOWHERE
+
 ROOT = Path(__file__).parents[2]
 RUNTIME = yaml.safe_load((ROOT / "meta/runtime.yml").read_text())
 MODULES = RUNTIME["action_groups"]["kafka"]
@@ -79,6 +81,7 @@ def test_package_holds_what_git_knows_and_no_more(package, known_files):
 def test_playbooks_of_the_installed_package_load(run_tool, installed):
     playbooks = [f"streamshift.kafka.{file.stem}" for file in (ROOT / "playbooks").glob("*.yml")]
     words = ["--syntax-check", "-i", "onprem,cloud,", "-e", "__role=group_migration"]
+    words += ["-e", "list_groups_hosts=onprem back_up_offsets_hosts=onprem"]  # no host is of their group here
     only_here = {"ANSIBLE_COLLECTIONS_PATH": str(installed), "PYTHONPATH": ""}
     run_tool("ansible-playbook", *words, *playbooks, cwd=installed, **only_here)
 
@@ -87,7 +90,7 @@ def test_a_module_of_the_installed_package_runs(installed):
     """As far as the first connection: all that it imports is there."""
     program = Path(sys.executable).parent / "ansible-playbook"
     inventory = installed / "inventory.json"
-    host = {"kafka_cluster": {"bootstrap_servers": ["127.0.0.1:1"], "request_timeout": 0.5}}
+    host = {"kafka_cluster": NOWHERE}
     local = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
     inventory.write_text(json.dumps({"kafka_clusters": {"vars": local, "hosts": {"onprem": host}}}))
     done = subprocess.run(
@@ -136,5 +139,14 @@ def test_plugin_documentation_and_its_references(run_tool):
     run_tool("antsibull-docs", "lint-collection-docs", "--plugin-docs", "--validate-collection-refs", "self", ".")
 
 
+# With Sphinx, it starts an application for each of hundreds of entries, which are plain reStructuredText.
+LINT_CHANGELOG = """
+import sys
+sys.modules["sphinx"] = None
+from antsibull_changelog.cli import run
+sys.exit(run(["antsibull-changelog", "lint"]))
+"""
+
+
 def test_changelog_and_its_fragments(run_tool):
-    run_tool("antsibull-changelog", "lint")
+    run_tool("python", "-c", LINT_CHANGELOG)

@@ -23,7 +23,6 @@ import contextlib
 import fcntl
 import json
 import os
-import shutil
 import sys
 import typing as t
 from pathlib import Path
@@ -63,7 +62,7 @@ def start(
     with _hold(folder):
         known = read_cluster(folder)
         if known is None or not known.cluster_id:
-            sandbox_processes.end(known.processes() if known else [])
+            sandbox_processes.end(sandbox_processes.configured_below(folder))
             return sandbox_launch.create(folder, wanted)
         _refuse_other(wanted, known)
         return sandbox_launch.launch(known, memory)
@@ -75,9 +74,8 @@ def stop(name: str, work: str | Path) -> bool:
     if not folder.is_dir():
         return False
     with _hold(folder):
-        known = read_cluster(folder)
-        sandbox_processes.end(known.processes() if known else [])
-        shutil.rmtree(folder, ignore_errors=True)
+        sandbox_processes.end(sandbox_processes.configured_below(folder))
+        sandbox_launch.remove(folder)
         _lock_file(folder).unlink()
     return True
 
@@ -91,8 +89,11 @@ def stop_all(work: str | Path) -> dict[str, bool]:
 
 def describe(name: str, work: str | Path) -> Cluster | None:
     """The cluster, or None when there is none, or not all of it runs."""
-    known = read_cluster(_folder(name, work))
-    return known if known and known.running else None
+    folder = _folder(name, work)
+    with contextlib.suppress(SandboxError):  # of another release
+        known = read_cluster(folder)
+        return known if known and known.running else None
+    return None
 
 
 def names(work: str | Path) -> list[str]:
@@ -139,7 +140,14 @@ def _together(do: t.Callable[[t.Any], Answer], each: t.Sequence[t.Any]) -> list[
 
 
 def _folder(name: str, work: str | Path) -> Path:
-    return Path(work).expanduser().resolve() / Wanted(name).name
+    """Where a cluster is, or will be. Raises SandboxError for what is no cluster, because a start or a stop would remove it."""
+    folder = Path(work).expanduser().resolve() / Wanted(name).name
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / STATE).exists():
+        raise SandboxError(
+            f"{folder} has files and no {STATE}, so it is no cluster of the sandbox. "
+            "Choose another name or another directory, or remove it"
+        )
+    return folder
 
 
 @contextlib.contextmanager

@@ -138,8 +138,10 @@ class Cluster:
 
 
 def read_cluster(folder: Path) -> Cluster | None:
-    """The cluster of a folder; None where there is none."""
+    """The cluster of a folder; None where there is none, or a start was killed. Raises SandboxError for another release's."""
     try:
         return Cluster(**json.loads((folder / STATE).read_text()))
-    except FileNotFoundError:
+    except (FileNotFoundError, ValueError):
         return None
+    except TypeError as exc:
+        raise SandboxError(f"{folder} is of another release of the collection. Stop this cluster first") from exc

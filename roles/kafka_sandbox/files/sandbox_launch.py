@@ -9,7 +9,6 @@ import functools
 import secrets
 import shutil
 import signal
-import tempfile
 import typing as t
 from pathlib import Path
 
@@ -17,7 +16,7 @@ import sandbox_java
 import sandbox_processes
 import sandbox_settings
 from sandbox_certificates import CLIENT_PRINCIPAL, KEY_PASSWORD, make_certificates
-from sandbox_cluster import Cluster, Wanted
+from sandbox_cluster import STATE, Cluster, Wanted
 from sandbox_java import SandboxError
 from sandbox_processes import Process
 from sandbox_settings import Ports
@@ -82,23 +81,40 @@ def launch(cluster: Cluster, memory: str, learn_into: Path | None = None) -> Clu
     return cluster
 
 
+def remove(folder: Path) -> None:
+    """Have no such folder. What says that it is a cluster's goes last, because whoever removes it may be killed."""
+    if not folder.is_dir():
+        return
+    for file in folder.iterdir():
+        if file.is_dir():
+            shutil.rmtree(file, ignore_errors=True)
+        elif file.name != STATE:
+            file.unlink(missing_ok=True)
+    if {file.name for file in folder.iterdir()} <= {STATE}:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def learn(version: str) -> None:
     """Have the jars of a version, and class archives: made by one start of a plain cluster, the first time."""
     with sandbox_java.locked(version):
         if sandbox_java.archive(version, BROKER).exists():
             return
-        with tempfile.TemporaryDirectory(prefix="kafka-sandbox-") as scratch:
-            wanted = Wanted("learn", version)
-            cluster = launch(_lay_out(Path(scratch) / wanted.name, wanted, Path(scratch)), wanted.memory, Path(scratch))
+        scratch, wanted = sandbox_java.cache_folder() / f"{version}-learning", Wanted("learn", version)
+        sandbox_processes.end(sandbox_processes.configured_below(scratch))  # of one that was killed
+        try:
+            cluster = launch(_lay_out(scratch / wanted.name, wanted, scratch), wanted.memory, scratch)
             # Asked politely: a Java machine writes its archive on its way out.
             sandbox_processes.end(cluster.processes(), signal.SIGTERM)
-            sandbox_java.keep_archives(version, Path(scratch))
+            sandbox_java.keep_archives(version, scratch)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _lay_out(folder: Path, wanted: Wanted, learn_into: Path | None = None) -> Cluster:
     """Write all files of a new cluster into an empty folder."""
-    shutil.rmtree(folder, ignore_errors=True)
+    remove(folder)
     folder.mkdir(parents=True)
+    (folder / STATE).touch()  # from now on, the folder is the sandbox's
     secured, ports = wanted.secured, _choose_ports(wanted)
     cluster = Cluster(
         name=wanted.name,

@@ -5,9 +5,8 @@ import sys
 
 import pytest
 
-from tests.support.playbooks import Controller, done, failed
+from tests.support.playbooks import NOWHERE, Controller, done, failed
 
-NOWHERE = {"bootstrap_servers": ["127.0.0.1:1"]}
 MEGABYTE = 2**20
 
 
@@ -18,8 +17,8 @@ def controller(tmp_path):
 
 @pytest.fixture
 def home(controller):
-    """A directory with the files of a reset."""
-    folder = controller.directory / "kafka-resets/onprem"
+    """A directory with the files of a run inside one cluster."""
+    folder = controller.directory / "kafka-clones/onprem"
     folder.mkdir(parents=True)
     (folder / "plan.json").write_text("plan")
     (folder / "receipt.json").write_text("receipt")
@@ -27,19 +26,22 @@ def home(controller):
 
 
 def common(tasks_from, home, **variables):
-    its = {"role": "group_reset", "phase": "reset", "directory": str(home), "keep_history": 20, **variables}
+    its = {"role": "group_clone", "phase": "clone", "directory": str(home), "keep_history": 20, **variables}
     return {
         "name": f"Play {tasks_from}",
         "ansible.builtin.include_role": {"name": "streamshift.kafka.common", "tasks_from": tasks_from},
-        "vars": {f"common_{name}": value for name, value in its.items()},
+        "vars": {f"_common_{name}": value for name, value in its.items()},
     }
 
 
 @pytest.fixture
 def end(controller, home):
-    """Play the end of a run that holds its directory, with these results of its tasks. python: runs the modules."""
+    """Play the end of a run that holds its directory, with these results of its tasks. python: runs the modules.
 
-    def play(*, python=None, words=(), then=(), **variables):
+    first: tasks before the run. then: of the run, before its end.
+    """
+
+    def play(*, python=None, words=(), first=(), then=(), **variables):
         results = {step: variables.pop(step) for step in ("plan", "commit", "groups", "rollback") if step in variables}
         plain = {"source": "onprem", "destination": "onprem", "selection": {}, **variables}
         block = {
@@ -49,7 +51,7 @@ def end(controller, home):
             "always": [common("end", home, results=results, **plain)],
         }
         extra = {} if python is None else {"ansible_python_interpreter": str(python)}
-        play = {"name": "Play", "hosts": "onprem", "gather_facts": False, "vars": extra, "tasks": [block]}
+        play = {"name": "Play", "hosts": "onprem", "gather_facts": False, "vars": extra, "tasks": [*first, block]}
         playbook = controller.directory.parent / "end.json"
         playbook.write_text(json.dumps([play]))
         return controller.run(str(playbook), *words)
@@ -60,19 +62,20 @@ def end(controller, home):
 FAILED = {"failed": True, "msg": "no broker answers"}
 
 
+COMMITTED = {"plan": {"changed": False}, "commit": {"changed": True}}
+
+
 @pytest.mark.parametrize(
-    ("results", "kept"),
+    ("results", "words", "kept"),
     [
-        ({"plan": {"changed": False}, "commit": {"changed": True}}, 1),
-        ({"plan": FAILED}, 1),
-        ({"plan": {"changed": False}, "commit": {}}, 0),
-        ({}, 0),
+        (COMMITTED, [], 1),
+        (COMMITTED, ["--check"], 0),
+        ({"plan": FAILED}, [], 1),
+        ({"plan": {"changed": False}, "commit": {}}, [], 0),
     ],
 )
-def test_a_run_keeps_its_files_if_it_has_changed_something_or_failed(end, controller, results, kept):
-    assert done(end(**results)).changed == 0
-    assert len(controller.history()) == kept
-    assert done(end(**results, words=["--check"])).changed == 0
+def test_a_run_keeps_its_files_if_it_has_changed_something_or_failed(end, controller, results, words, kept):
+    assert done(end(**results, words=words)).changed == 0
     assert len(controller.history()) == kept
 
 
@@ -83,6 +86,12 @@ def test_the_report_of_another_run_is_not_kept(end, controller, home):
     assert (home / "report.md").read_text() == "another run's"
     done(end(plan={"changed": True}, report=True))
     assert [(folder / "report.md").exists() for folder in controller.history()] == [False, True]
+
+
+def test_a_run_begins_when_it_begins_and_not_with_rounds_of_an_earlier_play(end, controller, home):
+    facts = {"name": "Rounds", "ansible.builtin.set_fact": {"__common_begun": {}, "__common_started": "1000.0"}}
+    done(end(plan={"changed": True}, first=[facts]))
+    assert json.loads((controller.history()[0] / "run.json").read_text())["started"] > 1000
 
 
 @pytest.fixture
@@ -98,7 +107,7 @@ def full(tmp_path):
 def test_a_full_file_system_leaves_no_part_of_a_folder_and_the_run_ends_as_it_would_have(
     end, controller, home, full, ending
 ):
-    earlier = home / "history/2026-01-01T000000Z-reset"
+    earlier = home / "history/2026-01-01T000000Z-clone"
     earlier.mkdir(parents=True)
     (home / "receipt.json").write_text("x" * 5 * MEGABYTE)
     reason = "the reason of the run"
@@ -108,7 +117,7 @@ def test_a_full_file_system_leaves_no_part_of_a_folder_and_the_run_ends_as_it_wo
     assert (reason in output) == (ending == "fails")
     assert "Warning: this run is missing from the history, and otherwise ends as usual." in output
     assert f"the files of this run cannot be kept in {home}/history/" in output and "File too large" in output
-    assert "set group_reset_keep_history to 0" in output
+    assert "set group_clone_keep_history to 0" in output
     assert controller.history() == [earlier]
     # The files of the run are what they were, and nobody holds the directory any more.
     assert sorted(file.name for file in home.iterdir()) == ["history", "plan.json", "receipt.json"]

@@ -2,9 +2,7 @@
 
 import json
 
-from tests.support.playbooks import Controller, done
-
-NOWHERE = {"bootstrap_servers": ["127.0.0.1:1"]}
+from tests.support.playbooks import NOWHERE, Controller, done
 
 
 def test_a_plan_is_verified_though_the_preview_of_its_commit_has_failed(tmp_path):
@@ -23,7 +21,7 @@ def test_a_plan_is_verified_though_the_preview_of_its_commit_has_failed(tmp_path
     task = {
         "name": "Migrate",
         "ansible.builtin.import_role": {"name": "streamshift.kafka.common", "tasks_from": "round"},
-        "vars": {f"common_{name}": value for name, value in its.items()},
+        "vars": {f"_common_{name}": value for name, value in its.items()},
     }
     play = {"name": "Play", "hosts": "cloud", "gather_facts": False, "ignore_errors": True, "tasks": [task]}
     playbook = tmp_path / "ignoring.json"

@@ -32,6 +32,28 @@ def test_what_cannot_be_meant_is_refused(options, refusal):
     assert "cret" not in str(refused.value)
 
 
+@pytest.mark.parametrize("command", ["start", "stop"])
+def test_a_folder_that_is_no_cluster_is_left_alone(tmp_path, command):
+    precious = tmp_path / "inventory" / ".git"
+    precious.parent.mkdir()
+    precious.write_text("precious")
+    with pytest.raises(SandboxError, match=r"inventory has files and no cluster.json"):
+        getattr(kafka_sandbox, command)("inventory", tmp_path)
+    assert precious.read_text() == "precious"
+
+
+def test_a_start_that_was_killed_and_a_damaged_file_hinder_nobody(tmp_path):
+    folder = tmp_path / "onprem"
+    folder.mkdir()
+    for text in ("", "{"):
+        (folder / "cluster.json").write_text(text)
+        assert kafka_sandbox.describe("onprem", tmp_path) is None
+    (folder / "cluster.json").write_text('{"another": "release"}')
+    with pytest.raises(SandboxError, match="Stop this cluster first"):
+        kafka_sandbox.start("onprem", tmp_path)
+    assert kafka_sandbox.stop("onprem", tmp_path) and not folder.exists()
+
+
 def test_settings_are_texts_as_in_the_file():
     assert Wanted("one", settings={"num.partitions": 3}).settings == {"num.partitions": "3"}
 

@@ -41,8 +41,8 @@ HOLDING = [
 
 
 def test_every_role_that_writes_files_holds_its_directory():
-    # A rollback, a round, rounds, a cut-over, and five roles of their own, one in three files.
-    assert len(HOLDING) == 11
+    # A rollback, a round, rounds, a cut-over, and four roles of their own, one in three files.
+    assert len(HOLDING) == 10
 
 
 @pytest.mark.parametrize("block", HOLDING)
@@ -87,6 +87,6 @@ def test_each_call_of_the_shared_tasks_says_for_which_role(file):
     """The vars of a role alone would be those of another one, if several roles of a play run in turns."""
     role = file.parents[1].name
     # The rounds of topic_promotion are in the block of its main.yml.
-    given = {"common_role": role} if (role, file.stem) == ("topic_promotion", "round") else {}
+    given = {"_common_role": role} if (role, file.stem) == ("topic_promotion", "round") else {}
     found = list(calls(yaml.safe_load(file.read_text()), given))
-    assert [name for name, its in found if its.get("common_role") != role] == []
+    assert [name for name, its in found if its.get("_common_role") != role] == []

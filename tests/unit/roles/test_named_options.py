@@ -26,17 +26,18 @@ NEVER_SHOWN = {
         _migration._planning.checkpoints._notes _migration._planning.checkpoints._selected
         _migration._planning.mirror_index._read _migration._planning.mirror_index._without_syncs
         _migration._promotion.access._for_principal _migration._promotion.access._prefix
-        _migration._promotion.access.acl_changes _migration._promotion.lockout._notes
+        _migration._promotion.access.acl_changes _migration._promotion.lockout._first_acls
+        _migration._promotion.lockout._like_a_fence _migration._promotion.lockout.check_lockout
         _migration._promotion.settings.check_overrides
         _migration._promotion.topic_decisions.decide_topics _migration.one_cluster.check_rules_fit
         _migration.take_snapshot._in_use _model.mapping.Mapping.idle_group_rules _model.mapping.Mapping.source_topics
         _model.mapping._first _model.mapping.prefixes_from
         _model.offset_formats.from_text _model.offset_formats.read_snapshot _model.promotion.PromotionOptions.check
         _model.promotion.replication_factor_from _model.reset_rules.reset_rules_from
-        _model.stock_csv._numbered _module.digests.check_digest _module.options.check_named_once _module.options.match_on
+        _module.digests.check_digest _module.options.check_named_once _module.options.match_on
         _module.options.replication_policy _module.status_files.check_status_paths _module.plan_making._faults
         _module.reset_making.faults_of_others _module.reset_making.faults_of_reset
-        _module.plan_making._faults_without_source _module.plan_making._from_records
+        _module.plan_making._faults_without_source _module.plan_making._snapshot _module.plan_making._from_records
         _model.selection.Selection._faults_of_choice _model.promotion.PromotionOptions._contradictions
         _model.promotion.PromotionOptions._faults_of_principals""",
     "its tasks choose another value than the one that refuses": """
@@ -53,7 +54,7 @@ NEVER_SHOWN = {
         _migration.selected_groups._unknown_topics
         _module.run_end._kept _module.run_end.end_run _module.support_bundle.write_bundle""",
     "it looks at no waves, nor at several directories": """
-        _model.waves._refuse _model.waves._wave _module.status_results._check_existing
+        _model.waves._refuse _model.waves._wave _module.status_results._check_existing _module.status_results._directory
         _module.migration_directory.read_directory""",
     "it removes no old groups": """
         _control.permissions.removal_obstacles _migration._committing.group_removal._allowing

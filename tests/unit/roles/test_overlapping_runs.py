@@ -8,9 +8,8 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import processes
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import lease
-from tests.support.playbooks import Controller, done, failed
+from tests.support.playbooks import NOWHERE, Controller, done, failed
 
-NOWHERE = {"bootstrap_servers": ["127.0.0.1:1"]}
 POLICY = {"source_alias": "onprem", "target_alias": "cloud"}
 
 
@@ -39,7 +38,7 @@ def sync(controller, *words, **variables):
     return controller.sync_mirror_maker_groups(*words, **its)
 
 
-def rounds(controller, **variables):
+def rounds(controller, *words, hosts="cloud", **variables):
     """Play the shared tasks of rounds alone, which ask no cluster before they hold the directory."""
     its = {
         "role": "group_migration",
@@ -56,13 +55,13 @@ def rounds(controller, **variables):
     task = {
         "name": "Do rounds",
         "ansible.builtin.include_role": role,
-        "vars": {f"common_{name}": value for name, value in its.items()},
+        "vars": {f"_common_{name}": value for name, value in its.items()},
     }
     after = {"name": "Go on", "ansible.builtin.debug": {"msg": "what comes after the role"}}
-    play = {"name": "Play", "hosts": "cloud", "gather_facts": False, "tasks": [task, after]}
+    play = {"name": "Play", "hosts": hosts, "gather_facts": False, "tasks": [task, after]}
     playbook = controller.directory.parent / "rounds.json"
     playbook.write_text(json.dumps([play]))
-    return controller.run(str(playbook))
+    return controller.run(str(playbook), *words)
 
 
 def test_a_run_whose_directory_is_held_fails_or_leaves(controller, other):
@@ -107,3 +106,10 @@ def test_a_run_that_cannot_hold_its_directory_leaves_it_as_it_is_and_says_why_on
     assert "The run has not ended as it should" not in output and "Report:" not in output
     assert sorted(path.name for path in home.iterdir()) == ["lease.json", "report.md"]
     assert (home / "report.md").read_text() == "another run's"
+
+
+def test_of_two_hosts_of_a_play_one_works_in_the_directory(controller):
+    output = failed(rounds(controller, "--forks", "1", hosts="onprem,cloud"))
+    assert "this ansible-playbook works in" in output and "Play the role for one host, or set" in output
+    assert output.count("[ERROR]: Task failed: Module failed: cluster onprem") == 1, "the other host begins nothing"
+    assert not list(controller.directory.rglob("lease.json"))

@@ -1,0 +1,39 @@
+"""Which files of earlier runs the playbook back_up_offsets removes."""
+
+import json
+
+import pytest
+import yaml
+
+from tests.support.playbooks import ROOT, Controller, done
+
+NEW, OLDER, LATER = (f"offsets-2026-11-{day}T020000Z.json" for day in ("28", "27", "29"))
+NAMED = {"offsets-before-upgrade.json", "offsets-2026-11-01T020000Z-before-migration.json"}
+
+
+@pytest.mark.parametrize(
+    ("keep", "words", "stay"),
+    [
+        (0, [], {NEW, OLDER, LATER}),
+        (1, [], {NEW}),
+        (2, [], {NEW, LATER}),
+        (1, ["--check"], {NEW, OLDER, LATER}),
+    ],
+)
+def test_the_new_backup_and_files_that_somebody_has_named_stay(tmp_path, keep, words, stay):
+    controller = Controller(tmp_path / "infrastructure", onprem={})
+    for name in {NEW, OLDER, LATER, *NAMED}:
+        (controller.directory / name).touch()
+    (backup,) = yaml.safe_load((ROOT / "playbooks/back_up_offsets.yml").read_text())
+    backup["tasks"] = [task for task in backup["tasks"] if task["name"].endswith("old files")]
+    backup["hosts"] = "onprem"
+    del backup["vars_files"]
+    backup["vars"] = {
+        "__directory": str(controller.directory),
+        "__saved": {"snapshot": str(controller.directory / NEW)},
+        "back_up_offsets_keep": str(keep),
+    }
+    playbook = tmp_path / "backup.json"
+    playbook.write_text(json.dumps([backup]))
+    done(controller.run(str(playbook), "--limit", "onprem", *words))
+    assert {path.name for path in controller.directory.glob("offsets-*")} == {*NAMED, *stay}
