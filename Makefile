@@ -4,7 +4,8 @@ PYTHON := .venv/bin/python
 PYTEST := $(PYTHON) -m pytest
 # For programs that import the collection; pytest and Ansible find it by their own settings.
 PROGRAM := PYTHONPATH=$(CURDIR)/.ansible/collections:$(CURDIR) $(PYTHON)
-# How many test processes. They share brokers, and wait for them: two cores have time for a third process.
+# How many test processes. They share brokers, and wait for them: two cores have time for a third process. `make check`
+# has no brokers, and takes one process for each core.
 WORKERS ?= 3
 # How often `make test` repeats a test that has failed, unless its time was up. It shows every failure at once.
 RERUNS ?= 1
@@ -46,6 +47,7 @@ chromium:
 demo: setup  ## two clusters, a company's data, MirrorMaker 2 and the migration; KEEP=1 leaves it running
 	@$(PROGRAM) demo/run.py
 
+check: WORKERS = auto
 check: .venv/.complete  ## every check and test that needs no broker, but long ones, such as Ansible's sanity tests
 	@$(PYTEST) -n $(WORKERS) -m "not long" tests/unit tests/quality
 

@@ -26,6 +26,14 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
         sys.stderr.flush()
 
 
+@pytest.fixture
+def tmp_path(tmp_path: Path) -> Path:
+    """With nothing beside it: a preflight looks into the directories beside a migration's, and pytest's are other tests'."""
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    return alone
+
+
 @pytest.fixture(scope="session")
 def run_tool() -> Callable[..., str]:
     """``run_tool(program, *arguments, cwd=ROOT, **environment)`` gives its output; anything but exit code 0 fails."""

@@ -63,7 +63,9 @@ class Population(t.NamedTuple):
 def rounds(bed: Bed) -> None:
     """What does a round cost with the strategy records: the first, one with no news, one in which 1 % has moved?"""
     shared, teams = LOADS["shared"], LOADS["teams"]
-    renamed = {f"round-{group}": its for group, its in shared.commits().items()}  # the window has moved the others
+    renamed = {
+        f"round-{group}": its for group, its in shared.commits().items()
+    }  # other measurements have moved the others
     _rounds(bed, Population(bed.folder / "rounds-shared", shared.records, renamed), ("6 s, 200 MB", "7 s"))
     _rounds(bed, Population(bed.folder / "rounds-teams", teams.records, teams.commits()), ("30 s, 500 MB", ""))
 
@@ -167,7 +169,8 @@ def window(bed: Bed) -> None:
     The groups are watched for idle_wait seconds on each cluster, as users have them watched, and these do not count.
     """
     load = LOADS["shared"]
-    population = Population(bed.folder / "window", load.records, load.commits())
+    renamed = {f"window-{group}": its for group, its in load.commits().items()}  # the same
+    population = Population(bed.folder / "window", load.records, renamed)
     stand(bed.source, population.commits)
     print(
         f"\nwindow: ansible-playbook from its start to its end, for {len(population.commits):,} groups with "
@@ -204,7 +207,7 @@ def _play(controller: ProgramController, population: Population, **variables: t.
     idle_wait = IDLE_WAIT if variables["phase"] == "cut_over" else 0
     begin = time.perf_counter()
     played = controller.migrate_groups(
-        group_patterns=[f"{LOADS['shared'].name}-group-.*"],
+        group_patterns=["window-.*"],
         directory=str(population.folder),
         idle_wait=idle_wait,
         write_report=True,  # as by default in the roles

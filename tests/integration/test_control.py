@@ -27,6 +27,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.idle impo
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.open_clients import keeping
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from testbed.clients import Message, commit, consume, create_topic, delete_records, produce
+from testbed.sandbox import start
 from tests.support.consumers import assigned, member, offsets_in_transaction, open_transaction, share_member
 from tests.support.numbered import numbered_topic
 
@@ -259,7 +260,19 @@ def test_a_time_is_looked_up_in_the_order_of_the_log(cluster, connection, topic)
     produce(cluster, topic, [Message(b"x", timestamp=time) for time in (100, 50, 300, 200, 300, 10, 400)])
     here, there = TopicPartition(topic, 0), TopicPartition(topic, 1)
     asked = [*((here, time) for time in (0, 100, 101, 300, 301, 400, 401)), (there, 0)]
-    assert list(positions.lookup_all_times(connection, asked).values()) == [0, 0, 2, 2, 6, 6, None, None]
+    assert list(positions.lookup_all_times(connection, asked, set()).values()) == [0, 0, 2, 2, 6, 6, None, None]
+
+
+def test_a_log_in_which_a_deleted_record_hides_later_ones_from_look_ups_is_told(source, newest, topic):
+    create_topic(source, topic, retention_ms=-1, segment_bytes=1 << 20)
+    first_segment = [Message(b"x", timestamp=5000), *[Message(b"x" * 10_000, timestamp=100)] * 104]
+    produce(source, topic, first_segment, **{"batch.size": 10_000})
+    produce(source, topic, [Message(b"x" * 100_000, timestamp=200), Message(b"x", timestamp=3000)])
+    here = TopicPartition(topic, 0)
+    delete_records(source, topic, {0: 1})
+    refused: set[TopicPartition] = set()
+    assert positions.lookup_all_times(newest, [(here, 6000)], refused) == {(here, 6000): None}
+    assert (positions.lookup_all_times(newest, [(here, 3000)], refused), refused) == ({}, {here})
 
 
 def test_what_does_not_exist_is_named(newest, source, topic):
@@ -267,7 +280,9 @@ def test_what_does_not_exist_is_named(newest, source, topic):
     with pytest.raises(NotFound, match=f"no such partition: {topic}-1, {topic}-7"):
         positions.partition_bounds(newest, [TopicPartition(topic, each) for each in (0, 1, 7)])
     with pytest.raises(NotFound, match=f"no such topic: {topic}-none"):
-        positions.lookup_all_times(newest, [(TopicPartition(topic, 0), 1), (TopicPartition(f"{topic}-none", 0), 1)])
+        positions.lookup_all_times(
+            newest, [(TopicPartition(topic, 0), 1), (TopicPartition(f"{topic}-none", 0), 1)], set()
+        )
     with pytest.raises(NotFound, match=f"no such topic: {topic}-none"):
         topics.topic_settings(newest, [topic, f"{topic}-none"])
 
@@ -304,7 +319,7 @@ def test_topics_and_their_settings(cluster, connection, topic):
 def test_nothing_to_ask_asks_nobody():
     nowhere = connection_from({"bootstrap_servers": "127.0.0.1:1"})
     assert topics.describe_topics(nowhere, []) == topics.topic_settings(nowhere, []) == {}
-    assert positions.partition_bounds(nowhere, []) == positions.lookup_all_times(nowhere, []) == {}
+    assert positions.partition_bounds(nowhere, []) == positions.lookup_all_times(nowhere, [], set()) == {}
 
 
 @pytest.mark.parametrize("version", ["4.3.0", "2.8.2"])
@@ -332,3 +347,19 @@ def test_a_coordinator_that_dies_is_survived(own_cluster):
     found = groups.read_groups(connection, list(wanted))
     assert {group: reading.offsets for group, reading in found.items()} == wanted
     assert time.monotonic() - began < 60
+
+
+def test_leaders_tell_where_their_epochs_end(own_cluster, tmp_path, topic):
+    """A broker that comes back leads in a later epoch; in a later one than its own, it knows no end."""
+    cluster = own_cluster("epochs")
+    create_topic(cluster, topic)
+    produce(cluster, topic, [Message(b"%d" % number) for number in range(5)])
+    (pid,) = cluster.cluster.pids.values()
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    start("epochs", tmp_path)
+    produce(cluster, topic, [Message(b"%d" % number) for number in range(7)])
+    where, to = TopicPartition(topic, 0), connection_from(cluster.connection, "source cluster")
+    found = positions.epoch_ends(to, {(where, epoch) for epoch in (0, 1, 1000)})
+    assert found.pop((where, 0)) == 5
+    assert found in ({(where, 1): 12}, {(where, 1): 5})  # the second one, if it led in no epoch 1

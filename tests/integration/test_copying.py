@@ -204,6 +204,17 @@ def test_killed_on_other_versions(request, topic, source_name, destination_name)
     copied.check()
 
 
+def test_what_expires_before_its_turn_comes_is_left_out(source, destination, topic):
+    copied = Copied(source, destination, topic, seed=5, records=500)
+    starts = {0: 200, 1: 300}
+    clients.delete_records(source, topic, starts)
+    for number, start in starts.items():
+        where = TopicPartition(topic, number)
+        copied.wanted[where] = [each for each in copied.wanted[where] if each.offset >= start]
+    assert copied.attempt().outcome() == sum(map(len, copied.wanted.values()))
+    copied.check()
+
+
 STEPS = [
     Step("init_transactions", "before"),
     Step("init_transactions", "during"),

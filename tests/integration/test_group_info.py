@@ -6,6 +6,7 @@ import io
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration._promotion.promote import readers_of
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
 from testbed.clients import Message, commit, create_topic, delete_topic, grant, produce, set_passwords
+from tests.support.connect_worker import connect_worker
 from tests.support.consumers import member, share_member
 from tests.support.modules import refuses, succeeds
 from tests.support.numbered import numbered_topic
@@ -53,6 +54,17 @@ def test_members_of_both_protocols_and_a_share_group(source, topic):
     assert (share["members"], share["movable"], share["lag"]) == (None, False, None)
 
 
+def test_workers_of_connect_are_listed_beside_the_others(cluster, topic):
+    create_topic(cluster, topic)
+    produce(cluster, topic, [Message(b"1")])
+    connect_worker(cluster, f"{topic}-workers")
+    with member(cluster, topic, [topic]):
+        rows, _found = groups_of(cluster, group_patterns=[f"{topic}.*"])
+    assert rows[topic]["members"] == 1
+    workers = rows[f"{topic}-workers"]
+    assert (workers["what"], workers["members"], workers["clients"]) == ("connect", None, [])
+
+
 def test_groups_that_the_user_may_not_describe_do_not_count(secured, topic):
     """Who may describe or alter the cluster is told the names of all groups, and no more of them."""
     create_topic(secured, topic)
@@ -69,6 +81,18 @@ def test_groups_that_the_user_may_not_describe_do_not_count(secured, topic):
     assert f"needs ACL GROUP DESCRIBE on {topic}-of-others" in refused_name
     readers = readers_of(connection_from(asked["cluster"], "destination cluster"), [topic])
     assert readers == {topic: (topic,)}
+
+
+def test_a_group_is_listed_though_one_of_its_topics_is_denied(secured, topic, granted):
+    """Brokers describe no group of the consumer protocol to whom a topic of a member is denied."""
+    for name in (topic, f"{topic}-denied"):
+        create_topic(secured, name)
+        produce(secured, name, [Message(b"1")])
+    granted(f"GROUP DESCRIBE on {topic}", f"TOPIC DESCRIBE on {topic}")
+    with member(secured, topic, [topic, f"{topic}-denied"], protocol="consumer"):
+        found = succeeds("kafka_group_info", cluster=secured.connection_as("migrator"), groups=[topic])
+    (row,) = found["groups"]
+    assert (row["type"], row["members"], row["lag"]) == ("consumer", None, 0)
 
 
 def test_the_playbook_lists_each_cluster(source, destination, topic, tmp_path):

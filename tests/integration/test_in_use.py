@@ -50,6 +50,43 @@ def test_a_group_that_is_left_out_because_it_is_in_use_is_verified_in_case_it_is
     assert {entry["group"] for entry in report["entries"]} == {orders}
 
 
+def test_a_group_that_is_in_use_again_at_the_source_after_the_snapshot_is_verified_in_case_it_is_left_meanwhile(
+    source, destination, orders, controller
+):
+    done(controller.migrate_groups(groups=[orders], phase="plan"))
+    directory = controller.directory / "kafka-migrations/onprem-to-cloud"
+    (directory / "report.json").unlink(missing_ok=True)
+    its = {
+        "role": "group_migration",
+        "phase": "migrate",
+        "source": "onprem",
+        "destination": "cloud",
+        "directory": str(directory),
+        "steps": ["verify", "commit"],
+        "selection": {"groups": [orders], "group_patterns": [], "topics": [], "topic_patterns": []},
+        "verify_options": {"method": "records", "on_absent": "fail"},
+        "commit_options": {
+            "on_blocked": "fail",
+            "on_rewind": "fail",
+            "on_active_group": "fail",
+            "on_active_source": "skip_group",
+            "idle_wait": 0,
+        },
+    }
+    task = {
+        "name": "Migrate",
+        "ansible.builtin.import_role": {"name": "streamshift.kafka.common", "tasks_from": "round"},
+        "vars": {f"_common_{name}": value for name, value in its.items()},
+    }
+    playbook = controller.directory / "later.json"
+    playbook.write_text(json.dumps([{"name": "Play", "hosts": "cloud", "gather_facts": False, "tasks": [task]}]))
+    with member(source, orders, [orders], commits=False):
+        output = done(controller.run(str(playbook))).output
+    assert f"{orders}: its source group" in output and committed(destination, orders) == {}
+    report = json.loads((directory / "report.json").read_text())
+    assert {entry["group"] for entry in report["entries"]} == {orders}
+
+
 @pytest.mark.parametrize("side", ["source", "destination"])
 def test_the_end_of_a_run_and_its_report_name_the_groups_that_were_left_out(
     source, destination, orders, controller, side

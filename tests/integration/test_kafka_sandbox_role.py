@@ -84,11 +84,3 @@ def test_a_refusal_is_one_clear_line(play):
     _unused, said, running = play(clusters=[{"name": "old", "version": "2.8.2", "secured": True}])
     assert running is None
     assert '"msg": "old: a secured cluster needs Kafka 3.9.1 or newer, not 2.8.2"' in said
-
-
-def test_a_misspelt_variable_is_named(play):
-    _unused, said, running = play(cluster=[{"name": "one"}])
-    assert running is None
-    assert (
-        "kafka_sandbox_cluster is no variable of the role kafka_sandbox. Did you mean kafka_sandbox_clusters?" in said
-    )

@@ -72,7 +72,7 @@ def lines(output):
 def test_by_default_a_migration_of_one_group_is_short_and_ends_with_its_report_and_what_is_next(controller, orders):
     its = {"groups": [orders], "verify": "records", "write_report": True}
     migrated = ended(controller.migrate_groups(**its), START, *STEPS)
-    assert migrated.ran <= 12 and "[WARNING]" not in migrated.output, migrated.output
+    assert migrated.ran <= 11 and "[WARNING]" not in migrated.output, migrated.output
     assert len(lines(migrated.output)) <= LINES, migrated.output
     report = controller.directory / "kafka-migrations/onprem-to-cloud/report.html"
     assert report.is_file() and migrated.output.count(f"Report: {report}") == 1

@@ -232,14 +232,3 @@ def test_without_the_source_what_has_no_checkpoint_is_named(world):
     assert any(f"No checkpoint for billing {world.topic}-0: not planned" in line for line in done["warnings"])
     started = world.migration.translate(on_uncommitted="start", **options)
     assert [(each["verdict"], each["offset"]) for each in started["entries"]] == [("requested", 0), ("safe", 3)]
-
-
-@pytest.mark.parametrize("wrong", [{"source_alias": "prod"}, {"separator": "-"}])
-def test_a_policy_by_which_no_copy_is_there_is_refused(world, wrong):
-    world.create()
-    create_topic(world.destination, f"onprem.{world.topic}")
-    world.index(world.sync(0, 0))
-    world.stand(0)
-    right = {**world.policy, "name": "default", "source_alias": "onprem", "internal_topic_separator_enabled": False}
-    said = world.refused(replication_policy={**right, **wrong})
-    assert "none of the topics that replication_policy expects exists" in said and f"onprem.{world.topic}" in said

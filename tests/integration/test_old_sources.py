@@ -1,12 +1,16 @@
 """Groups come from brokers that know neither stable offsets nor the operations of a user, to a cluster of today."""
 
 import contextlib
-import datetime
 import time
 
 import pytest
 from confluent_kafka import KafkaException
 
+from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.connection import connection_from
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import NotAuthorized
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from testbed.clients import (
     Message,
     change_topic,
@@ -14,6 +18,8 @@ from testbed.clients import (
     committed,
     create_topic,
     delete_topic,
+    deny,
+    grant,
     list_groups,
     partitions_of,
     produce,
@@ -28,6 +34,8 @@ from tests.support.playbooks import Controller, done
 from tests.support.random_logs import World, whatever
 from tests.support.replication_tool import copy
 from tests.support.waiting import until
+
+NOBODY = "User:ANONYMOUS"  # whoever does not log in
 
 
 @pytest.fixture(params=["kafka11", "kafka011"])
@@ -82,6 +90,33 @@ def test_a_group_goes_on_exactly_and_is_rolled_back(migration, old_source, desti
 def test_the_list_shows_the_group_with_its_lag(old_source, orders):
     (shown,) = succeeds("kafka_group_info", cluster=old_source.connection, groups=[orders])["groups"]
     assert (shown["state"], shown["lag"]) == ("Empty", 10)
+
+
+@pytest.mark.parametrize("version", ["1.1.1", "0.11.0.3"])
+def test_the_login_needs_what_brokers_of_its_version_ask_for(own_cluster, topic, version):
+    settings = {
+        "authorizer.class.name": "kafka.security.auth.SimpleAclAuthorizer",
+        "allow.everyone.if.no.acl.found": "true",
+    }
+    cluster = own_cluster("authorizing", version=version, memory="300m", settings=settings)
+    create_topic(cluster, topic)
+    commit(cluster, topic, {(topic, 0): 3})
+    connection = connection_from(cluster.connection)
+    grant(cluster, {f"GROUP DESCRIBE on {topic}"}, NOBODY)
+    if version == "0.11.0.3":
+        with pytest.raises(NotAuthorized, match=f"needs ACL GROUP READ on {topic}"):
+            groups.read_groups(connection, [topic])
+        grant(cluster, {f"GROUP READ on {topic}"}, NOBODY)
+    deny(cluster, {"CLUSTER DESCRIBE on kafka-cluster"}, NOBODY)
+
+    def listed():
+        try:
+            return groups.list_groups(connection, surely=False)
+        except NotAuthorized as exc:
+            return str(exc)
+
+    until(lambda: "needs ACL CLUSTER DESCRIBE on kafka-cluster: brokers before Kafka 2.1" in listed())
+    assert groups.read_groups(connection, [topic])[topic].offsets == {TopicPartition(topic, 0): CommittedOffset(3)}
 
 
 def test_what_cannot_be_removed_is_refused_before_anything_is_written(old_source, destination, topic, tmp_path):
@@ -166,22 +201,6 @@ def test_a_group_is_renamed_inside_an_old_cluster(kafka11, topic, tmp_path):
     done(controller.clone_groups(**names, phase="rollback"))
     assert committed(kafka11, topic) == {(topic, 0): (5, "kept")}
     assert f"{topic}-new" not in list_groups(kafka11)
-
-
-def test_a_group_is_reset_to_a_time_in_an_old_cluster(old_source, topic, tmp_path):
-    create_topic(old_source, topic)
-    now = time.time()
-    messages = [Message(b"%d" % n, timestamp=int(1000 * (now - 600 + 30 * n))) for n in range(20)]  # one each 30 s
-    produce(old_source, topic, messages)
-    commit(old_source, topic, {(topic, 0): 5})
-    reset = Migration(tmp_path / "reset", old_source, old_source)
-    moment = datetime.datetime.fromtimestamp(now - 600 + 30 * 12 - 1, datetime.UTC).isoformat()
-    to = {"to": "datetime", "value": moment}
-    reset.translate(source=None, snapshot=None, strategy="reset", groups=[topic], resets=[to])
-    reset.commit()
-    assert committed(old_source, topic) == {(topic, 0): (12, "")}
-    reset.roll_back(on_rewind="rewind")
-    assert committed(old_source, topic) == {(topic, 0): (5, "")}
 
 
 def test_a_topic_is_created_as_it_is_in_an_old_cluster(old_source, destination, topic, tmp_path):

@@ -87,7 +87,7 @@ def test_a_rollback_restores_what_the_stock_tool_describes(source, destination, 
         if ends == "interrupted":
             options = {"cluster": migration.destination, "plan": str(migration.plan_file)}
             options |= {"receipt": str(migration.receipt_file), "idle_wait": 0, "on_rewind": "rewind"}
-            dies_in(f"{WRITING}.read_back", "kafka_offset_commit", **options)
+            dies_in(f"{WRITING}.commits_of", "kafka_offset_commit", **options)
         else:
             migration.commit(on_rewind="keep" if ends == "partial" else "rewind")
         assert committed(destination, low) != stand[low]

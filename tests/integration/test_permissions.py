@@ -10,8 +10,11 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._control.configs
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.creation import create_topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.groups import list_groups, read_groups
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.permissions import missing_acls
-from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import partition_bounds
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.permissions import (
+    missing_acls,
+    sees_every_topic,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._control.positions import epoch_ends, partition_bounds
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.storage import (
     log_sizes,
     partition_replicas,
@@ -64,6 +67,12 @@ def test_nothing_is_missing_for_who_may_do_everything(secured, source, old, topi
     for cluster in (secured, source, old):
         create_topic(cluster, topic)
         assert missing_acls(connection_from(cluster.connection), **everything(topic, topic)) == []
+
+
+def test_only_who_may_describe_any_topic_sees_every_topic(secured, migrator, source, old):
+    for cluster in (secured, source, old):
+        assert sees_every_topic(connection_from(cluster.connection))
+    assert not sees_every_topic(migrator)
 
 
 def test_a_topic_that_does_not_exist_misses_no_acl(secured, topic):
@@ -164,6 +173,14 @@ def test_sizes_and_room_are_told_only_to_who_may_describe_the_cluster(secured, m
     admin = connection_from(secured.connection)
     assert broker_number(admin, "offset.metadata.max.bytes") == 4096
     assert log_sizes(admin, [where]) == {where: 0} and usable_bytes(admin)
+
+
+def test_who_may_describe_a_topic_is_told_where_leader_epochs_end(secured, migrator, topic, granted):
+    create_topic(secured, topic)
+    produce(secured, topic, [Message(b"x")])
+    granted(f"TOPIC DESCRIBE on {topic}")
+    where = TopicPartition(topic, 0)
+    until(lambda: epoch_ends(migrator, {(where, 0)}) == {(where, 0): 1})
 
 
 def test_a_denied_commit_names_the_acl_and_touches_no_other(secured, migrator, topic, granted):

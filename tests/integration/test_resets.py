@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from testbed.background import Got, consumer
 from testbed.clients import (
     Message,
     commit,
@@ -21,10 +22,10 @@ from testbed.clients import (
 )
 from tests.support.consumers import member, open_transaction
 from tests.support.killing import dies_in
-from tests.support.logs import compacted_log
+from tests.support.logs import compacted_log, topics_in_two_formats
 from tests.support.modules import Migration, refuses
 from tests.support.numbered import numbered_topic
-from tests.support.playbooks import Controller, done, failed
+from tests.support.playbooks import NOWHERE, QUICK, Controller, done, failed
 from tests.support.stock_tool import consumer_groups
 
 HOUR = 3_600_000  # milliseconds
@@ -36,6 +37,15 @@ class Reset(Migration):
     def plan_resets(self, *rules, groups, **options):
         its = {"source": None, "snapshot": None, "strategy": "reset", "groups": groups, "resets": list(rules)}
         return self.translate(**its | options)
+
+
+class ResetController(Controller):
+    """A user who resets groups."""
+
+    def reset_groups(self, *words, playbook="reset_groups", **variables):
+        """Play reset_groups, or rollback, on the cluster onprem; variables are the role's, without its prefix."""
+        its = {"cluster": "onprem", **QUICK, **variables}
+        return self._play(playbook, "group_reset", its, words, clusters=())
 
 
 @pytest.fixture
@@ -143,10 +153,41 @@ def test_where_nothing_or_what_has_expired_is_committed_we_refuse_what_the_tool_
     assert "resets, entry 1: " in message and "is in the future" in message
 
 
+def test_a_reset_to_a_time_blocks_it_alone_and_a_reset_to_an_offset_does_not(old, topic, tmp_path):
+    formats = topics_in_two_formats(old, topic)
+    reset = Reset(tmp_path / "reset", old, old)
+    planned = reset.plan_resets({"to": "duration", "value": "PT1H"}, groups=[topic])["entries"]
+    assert [(row["topic"], row["reason"]) for row in planned] == [
+        (formats[0], "no_timestamps"),
+        (formats[1], "out_of_range"),
+    ]
+    assert "set it to earliest, latest, an offset, or by shift" in planned[0]["detail"]
+    planned = reset.plan_resets({"to": "shift", "value": "-1"}, groups=[topic])["entries"]
+    assert [row["offset"] for row in planned] == [3, 3]
+
+
+@pytest.mark.parametrize("version", ["kafka11", "kafka011"])
+def test_a_group_is_reset_to_a_time_in_an_old_cluster(request, version, topic, tmp_path):
+    old_source = request.getfixturevalue(version)
+    create_topic(old_source, topic)
+    now = time.time()
+    messages = [Message(b"%d" % n, timestamp=int(1000 * (now - 600 + 30 * n))) for n in range(20)]  # one each 30 s
+    produce(old_source, topic, messages)
+    commit(old_source, topic, {(topic, 0): 5})
+    reset = Reset(tmp_path / "reset", old_source, old_source)
+    moment = datetime.datetime.fromtimestamp(now - 600 + 30 * 12 - 1, datetime.UTC).isoformat()
+    to = {"to": "datetime", "value": moment}
+    reset.plan_resets(to, groups=[topic])
+    reset.commit()
+    assert committed(old_source, topic) == {(topic, 0): (12, "")}
+    reset.roll_back(on_rewind="rewind")
+    assert committed(old_source, topic) == {(topic, 0): (5, "")}
+
+
 def test_the_playbook_resets_twice_and_takes_it_back(source, orders, tmp_path):
     before = {(orders, 0): (4, "by hand"), (orders, 1): (10, "")}
     commit(source, orders, before)
-    controller = Controller(tmp_path / "infrastructure", onprem=source)
+    controller = ResetController(tmp_path / "infrastructure", onprem=source)
     asked = {"groups": [orders], "resets": [{"topics": [orders], "to": "shift", "value": -3}]}
     predicted = done(controller.reset_groups("--check", "--diff", **asked))
     assert "Dry run: nothing of this has been written." in predicted.output
@@ -159,7 +200,10 @@ def test_the_playbook_resets_twice_and_takes_it_back(source, orders, tmp_path):
     planned = done(controller.reset_groups(phase="plan", write_report=True, **asked))
     took = r'"It took: plan [0-9]+[.][0-9] s[.]",\s+'
     assert planned.changed
-    assert re.search(took + '"Next: .* run the same command with -e group_reset_phase=apply[.]"', planned.output)
+    again = '"Next: .* -e group_reset_phase=apply -e group_reset_plan_digest=[0-9a-f]{64}[.]"'
+    assert re.search(took + again, planned.output)
+    page = (controller.directory / "kafka-resets/onprem/report.md").read_text()
+    assert "lag" in page, page
     page = controller.directory / "kafka-resets/onprem/report.html"
     assert f"Report: {page}" in planned.output
     assert "Planned: 2 of 2 group-partitions of 1 group can be committed, 0 blocked." in page.read_text()
@@ -185,11 +229,56 @@ def test_the_playbook_resets_twice_and_takes_it_back(source, orders, tmp_path):
     assert all((folder / "report.html").exists() for folder in controller.history())
 
 
+def test_consumers_get_the_records_from_where_a_known_and_a_new_group_were_reset_to(source, orders, tmp_path):
+    clicks, audit = f"{orders}-clicks", f"{orders}-audit"
+    numbered_topic(source, clicks, 10)
+    before = {(orders, 0): (6, "día 3"), (orders, 1): (8, ""), (clicks, 0): (1, ""), (clicks, 1): (0, "")}
+    commit(source, orders, before)
+    controller = ResetController(tmp_path / "infrastructure", onprem=source)
+    resets = [
+        {"topics": [".*-clicks"], "to": "latest"},
+        {"partitions": [0], "to": "earliest"},
+        {"to": "offset", "value": 4},
+    ]
+    asked = {"groups": [orders, audit], "topics": [orders, clicks]}
+    done(controller.reset_groups(resets=resets, **asked))
+    starts = {(orders, 0): 0, (orders, 1): 4, (clicks, 0): 10, (clicks, 1): 10}
+    for group in (orders, audit):
+        assert committed(source, group) == {where: (offset, "") for where, offset in starts.items()}
+        got: list[Got] = []
+        with consumer(source, group, [orders, clicks], got) as running:
+            deadline = time.monotonic() + 60
+            while len(got) < 16 and time.monotonic() < deadline:
+                time.sleep(0.2)
+            time.sleep(1)  # for what it should not get
+            running.end()
+        wanted = [(*where, offset) for where, start in starts.items() for offset in range(start, 10)]
+        assert sorted((record.topic, record.partition, record.offset) for record in got) == sorted(wanted)
+    # What has consumed goes back only where that is asked for.
+    refused = failed(controller.reset_groups(phase="rollback", on_rewind="fail", **asked))
+    assert "Set group_reset_on_rewind to rewind" in refused
+    done(controller.reset_groups(phase="rollback", **asked))
+    assert committed(source, orders) == before
+    assert audit not in list_groups(source)
+
+
+def test_a_reset_is_refused_before_any_cluster_is_asked(tmp_path):
+    controller = ResetController(tmp_path / "infrastructure", onprem=NOWHERE)
+    asked = {"groups": ["billing"], "resets": [{"to": "earliest"}]}
+    for variables, message in [
+        ({"phase": "apply"}, "There is no plan file"),
+        ({"resets": []}, "there are no resets"),
+    ]:
+        output = failed(controller.reset_groups(**{**asked, **variables}))
+        assert message in output and "cannot connect" not in output
+    assert not [name for name in controller.files() if name.endswith(".json")]
+
+
 def test_a_report_of_a_reset_names_the_group_that_was_left_out(source, orders, tmp_path):
     quiet = f"{orders}-quiet"
     for group in (orders, quiet):
         commit(source, group, {(orders, 0): 4})
-    controller = Controller(tmp_path / "infrastructure", onprem=source)
+    controller = ResetController(tmp_path / "infrastructure", onprem=source)
     asked = {"groups": [orders, quiet], "resets": [{"topics": [orders], "to": "shift", "value": -3}]}
     with member(source, orders, [orders], commits=False):
         done(controller.reset_groups(**asked, on_active_group="skip_group", write_report=True))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from testbed.background import Background
-from testbed.clients import commit, committed, grant
+from testbed.clients import commit, committed, create_topic, grant
 from tests.support.consumers import unconsumed
 from tests.support.modules import Migration
 from tests.support.playbooks import PROGRAMS, ROOT, ProgramController, done, failed
@@ -37,6 +37,18 @@ def test_with_the_least_rights(source, secured, orders, tmp_path, mechanism):
         assert migration.verify(method="records", spark={"master": "local[1]"})["compared"] == 10
     migration.carefully(orders, migration.roll_back)
     assert committed(secured, orders) == {}
+
+
+def test_a_rollback_keeps_what_the_user_does_not_see(source, secured, orders, tmp_path):
+    payments = f"payments-of-{orders}"  # no ACL says anything about it
+    create_topic(secured, payments)
+    grant(secured, rights_of(orders, orders)["destination"] | {f"GROUP DELETE on {orders}"})
+    migration = Migration(tmp_path / "migration", source, secured)
+    migration.destination = secured.connection_as("migrator")
+    migration.carried_out(orders)
+    commit(secured, orders, {(payments, 0): 5})
+    migration.carefully(orders, migration.roll_back)
+    assert committed(secured, orders) == {(payments, 0): (5, "")}
 
 
 def test_with_certificates_alone_as_texts_and_a_key_that_is_encrypted(source, secured, orders, tmp_path):

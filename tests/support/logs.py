@@ -3,7 +3,7 @@
 import time
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import NO_TIMESTAMP
-from testbed.clients import Message, Servers, create_topic, produce, produce_in_transactions, read
+from testbed.clients import Message, Servers, commit, create_topic, produce, produce_in_transactions, read
 
 # All that a record may hold, and may lack.
 VARIED = [
@@ -37,3 +37,14 @@ def compacted_log(cluster: Servers, topic: str) -> None:
         assert time.monotonic() < end, "the log was not compacted"
         time.sleep(1)
         produce(cluster, topic, [Message(b"more", b"k0")])
+
+
+def topics_in_two_formats(cluster: Servers, topic: str) -> tuple[str, str]:
+    """Topics in the message format 0.9, and in the newest one, with ten records each. A group stands at 4 on both."""
+    names = f"{topic}-0.9", f"{topic}-new"
+    create_topic(cluster, names[0], retention_ms=-1, message_format_version="0.9.0")
+    create_topic(cluster, names[1], retention_ms=-1)
+    for name in names:
+        produce(cluster, name, [Message(b"%d" % number) for number in range(10)])
+    commit(cluster, topic, dict.fromkeys([(name, 0) for name in names], 4))
+    return names

@@ -89,9 +89,7 @@ def doubts(path: Path) -> set[str]:
     """The texts of the doubts of a file, with an ellipsis in place of numbers."""
     nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
     constants = {ast.unparse(node.targets[0]): node.value for node in nodes if isinstance(node, ast.Assign)}
-    calls = [
-        node for node in nodes if isinstance(node, ast.Call) and ast.unparse(node.func) in ("Doubt", "NoCertificate")
-    ]
+    calls = [node for node in nodes if isinstance(node, ast.Call) and ast.unparse(node.func) == "Doubt"]
     texts = [constants.get(ast.unparse(call.args[0]), call.args[0]) for call in calls]
     parts = [text.values if isinstance(text, ast.JoinedStr) else [text] for text in texts]
     return {"".join(part.value if isinstance(part, ast.Constant) else "..." for part in each) for each in parts}
