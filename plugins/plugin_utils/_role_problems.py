@@ -29,8 +29,10 @@ def of_role(
 
     metrics, plan: their paths, empty for none. looked: what stat has found, for the directory of the metrics and the plan.
     """
+    if lines := list(undefined(given)):  # whatever reads one of these values fails
+        yield from lines
+        return
     yield from of_play(given, inventory, hosts=hosts, places={f"{given.name}_directory": [given.get("directory")]})
-    yield from undefined(given)
     yield from nameless(given)
     yield from endless(given)
     yield from missing_files(given, metrics, plan, looked)
@@ -77,7 +79,7 @@ def _is_at_once(given: Given) -> bool:
 
 def missing_files(given: Given, metrics: str, plan: str, looked: t.Iterable[Looked]) -> Lines:
     """A place for metrics where no file can be written, or a plan that is not there."""
-    stats = {result["item"]: result["stat"] for result in looked}
+    stats = {result["__common_path"]: result["stat"] for result in looked}
     folder = stats.get(posixpath.dirname(metrics), {})
     if metrics and not (folder.get("isdir") and folder.get("writeable") and re.match(r"/.*[.]prom$", metrics)):
         yield (
@@ -108,7 +110,7 @@ def idle_digest(given: Given) -> Lines:
 def unreviewed(given: Given, plan: str, looked: t.Iterable[Looked]) -> Lines:
     """A plan that has another digest than the one that was reviewed."""
     wanted, name = given.get("plan_digest"), f"{given.name}_plan_digest"
-    digest = next((result["stat"].get("checksum") for result in looked if result["item"] == plan), None)
+    digest = next((result["stat"].get("checksum") for result in looked if result["__common_path"] == plan), None)
     if plan and digest and is_digest(str(wanted)) and digest != str(wanted).strip().lower():
         yield (
             f"The plan file {plan} is not the one that was reviewed, because its SHA-256 digest is {digest}, and {name} is "

@@ -26,6 +26,12 @@ def test_every_variable_is_used(role):
     assert [name for name in specified(role) if name not in tasks and name not in shared] == []
 
 
+def test_no_loop_takes_the_item_of_whoever_includes_the_role_in_a_loop():
+    """The user's variables are worked out within the loop, where item would be another one."""
+    files = sorted((ROOT / "roles").glob("*/tasks/*.yml"))
+    assert [file for file in files if re.search(r"\bitem\b", file.read_text())] == []
+
+
 def test_topics_are_promoted_in_every_phase_that_commits_or_plans():
     role = ROOT / "roles/group_migration"
     (block,) = yaml.safe_load((role / "tasks/migrate.yml").read_text())

@@ -2,7 +2,6 @@
 
 import pytest
 from ansible import context
-from ansible.errors import AnsibleUndefinedVariable
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar, trust_as_template
 from jinja2 import UndefinedError
@@ -54,7 +53,7 @@ def test_values_are_those_that_templates_make():
 
 def test_what_ansible_cuts_at_a_blank_of_the_command_is_a_problem(monkeypatch):
     monkeypatch.setattr(context, "CLIARGS", {"extra_vars": ("group_clone_groups=billing ledger",)})
-    (line,) = look_up("problems", "group_clone", {"group_clone_groups": "billing", "_raw_params": "ledger"})
+    (line,) = look_up("problems", "group_clone", {"group_clone_groups": "billing"})
     assert """-e '{"group_clone_groups": ["billing", "ledger"]}'""" in line
 
 
@@ -77,11 +76,10 @@ def test_a_text_of_names_tells_them_apart():
 
 
 def test_a_value_that_the_host_does_not_have_is_told():
-    undefined = {"group_clone_groups": "{{ nowhere }}"}
-    (line,) = look_up("preflight", "group_clone", {**CLONE, **undefined}, hosts=["cloud"])
-    assert "group_clone_groups has no value: 'nowhere' is undefined" in line
-    with pytest.raises(AnsibleUndefinedVariable):
-        look_up("preflight", "group_clone", {**CLONE, "group_clone_phase": "{{ nowhere }}"}, hosts=["cloud"])
+    for name in ("groups", "phase", "directory", "plan_digest"):
+        undefined = {f"group_clone_{name}": "{{ nowhere }}"}
+        (line,) = look_up("preflight", "group_clone", {**CLONE, **undefined}, hosts=["cloud"])
+        assert f"group_clone_{name} has no value: 'nowhere' is undefined" in line
 
 
 def test_each_key_of_a_cluster_without_a_value_is_told_but_where_a_play_may_define_it():
@@ -125,7 +123,7 @@ def test_each_key_of_a_cluster_without_a_value_is_told_but_where_a_play_may_defi
         (
             "preflight",
             "group_clone",
-            {"plan": "/p", "looked": [{"item": "/p", "stat": {"exists": False}}]},
+            {"plan": "/p", "looked": [{"__common_path": "/p", "stat": {"exists": False}}]},
             "There is no plan",
         ),
         (

@@ -294,7 +294,7 @@ def test_a_relative_directory_is_refused_where_the_inventory_does_not_last():
 
 
 def looked(path, **stat):
-    return {"item": path, "stat": {"exists": True, "isdir": True, "writeable": True, **stat}}
+    return {"__common_path": path, "stat": {"exists": True, "isdir": True, "writeable": True, **stat}}
 
 
 @pytest.mark.parametrize(
@@ -307,7 +307,7 @@ def looked(path, **stat):
         ("srv/kafka.prom", [looked("srv")], True),
         ("/srv/kafka.prom", [looked("/srv", isdir=False)], True),
         ("/srv/kafka.prom", [looked("/srv", writeable=False)], True),
-        ("/srv/kafka.prom", [{"item": "/srv", "stat": {"exists": False}}], True),
+        ("/srv/kafka.prom", [{"__common_path": "/srv", "stat": {"exists": False}}], True),
     ],
 )
 def test_metrics_need_a_directory(metrics, results, is_refused):
