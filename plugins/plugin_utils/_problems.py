@@ -71,21 +71,32 @@ def of_play(
 
 def cut(given: Given) -> Lines:
     """What Ansible leaves out of name=value because a blank is in it."""
-    if "_raw_params" not in given.variables:
-        return
-    for name, words in given.cut.items() or {"": []}.items():
+    for name, words in _cut(given).items():
         if given.options.get(name, {}).get("elements") == "str" and not any(word.startswith("=") for word in words):
             whole = json.dumps({name: _uncut(" ".join(words).strip())})
             yield (
                 f"Ansible takes {name}={words[0]} and leaves out {' '.join(words[1:])}, because name=value ends at a blank. "
                 f"Give all of it as JSON: -e {shlex.quote(whole)}."
             )
-        else:  # a part of another variable may be a part of a secret
+        else:  # these words may be a part of a secret
             yield (
-                f"Ansible leaves out {f'words after {name}=' if name else 'words of -e or set_fact that are not name=value'}, "
+                f"Ansible leaves out {f'words after {name}=' if name else 'words of -e that are not name=value'}, "
                 "because name=value ends at a blank. Put no blanks around =, and give a value that has blanks as JSON, such as "
                 '-e \'{"name": "two words"}\'.'
             )
+
+
+def _cut(given: Given) -> dict[str, t.Sequence[str]]:
+    """Of given.cut what is about this role. A variable that is given once more, as JSON, has that value."""
+    return {
+        name: words
+        for name, words in given.cut.items()
+        if (
+            given.variables.get(name) == words[0]
+            if name in given.options
+            else any(word.startswith(f"{given.name}_") for word in words)
+        )
+    }
 
 
 def _uncut(text: str) -> list[str]:
@@ -133,8 +144,9 @@ def misplaced(given: Given, playbooks: t.Iterable[str]) -> Lines:
 
 def not_taken(given: Given, options: t.Mapping[str, Option]) -> Lines:
     """Values of another type, that are none of the choices, or below 0."""
+    told = _cut(given)
     for name, option in options.items():
-        if name in given.cut:
+        if name in told:
             continue
         # A role says what Spark's option is, and leaves what is in it to the modules.
         known = {**option, **spark_spec()["spark"]} if name.endswith("_spark") else option

@@ -92,7 +92,7 @@ def of_value(value: t.Any, option: Option, place: str) -> Lines:
     if kind == "list" and isinstance(value, str) and _LIST.fullmatch(value):
         entries = [entry.strip() for entry in value.strip()[1:-1].split(",")]
         is_quoted = entries[0][:1] in ('"', "'", "{", "")
-        may_be_pattern = place.endswith("patterns") and _CLASS.fullmatch(value)
+        may_be_pattern = place.endswith(("patterns", "repartitioned")) and _CLASS.fullmatch(value)
         if {*value} & {*("-^{}" if may_be_pattern else "{}")}:
             entries = ["PATTERN"]
         braces = f"-e '{{\"{place}\": {value.strip() if is_quoted else json.dumps(entries)}}}'"

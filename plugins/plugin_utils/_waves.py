@@ -27,7 +27,7 @@ def read_waves(terms: t.Iterable[str], inventory: str) -> ReadWaves:
     """The waves of files. terms: paths, or patterns of them, from the directory of the inventory, several with commas."""
     paths: set[str] = set()
     problems: list[str] = []
-    for term in (part.strip() for text in terms for part in text.split(",")):
+    for term in filter(None, (part.strip() for text in terms for part in str(text).split(","))):
         matches = glob.glob(os.path.join(glob.escape(inventory), os.path.expanduser(term)))
         paths.update(matches)
         if not matches:

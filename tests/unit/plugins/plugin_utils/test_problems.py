@@ -15,6 +15,7 @@ from ansible_collections.streamshift.kafka.plugins.plugin_utils._given import (
     role_options,
 )
 from ansible_collections.streamshift.kafka.plugins.plugin_utils._problems import of_clusters, of_play
+from ansible_collections.streamshift.kafka.plugins.plugin_utils._waves import read_waves
 
 GOOD = HostCluster(("bootstrap_servers",))
 INVENTORY_FILE = {"inventory_hostname": "cloud", "inventory_dir": "/srv"}
@@ -86,7 +87,7 @@ def test_a_variable_for_a_dry_run_is_answered_with_what_makes_one(name):
 
 def given_by(*extra_vars, **variables):
     """extra_vars: the arguments of -e. variables: what Ansible makes of them, besides the words that it leaves out."""
-    whole = given(_raw_params="left out", **variables)
+    whole = given(**variables)
     return Given(whole.name, whole.kind, whole.options, whole.variables, cut_at_blanks(extra_vars))
 
 
@@ -119,18 +120,42 @@ def test_a_list_that_ansible_has_cut_at_a_blank_is_told_once_and_given_whole(val
 @pytest.mark.parametrize(
     ("extra_vars", "said"),
     [
-        (["group_migration_groups = billing"], "words of -e or set_fact that are not name=value"),
-        ([], "words of -e or set_fact that are not name=value"),  # an escaped = of -e, or of a playbook's own set_fact
-        (["kafka_password=open sesame"], "words after kafka_password="),
+        (["group_migration_groups = billing"], "words of -e that are not name=value"),
+        (["kafka_password=open group_migration_phase = plan"], "words after kafka_password="),
         (["group_migration_groups=billing group_migration_phase = plan"], "words after group_migration_groups="),
     ],
 )
 def test_words_that_ansible_leaves_out_elsewhere_are_not_shown_because_they_may_be_secret(extra_vars, said):
-    (line,) = of_play(given_by(*extra_vars), BOTH)
+    (line,) = of_play(given_by(*extra_vars, group_migration_groups="billing"), BOTH)
     assert line == (
         f"Ansible leaves out {said}, because name=value ends at a blank. Put no blanks around =, and give a value that has "
         """blanks as JSON, such as -e '{"name": "two words"}'."""
     )
+
+
+@pytest.mark.parametrize(
+    ("extra_vars", "groups"),
+    [
+        pytest.param(["note=hello world"], ["billing"], id="of another variable"),
+        pytest.param(["hello"], ["billing"], id="of no variable"),
+        pytest.param(
+            ["group_migration_groups=a b", '{"group_migration_groups": ["a", "b"]}'],
+            ["a", "b"],
+            id="and given right after it",
+        ),
+    ],
+)
+def test_words_that_ansible_leaves_out_are_nothing_to_a_role_whose_variables_are_whole(extra_vars, groups):
+    assert list(of_play(given_by(*extra_vars, group_migration_groups=groups), BOTH)) == []
+
+
+def test_the_files_of_waves_are_named_by_whatever_text(tmp_path):
+    (tmp_path / "1").write_text("group_migration_groups: [billing]")
+    assert [wave["name"] for wave in read_waves([1], str(tmp_path)).waves] == ["1"]
+    assert len(read_waves(["1, "], str(tmp_path)).waves) == 1
+    assert read_waves(["1,2"], str(tmp_path)).problems == [
+        f"No file matches 2 in the inventory's directory {tmp_path}."
+    ]
 
 
 def test_a_value_in_quotes_of_its_own_is_not_cut():
@@ -488,6 +513,7 @@ def test_what_has_another_value_than_its_default_is_known():
             )
             for option, text, entries, also in (
                 ("group_patterns", "[a-z]", '["PATTERN"]', ", or put the pattern in a list"),
+                ("repartitioned", "[a-z]", '["PATTERN"]', ", or put the pattern in a list"),
                 ("group_patterns", "[a{1,3}]", '["PATTERN"]', ""),
                 ("exclude_group_patterns", " [^_] ", '["PATTERN"]', ", or put the pattern in a list"),
                 ("group_patterns", "[billing]", '["billing"]', ", or put the pattern in a list"),
