@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+import enum
 import functools
 import typing as t
 
@@ -26,13 +27,20 @@ class Origin(t.NamedTuple):
     partition: TopicPartition
 
 
+class Pending(enum.StrEnum):
+    """What a run has begun to do with an entry, until that is known to be done: it may be killed, or a broker may refuse it."""
+
+    COMMIT = "commit"
+
+
 class ReceiptEntry(t.NamedTuple):
     """before: found before the first write, None for no commit. written: None after a rollback.
 
-    after: what was read back last, None where no write of this entry was: a run that was killed may not have written it.
+    after: what was read back last, of an earlier write while this one is pending. None where no write of this entry was: a run
+    that was killed may not have written it.
 
     source: several origins where partitions or topics were merged. time: Unix time in whole seconds of the last write. Receipts
-    of releases that did not note these have none.
+    of releases that did not note these, or pending, have none.
     """
 
     group: str
@@ -42,6 +50,7 @@ class ReceiptEntry(t.NamedTuple):
     after: CommittedOffset | None
     source: tuple[Origin, ...] = ()
     time: int | None = None
+    pending: Pending | None = None
 
     @property
     def key(self) -> Key:
@@ -67,8 +76,18 @@ class ReceiptEntry(t.NamedTuple):
 
     def is_pending(self, current: CommittedOffset | None) -> bool:
         """Has the group still what it had before, because a run was stopped before it wrote this, or could not?"""
-        is_open = self.written is not None and self.after is None and not self.explains(current)
-        return is_open and (current and current[:2]) == (self.before and self.before[:2])
+        is_open = self.written is not None and (self.after is None or self.pending) and not self.explains(current)
+        if not is_open:
+            return False
+        is_as_left = self.after is not None and current is not None and current[:2] == self.after[:2]
+        return is_as_left or (current and current[:2]) == (self.before and self.before[:2])
+
+    @property
+    def lowest(self) -> CommittedOffset | None:
+        """From where on the group has consumed itself: what was written, or what was there before if that may not be done."""
+        if self.written is None or self.after is None or not self.pending:
+            return self.written
+        return min(self.written, self.after, key=lambda commit: commit.offset)
 
     def is_replaced(self, current: CommittedOffset | None, *, one_cluster: bool) -> bool:
         """Has somebody committed this instead of `before`, and perhaps before any write, as none was read back?
@@ -79,6 +98,11 @@ class ReceiptEntry(t.NamedTuple):
         if current is None or (self.after is not None and not one_cluster):
             return False
         return current[:2] not in (known and known[:2] for known in (self.before, self.written, self.after))
+
+    @property
+    def is_read_back_otherwise(self) -> bool:
+        """Has somebody else committed at the same time? Then nobody knows whether the group has consumed what is there."""
+        return self.after is not None and not self.pending and not self.is_confirmed
 
     @property
     def is_confirmed(self) -> bool:
@@ -177,6 +201,7 @@ def _row(entry: ReceiptEntry) -> documents.Json:
         "written": documents.committed_row(entry.written),
         "after": documents.committed_row(entry.after),
         **({"time": entry.time} if entry.time is not None else {}),
+        **({"pending": entry.pending.value} if entry.pending else {}),
     }
 
 
@@ -194,6 +219,7 @@ def _entry(row: t.Any) -> ReceiptEntry:
         documents.committed_from(row["after"]),
         tuple(map(_origin, row.get("source", ()))),
         _time(row["time"]) if "time" in row else None,
+        Pending(row["pending"]) if "pending" in row else None,
     )
 
 

@@ -128,9 +128,9 @@ def _carry_out(destination: Connection, decided: CommitDecision, topics: Traits,
     writing.remove_groups(destination, decided.renewed, remedy)
     written = writing.write_commits(destination, writes)
     finished = prepared.merged(
-        entry._replace(after=written.done.get(entry.key))
+        entry._replace(after=written.done[entry.key], pending=None)
         for entry in prepared.entries
-        if entry.key in decided.planned.set and entry.key not in written.refused
+        if entry.key in decided.planned.set and entry.key in written.done and entry.key not in written.refused
     )
     finished = renewal.ended(finished, decided.complete - written.failed_groups)
     save_last(finished, written, save)
@@ -251,7 +251,7 @@ def _restore(
     _remove_empty_groups(destination, written)
     finished = prepared.merged(entry for entry in receipt.entries if entry.key in written.refused)
     finished = finished.merged(
-        entry._replace(written=None, after=None) for entry in back if entry.key not in written.failed
+        entry._replace(written=None, after=None, pending=None) for entry in back if entry.key not in written.failed
     )
     finished = renewal.ended(finished, complete - written.failed_groups)
     if finished != prepared:

@@ -14,7 +14,7 @@ from ..._model.option_names import because_of, option_name, ways
 from ..._model.plan import PlanEntry
 from ..._model.policies import OnAdvance, OnBlocked, OnRewind
 from ..._model.progress import are, part_of
-from ..._model.receipt import Key, Origin, Receipt, ReceiptEntry
+from ..._model.receipt import Key, Origin, Pending, Receipt, ReceiptEntry
 from ..._model.verdicts import Reason, Verdict
 from ..._model.visible_text import group_partition
 
@@ -119,10 +119,10 @@ def without_blocked(
 def confirmed(receipt: Receipt, current: Commits) -> Receipt:
     """The receipt of a run that was killed before it read back, completed where its writes are seen to have arrived."""
     return receipt.merged(
-        entry._replace(after=commit)
+        entry._replace(after=commit, pending=None)
         for entry in receipt.entries
         if entry.written is not None
-        and not entry.is_confirmed
+        and (entry.pending or not entry.is_confirmed)
         and (commit := current.get(entry.key)) is not None
         and same_commit(commit, entry.written)
     )
@@ -147,7 +147,10 @@ def receipt_entries(
     if one_cluster:  # a group goes back to one moment
         gone_on = {group for group, _partition in replaced}
         replaced = {
-            key for key, entry in standing.items() if key[0] in gone_on and not entry.is_pending(current.get(key))
+            key
+            for key, entry in standing.items()
+            if key[0] in gone_on
+            and not (entry.is_pending(current.get(key)) and same_commit(current.get(key), entry.before))
         }
     result = []
     set_again, topics = set(), set()
@@ -156,13 +159,14 @@ def receipt_entries(
         if entry.key not in writes:
             continue
         earlier, commit = standing.get(entry.key), current.get(entry.key)
-        before, after = commit, None
+        before, after, pending = commit, None, Pending.COMMIT
         if entry.key in replaced:
             set_again.add(entry.group)
         elif earlier is not None:
             before, after = earlier.before, earlier.after
+            pending = None if earlier.is_read_back_otherwise else Pending.COMMIT
         source = tuple(Origin(position.group, position.partition) for position in entry.source)
-        result.append(ReceiptEntry(*entry.key, before, entry.target, after, source, now))
+        result.append(ReceiptEntry(*entry.key, before, entry.target, after, source, now, pending))
     if one_cluster:  # with what the run leaves as it is in its topics
         result += [
             standing[group, partition]._replace(before=current.get((group, partition)))

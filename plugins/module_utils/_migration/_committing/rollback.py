@@ -292,10 +292,10 @@ def repeats(
     """
     consumed: collections.Counter[str] = collections.Counter()
     for entry in entries:
-        commit = current.get(entry.key)
-        if entry.written is None or commit is None or same_commit(commit, entry.written):
+        commit, lowest = current.get(entry.key), entry.lowest
+        if lowest is None or commit is None or _is_as_set(entry, commit):
             continue
-        start = entry.written.offset
+        start = lowest.offset
         if one_cluster and entry.before is not None and entry.origins == (Origin(*entry.key),):
             start = max(start, entry.before.offset)  # the group itself goes on where it was before
         consumed[entry.group] += max(0, commit.offset - start)
@@ -326,6 +326,11 @@ def repeats(
     return "; ".join(texts) or None
 
 
+def _is_as_set(entry: ReceiptEntry, commit: Target) -> bool:
+    """Does the group stand where a run has put it? To the higher one of two such offsets, it may have consumed by itself."""
+    return same_commit(commit, entry.written) or same_commit(commit, entry.lowest)
+
+
 def _is_left_out(entry: ReceiptEntry, readings: t.Mapping[str, GroupReading]) -> bool:
     reading = readings[entry.group]
     return entry.written is not None and entry.before is None and reading.exists and not reading.offsets
@@ -335,11 +340,12 @@ def _kept(
     entry: ReceiptEntry, commit: Target, on_rewind: OnRewind, on_advance: OnAdvance, cluster: str, repeats: str | None
 ) -> str | None:
     """Why the entry, and so its group, stays where it is, or None where it may go back. repeats: see repeats()."""
-    if entry.written is None or same_commit(commit, entry.written):
+    lowest = entry.lowest
+    if lowest is None or _is_as_set(entry, commit):
         return None
-    if (commit is None or commit.offset < entry.written.offset) and on_rewind != OnRewind.REWIND:
+    if (commit is None or commit.offset < lowest.offset) and on_rewind != OnRewind.REWIND:
         what = (
-            f"the group was set to {commit_text(entry.written)} and has committed "
+            f"the group was set to {commit_text(lowest)} and has committed "
             f"{'nothing' if commit is None else commit_text(commit)} now"
         )
         if on_rewind == OnRewind.KEEP:

@@ -24,7 +24,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.migration
 )
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.open_run import OpenRun
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry, SourcePosition
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Origin, Receipt, ReceiptEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import (
+    Origin,
+    Pending,
+    Receipt,
+    ReceiptEntry,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 
@@ -53,6 +58,11 @@ def back(written: int | None, time: int) -> ReceiptEntry:
 def reading(group: str, where: TopicPartition, offset: int | None, used: bool) -> GroupReading:
     offsets = {} if offset is None else {where: CommittedOffset(offset)}
     return GroupReading(group, True, "Stable" if used else "Empty", "classic", "consumer", offsets)
+
+
+def begun_again(after: int) -> ReceiptEntry:
+    """What a second run was about to write when it was stopped. after: what the first one has written."""
+    return line()._replace(after=CommittedOffset(after), pending=Pending.COMMIT)
 
 
 def look(
@@ -127,6 +137,12 @@ def look(
         (GroupState.UNFINISHED, [begun()], {"new": None, "used_old": True}),
         (GroupState.UNFINISHED, [begun(30)], {"new": 30}),
         (GroupState.UNFINISHED, [line()], {"returned": [back(55, NOON + 9)._replace(after=None)], "old": 50}),
+        (GroupState.UNFINISHED, [begun_again(30)], {"new": 30}),
+        (GroupState.UNFINISHED, [begun_again(60)], {"new": 60}),
+        (GroupState.NOT_STARTED, [begun_again(30)], {}),
+        (GroupState.MOVED, [begun_again(30)], {"new": 31}),
+        (GroupState.GONE, [begun_again(30)], {"new": None}),
+        (GroupState.MOVED, [line()._replace(after=CommittedOffset(30))], {"new": 30}),  # read back so
         (GroupState.NOT_STARTED, [begun()], {}),
         (GroupState.MOVED, [begun(30)], {"new": 31}),
         (GroupState.GONE, [begun(30)], {"new": None}),

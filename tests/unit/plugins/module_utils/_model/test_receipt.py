@@ -8,6 +8,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors im
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import (
     Origin,
+    Pending,
     Receipt,
     ReceiptEntry,
     from_json,
@@ -22,6 +23,7 @@ RECEIPT = Receipt(
         ReceiptEntry("billing", PARTITION, None, CommittedOffset(7, "a\n€"), CommittedOffset(7, "a\n€", 3)),
         ReceiptEntry("billing", TopicPartition("orders", 1), CommittedOffset(9), CommittedOffset(7), None),
         ReceiptEntry("billing", TopicPartition("orders", 2), CommittedOffset(9, "", 1), None, None),
+        ReceiptEntry("billing", TopicPartition("orders", 3), None, CommittedOffset(7), None, pending=Pending.COMMIT),
     ),
 )
 
@@ -53,9 +55,16 @@ def test_an_entry_is_known_by_its_source_or_else_by_itself():
 
 
 @pytest.mark.parametrize(
-    "change", [{"group": ""}, {"topic": ""}, {"source": []}, {"source": [{"group": "", "topic": "a", "partition": 0}]}]
+    "change",
+    [
+        {"group": ""},
+        {"topic": ""},
+        {"source": []},
+        {"source": [{"group": "", "topic": "a", "partition": 0}]},
+        {"pending": "copy"},
+    ],
 )
-def test_what_has_no_name_is_refused(change):
+def test_what_has_no_name_or_meaning_is_refused(change):
     document = json.loads(to_json(RECEIPT))
     document["entries"][0].update(change)
     with pytest.raises(InvalidFile, match="receipt.json is damaged"):

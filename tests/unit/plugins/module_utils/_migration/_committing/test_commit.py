@@ -413,6 +413,111 @@ def test_a_run_that_was_killed_after_others_does_not_take_what_they_have_written
     assert cluster.groups == BEFORE
 
 
+class TestTheSecondRunHasNotEnded:
+    """Mailing has committed 10, was migrated to 40, and was to be set again."""
+
+    @pytest.fixture(params=["onprem-id", "cloud-id"])
+    def run(self, request, cluster):
+        def run(offset: int) -> None:
+            its = entry("mailing", P0, offset, cluster.groups["mailing"][P0])
+            plan = dataclasses.replace(PLAN, source_id=request.param, entries=(its,))
+            commit(plan, cluster.saved, CLOUD, REWIND, cluster.save)
+
+        cluster.groups["mailing"] = {P0: CommittedOffset(10)}
+        cluster.protocols["mailing"] = "consumer"
+        run(40)
+        return run
+
+    @pytest.mark.parametrize("why", ["killed before its write", "killed after its write", "killed twice", "refused"])
+    def test_a_rollback_needs_no_option(self, cluster, run, why):
+        if why == "refused":
+            cluster.refused = {P0: "UNKNOWN_MEMBER_ID"}
+            with pytest.raises(BrokerError, match="UNKNOWN_MEMBER_ID"):
+                run(50)
+            cluster.refused = {}
+        else:
+            with cluster.killed_after(2 if why == "killed after its write" else 1):
+                run(50)
+        if why == "killed twice":
+            with cluster.killed_after(1):
+                run(60)
+        assert cluster.groups["mailing"] == {P0: CommittedOffset(50 if why == "killed after its write" else 40)}
+        roll_back(cluster.saved, None, CLOUD, NOW, cluster.save)
+        assert cluster.groups == BEFORE | {"mailing": {P0: CommittedOffset(10)}}
+
+    @pytest.mark.parametrize(
+        ("second", "found", "told"),
+        [
+            pytest.param(50, 45, "45 would move back to 10: the group has consumed up to 5 records", id="before it"),
+            pytest.param(50, 55, "55 would move back to 10: the group has consumed up to 15 records", id="after it"),
+            pytest.param(30, 40, "40 would move back to 10: the group has consumed up to 10 records", id="if it did"),
+            pytest.param(50, 35, "the group was set to 40 and has committed 35 now", id="moved by somebody"),
+        ],
+    )
+    def test_what_may_be_consumed_is_restored_over_only_where_that_is_asked_for(
+        self, cluster, run, second, found, told
+    ):
+        with cluster.killed_after(1):
+            run(second)
+        cluster.groups["mailing"] = {P0: CommittedOffset(found)}
+        with pytest.raises(Refused, match=told):
+            roll_back(cluster.saved, None, CLOUD, NOW, cluster.save)
+        roll_back(cluster.saved, None, CLOUD, REWIND, cluster.save)
+        assert cluster.groups["mailing"] == {P0: CommittedOffset(10)}
+
+    @pytest.mark.parametrize("is_third_killed", [False, True])
+    @pytest.mark.parametrize("found", [45, 55])
+    def test_what_is_committed_in_the_moment_of_the_write_is_restored_over_only_where_that_is_asked_for(
+        self, cluster, run, found, is_third_killed
+    ):
+        cluster.after_commit = lambda: cluster.groups["mailing"].update({P0: CommittedOffset(found)})
+        with pytest.raises(BrokerError, match=f"wanted 50, read back {found}"):
+            run(50)
+        cluster.after_commit = lambda: None
+        if is_third_killed:
+            with cluster.killed_after(1):
+                run(60)
+        with pytest.raises(Refused):
+            roll_back(cluster.saved, None, CLOUD, NOW, cluster.save)
+        roll_back(cluster.saved, None, CLOUD, REWIND, cluster.save)
+        assert cluster.groups["mailing"] == {P0: CommittedOffset(10)}
+
+
+def test_who_had_removed_a_commit_when_it_was_read_back_changes_nothing_of_what_was_there_first(cluster):
+    def run(offset: int) -> None:
+        its = entry("mailing", P0, offset, cluster.groups["mailing"].get(P0))
+        commit(dataclasses.replace(PLAN, entries=(its,)), cluster.saved, CLOUD, REWIND, cluster.save)
+
+    cluster.groups["mailing"] = {P0: CommittedOffset(10)}
+    run(40)
+    cluster.after_commit = cluster.groups["mailing"].clear
+    with pytest.raises(BrokerError, match="wanted 50, read back none"):
+        run(50)
+    cluster.after_commit = lambda: None
+    cluster.groups["mailing"][P0] = CommittedOffset(12)
+    run(60)
+    roll_back(cluster.saved, None, CLOUD, NOW, cluster.save)
+    assert cluster.groups["mailing"] == {P0: CommittedOffset(10)}
+
+
+@pytest.mark.parametrize("is_retried", [True, False])
+def test_inside_one_cluster_a_run_after_one_that_was_killed_is_rolled_back_to_one_moment(cluster, is_retried):
+    def run(offset: int) -> None:
+        entries = tuple(entry("billing", at, offset, commit) for at, commit in cluster.groups["billing"].items())
+        plan = dataclasses.replace(PLAN, source_id="cloud-id", entries=entries)
+        commit(plan, cluster.saved, CLOUD, REWIND, cluster.save)
+
+    cluster.protocols["billing"] = "consumer"
+    run(50)
+    with cluster.killed_after(1):
+        run(80)
+    right_before = {P0: CommittedOffset(60), P1: CommittedOffset(50)}
+    cluster.groups["billing"] = dict(right_before)
+    run(80 if is_retried else 20)
+    roll_back(cluster.saved, None, CLOUD, NOW, cluster.save)
+    assert cluster.groups["billing"] == right_before
+
+
 def test_what_has_expired_since_a_run_was_killed_is_restored(cluster):
     with cluster.killed_after(1):
         commit(PLAN, None, CLOUD, REWIND, cluster.save)

@@ -9,7 +9,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.failure_k
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import PlanEntry, SourcePosition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.policies import OnAdvance, OnRewind
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import Origin, Receipt, ReceiptEntry
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.receipt import (
+    Origin,
+    Pending,
+    Receipt,
+    ReceiptEntry,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
 
@@ -248,7 +253,7 @@ def test_what_stood_there_before_is_in_the_receipt(known, found, before, after):
     current = {} if found is None else {KEY: at(found)}
     entries = conflicts.receipt_entries([entry(70)], {KEY}, current, known, 5, one_cluster=False)
     assert entries == [
-        ReceiptEntry(*KEY, before=at(before), written=at(70), after=at(after), source=(Origin(*KEY),), time=5)
+        ReceiptEntry(*KEY, at(before), at(70), at(after), (Origin(*KEY),), time=5, pending=Pending.COMMIT)
     ]
 
 
@@ -264,6 +269,14 @@ def test_what_stood_there_before_is_in_the_receipt(known, found, before, after):
 def test_the_receipt_of_a_killed_run_is_completed_by_what_is_seen(after, found, expected):
     current = {} if found is None else {KEY: at(found)}
     assert conflicts.confirmed(receipt(10, 50, after), current) == receipt(10, 50, expected)
+
+
+@pytest.mark.parametrize(("after", "is_seen"), [(None, True), (40, True), (50, True), (None, False), (40, False)])
+def test_a_write_is_pending_until_it_is_seen(after, is_seen):
+    known = receipt(10, 50, after)
+    pending = known.merged(line._replace(pending=Pending.COMMIT) for line in known.entries)
+    seen = conflicts.confirmed(pending, {KEY: at(50 if is_seen else 45)})
+    assert seen == (receipt(10, 50, 50) if is_seen else pending)
 
 
 BLOCKED = entry(None, reason=Reason.DESTINATION_LAGS, detail="wait for the replication tool")
