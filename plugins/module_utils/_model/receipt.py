@@ -31,6 +31,7 @@ class Pending(enum.StrEnum):
     """What a run has begun to do with an entry, until that is known to be done: it may be killed, or a broker may refuse it."""
 
     COMMIT = "commit"
+    ROLLBACK = "rollback"  # also while a later commit is under way: until that is read back, the rollback is not undone
 
 
 class ReceiptEntry(t.NamedTuple):
@@ -95,7 +96,8 @@ class ReceiptEntry(t.NamedTuple):
         one_cluster: runs that have nothing to do with each other share the receipt, so what a group has committed between
         two of them was there before the later one. What has expired since is not replaced.
         """
-        if current is None or (self.after is not None and not one_cluster):
+        is_known = self.after is not None or self.pending is Pending.ROLLBACK
+        if current is None or (is_known and not one_cluster):
             return False
         return current[:2] not in (known and known[:2] for known in (self.before, self.written, self.after))
 
@@ -106,8 +108,10 @@ class ReceiptEntry(t.NamedTuple):
 
     @property
     def is_confirmed(self) -> bool:
-        """Was what is written here read back?"""
-        return self.written is not None and self.after is not None and self.after[:2] == self.written[:2]
+        """Was what is written here read back, and has no rollback begun since?"""
+        if self.written is None or self.after is None or self.pending is Pending.ROLLBACK:
+            return False
+        return self.after[:2] == self.written[:2]
 
 
 @dataclasses.dataclass(frozen=True)

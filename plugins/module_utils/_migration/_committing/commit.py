@@ -15,7 +15,7 @@ from ..._model.group_state import GroupReading, commits_of
 from ..._model.left_out import left_out as not_done
 from ..._model.plan import Plan
 from ..._model.progress import are, part_of
-from ..._model.receipt import Key, Receipt, ReceiptEntry
+from ..._model.receipt import Key, Pending, Receipt, ReceiptEntry
 from ..._model.selection import Selection
 from ..._model.snapshot import Snapshot
 from ..._model.verdicts import Reason
@@ -244,7 +244,11 @@ def _restore(
 
     Until it is known what has gone back, no commit counts as one that its group has consumed since.
     """
-    prepared = receipt.merged(entry._replace(after=None) for entry in receipt.entries if entry.key in targets)
+    prepared = receipt.merged(
+        entry._replace(after=entry.after if entry.pending else None, pending=Pending.ROLLBACK)
+        for entry in receipt.entries
+        if entry.key in targets
+    )
     if targets:
         save(prepared)
     written = writing.write_commits(destination, targets)

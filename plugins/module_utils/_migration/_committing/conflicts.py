@@ -164,7 +164,7 @@ def receipt_entries(
             set_again.add(entry.group)
         elif earlier is not None:
             before, after = earlier.before, earlier.after
-            pending = None if earlier.is_read_back_otherwise else Pending.COMMIT
+            pending = earlier.pending or (None if earlier.is_read_back_otherwise else Pending.COMMIT)
         source = tuple(Origin(position.group, position.partition) for position in entry.source)
         result.append(ReceiptEntry(*entry.key, before, entry.target, after, source, now, pending))
     if one_cluster:  # with what the run leaves as it is in its topics

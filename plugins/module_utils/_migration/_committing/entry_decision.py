@@ -19,7 +19,7 @@ from ..._model.option_names import at_destination, option_name, ways
 from ..._model.plan import PlanEntry
 from ..._model.policies import OnAdvance, OnRewind
 from ..._model.progress import counted
-from ..._model.receipt import Receipt, ReceiptEntry
+from ..._model.receipt import Pending, Receipt, ReceiptEntry
 from ..._model.records import TopicPartition
 from ..._model.verdicts import Verdict
 from .conflicts import Commits, Target, Writes, entry_name, entry_refusal, kept_by_policy
@@ -157,7 +157,11 @@ def decide_entry(entry: PlanEntry, earlier: ReceiptEntry | None, ground: Ground)
             kind=FailureKind.DESTINATION_CHANGED,
         )
     why = _SWAPPED if ground.goes_back else None
-    if earlier is not None and earlier.written == target and earlier.is_replaced(commit, one_cluster=False):
+    if (
+        earlier is not None
+        and earlier.written == target
+        and (earlier.pending is Pending.ROLLBACK or earlier.is_replaced(commit, one_cluster=False))
+    ):
         why = _KILLED
     kept = kept_by_policy(entry.key, commit, target, ground.on_rewind, ground.on_advance, ground.cluster, why=why)
     if kept is None:

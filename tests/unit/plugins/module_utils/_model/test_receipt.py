@@ -24,6 +24,7 @@ RECEIPT = Receipt(
         ReceiptEntry("billing", TopicPartition("orders", 1), CommittedOffset(9), CommittedOffset(7), None),
         ReceiptEntry("billing", TopicPartition("orders", 2), CommittedOffset(9, "", 1), None, None),
         ReceiptEntry("billing", TopicPartition("orders", 3), None, CommittedOffset(7), None, pending=Pending.COMMIT),
+        ReceiptEntry("billing", TopicPartition("orders", 4), None, CommittedOffset(7), None, pending=Pending.ROLLBACK),
     ),
 )
 
@@ -94,6 +95,11 @@ def test_merging_replaces_entries_with_the_same_key_and_keeps_the_others():
         pytest.param(written(3, 7, None), 7, True, id="killed after the write"),
         pytest.param(written(3, 7, None), 3, False, id="killed before the write"),
         pytest.param(written(30, 7, None), 30, False, id="killed before a rewind"),
+        pytest.param(
+            written(3, 7, 7)._replace(pending=Pending.COMMIT), 12, True, id="killed before it wrote that again"
+        ),
+        pytest.param(written(30, 7, 7)._replace(pending=Pending.ROLLBACK), 30, False, id="killed after its rollback"),
+        pytest.param(written(30, 7, 7)._replace(pending=Pending.ROLLBACK), 7, True, id="killed before its rollback"),
         pytest.param(written(3, 7, 9), 9, False, id="somebody else has written at the same time"),
     ],
 )

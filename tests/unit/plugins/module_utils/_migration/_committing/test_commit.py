@@ -262,6 +262,57 @@ def test_who_would_go_back_after_a_rollback_that_was_killed_before_its_first_wri
     assert "if a rollback was killed, run it again first" in str(found.value.why)
 
 
+@pytest.mark.parametrize("is_wrong", [True, False], ids=["read back otherwise", "killed"])
+@pytest.mark.parametrize("kills", [0, 1, 2])
+@pytest.mark.parametrize("before", [None, CommittedOffset(7)])
+def test_a_migration_after_a_rollback_that_has_not_ended_keeps_what_was_there_before_the_first_run(
+    cluster, before, kills, is_wrong
+):
+    def run() -> None:
+        its = entry("mailing", P0, 40, cluster.groups["mailing"].get(P0))
+        commit(dataclasses.replace(PLAN, entries=(its,)), cluster.saved, CLOUD, REWIND, cluster.save)
+
+    cluster.groups["mailing"] = {P0: before} if before else {}
+    run()
+    cluster.groups["mailing"][P0] = CommittedOffset(55)
+    if is_wrong and before:
+        cluster.after_commit = lambda: cluster.groups["mailing"].update({P0: CommittedOffset(55)})
+        with pytest.raises(BrokerError, match="wanted 7, read back 55"):
+            roll_back(cluster.saved, None, CLOUD, REWIND, cluster.save)
+        cluster.after_commit = lambda: None
+    else:
+        with cluster.killed_after(1):
+            roll_back(cluster.saved, None, CLOUD, REWIND, cluster.save)
+    for _kill in range(kills):
+        with cluster.killed_after(1):
+            run()
+        cluster.groups["mailing"][P0] = CommittedOffset(cluster.groups["mailing"][P0].offset + 1)
+    run()
+    assert cluster.groups["mailing"] == {P0: CommittedOffset(40)}
+    assert cluster.saved.entries[-1].is_confirmed
+    roll_back(cluster.saved, None, CLOUD, NOW, cluster.save)
+    assert cluster.groups.get("mailing", {}) == ({P0: before} if before else {})
+
+
+@pytest.mark.parametrize("is_killed", [True, False])
+def test_inside_one_cluster_a_killed_rollback_changes_nothing_of_where_the_next_one_leads_back_to(cluster, is_killed):
+    def run(offset: int) -> None:
+        its = entry("mailing", P0, offset, cluster.groups["mailing"][P0])
+        plan = dataclasses.replace(PLAN, source_id="cloud-id", entries=(its,))
+        commit(plan, cluster.saved, CLOUD, REWIND, cluster.save)
+
+    cluster.groups["mailing"] = {P0: CommittedOffset(90)}
+    cluster.protocols["mailing"] = "consumer"
+    run(40)
+    cluster.groups["mailing"][P0] = CommittedOffset(55)
+    if is_killed:
+        with cluster.killed_after(1):
+            roll_back(cluster.saved, None, CLOUD, NOW, cluster.save)
+    run(30)
+    roll_back(cluster.saved, None, CLOUD, NOW, cluster.save)
+    assert cluster.groups["mailing"] == {P0: CommittedOffset(55)}
+
+
 def test_inside_one_cluster_a_run_that_only_adds_partitions_is_rolled_back_with_the_one_before(cluster):
     completed = dataclasses.replace(PLAN, source_id="cloud-id")
     begun = dataclasses.replace(completed, entries=(PLAN.entries[0],))
