@@ -77,11 +77,11 @@ class ReceiptEntry(t.NamedTuple):
 
     def is_pending(self, current: CommittedOffset | None) -> bool:
         """Has the group still what it had before, because a run was stopped before it wrote this, or could not?"""
-        is_open = self.written is not None and (self.after is None or self.pending) and not self.explains(current)
-        if not is_open:
-            return False
-        is_as_left = self.after is not None and current is not None and current[:2] == self.after[:2]
-        return is_as_left or (current and current[:2]) == (self.before and self.before[:2])
+        now = current and current[:2]
+        may_be_back = self.after is None or self.pending is Pending.ROLLBACK
+        is_before = may_be_back and now == (self.before and self.before[:2])
+        is_as_left = self.after is not None and self.pending is not None and now == self.after[:2]
+        return self.written is not None and not self.explains(current) and (is_before or is_as_left)
 
     @property
     def lowest(self) -> CommittedOffset | None:

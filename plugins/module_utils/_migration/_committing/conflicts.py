@@ -159,7 +159,8 @@ def receipt_entries(
         if entry.key not in writes:
             continue
         earlier, commit = standing.get(entry.key), current.get(entry.key)
-        before, after, pending = commit, None, Pending.COMMIT
+        before, after = commit, None
+        pending: Pending | None = Pending.COMMIT
         if entry.key in replaced:
             set_again.add(entry.group)
         elif earlier is not None:

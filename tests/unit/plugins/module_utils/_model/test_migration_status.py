@@ -142,6 +142,9 @@ def look(
         (GroupState.NOT_STARTED, [begun_again(30)], {}),
         (GroupState.MOVED, [begun_again(30)], {"new": 31}),
         (GroupState.GONE, [begun_again(30)], {"new": None}),
+        (GroupState.UNFINISHED, [begun_again(30)._replace(pending=Pending.ROLLBACK)], {"new": None}),
+        (GroupState.UNFINISHED, [begun_again(30)._replace(pending=Pending.ROLLBACK)], {"new": 30}),
+        (GroupState.MOVED, [begun_again(30)._replace(pending=Pending.ROLLBACK)], {"new": 45}),
         (GroupState.MOVED, [line()._replace(after=CommittedOffset(30))], {"new": 30}),  # read back so
         (GroupState.NOT_STARTED, [begun()], {}),
         (GroupState.MOVED, [begun(30)], {"new": 31}),
