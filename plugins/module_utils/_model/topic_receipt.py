@@ -20,21 +20,25 @@ KIND = "topics-receipt"
 class Setting(t.NamedTuple):
     """Values set on the topic itself before the first write, and written; None where the brokers' default applies.
 
-    pending: until it is known that a promotion has set it.
+    pending: until it is known that a promotion has set it. previous: what the promotion before that has written, `before` where
+    none has; only while pending.
     """
 
     before: str | None
     written: str | None
     pending: bool = False
+    previous: str | None = None
 
 
 def _setting_from(row: t.Any) -> Setting:
-    """Only the row of a setting that is pending says so."""
-    return read_row(Setting, row, pending=documents.flag_of(row.get("pending", False)))
+    """Only the row of a setting that is pending says so, and earlier versions did not say what was written before that."""
+    if not documents.flag_of(row.get("pending", False)):
+        return read_row(Setting, row, pending=False, previous=None)
+    return read_row(Setting, {"previous": row["before"], **row})
 
 
 def _setting_row(setting: Setting) -> documents.Json:
-    return write_row(setting, *(() if setting.pending else ("pending",)))
+    return write_row(setting, *(() if setting.pending else ("pending", "previous")))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

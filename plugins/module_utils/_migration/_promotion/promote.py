@@ -164,7 +164,7 @@ def _with_written(destination: Connection, plan: TopicPlan, receipt: PromotionRe
     for name, state in survey.topic_states(destination, waiting).items() if waiting else ():
         own = state.configs.own
         settings = {
-            key: each._replace(pending=each.pending and not is_same_value(own.get(key), each.written))
+            key: Setting(each.before, each.written) if is_same_value(own.get(key), each.written) else each
             for key, each in known[name].settings.items()
         }
         noted[name] = dataclasses.replace(known[name], settings=settings)
@@ -204,12 +204,14 @@ def _merged(change: TopicChange, known: TopicReceipt | None) -> TopicReceipt:
 
 
 def _setting(change: SettingChange, known: Setting | None) -> Setting:
+    """What the receipt holds of a setting before it is written."""
     if known is None:
-        return Setting(change.before, change.after, pending=True)
-    is_pending = known.pending and not is_same_value(change.before, known.written)
-    # Somebody has set this instead of a run that was stopped.
-    is_replaced = is_pending and not is_same_value(change.before, known.before)
-    return Setting(change.before if is_replaced else known.before, change.after, is_pending)
+        return Setting(change.before, change.after, pending=True, previous=change.before)
+    if not known.pending or is_same_value(change.before, known.written):
+        return Setting(known.before, change.after, pending=True, previous=known.written)
+    # Somebody has set this instead of a run that was stopped, and no run before that had set it.
+    is_replaced = is_same_value(known.previous, known.before) and not is_same_value(change.before, known.before)
+    return _setting(change, None) if is_replaced else known._replace(written=change.after)
 
 
 def _ended(plan: TopicPlan, receipt: PromotionReceipt) -> PromotionReceipt:
@@ -218,7 +220,9 @@ def _ended(plan: TopicPlan, receipt: PromotionReceipt) -> PromotionReceipt:
     for change in plan.topics:
         if (known := noted.get(change.topic)) is not None:
             done = {
-                name: each._replace(pending=False) for name, each in known.settings.items() if name in change.settings
+                name: Setting(each.before, each.written)
+                for name, each in known.settings.items()
+                if name in change.settings
             }
             noted[change.topic] = dataclasses.replace(known, settings=known.settings | done)
     return dataclasses.replace(receipt, topics=noted)

@@ -139,8 +139,9 @@ def _kept_partitions(name: str, known: TopicReceipt, state: TopicState, notes: l
         return rest
     if state.partitions == known.before:  # the run was killed before it added any
         return dataclasses.replace(rest, before=None, partitions=None)
+    added = min(known.partitions, state.partitions) - (known.before or 0)  # a run that was killed may have added less
     text = (
-        f"{name} keeps the {counted(known.partitions - (known.before or 0), 'partition')} that a promotion has "
+        f"{name} keeps the {counted(added, 'partition')} that a promotion has "
         "added, because Kafka cannot remove partitions."
     )
     notes.append(Note(NoteKind.PARTITIONS_STAY, text))
@@ -154,7 +155,7 @@ def _settings_back(name: str, known: TopicReceipt, state: TopicState, notes: lis
         now = state.configs.own.get(setting)
         if is_same_value(now, noted.before):
             continue
-        if is_same_value(now, noted.written):
+        if is_same_value(now, noted.written) or (noted.pending and is_same_value(now, noted.previous)):
             back[setting] = SettingChange(now, noted.before, DEFAULT)
         else:
             text = f"{name}: somebody has changed {setting} since the promotion, and it is left alone."

@@ -282,6 +282,53 @@ def test_a_run_that_was_killed_after_others_does_not_take_what_they_have_set_for
     assert destination.state() == FIRST
 
 
+@pytest.mark.parametrize("first", ["6", None])
+@pytest.mark.parametrize("writes", range(1, 5))
+def test_a_rollback_after_a_second_promotion_that_was_killed_leads_back_to_the_first(clusters, writes, first):
+    source, destination = clusters
+    run = Run(destination)
+    source.topics["old"] = (3, {"retention.ms": first} if first else {}, None)
+    run.promote()
+    source.topics["old"] = (5, {"retention.ms": "8"}, None)
+    with destination.killed_after(writes):  # the receipt, partitions, settings, the receipt
+        run.promote()
+    undone = undo.plan_undo(DESTINATION, run.receipt(), True)
+    added = "2 partitions" if writes == 1 else "4 partitions"
+    assert [note.text.split(" that ")[0] for note in undone.notes] == [f"old keeps the {added}"]
+    run.roll_back()
+    partitions, own = destination.state()[0]["old"]
+    assert (partitions, own) == (3 if writes == 1 else 5, FIRST[0]["old"][1])
+
+
+@pytest.mark.parametrize("is_promoted_again", [False, True])
+def test_what_somebody_has_set_before_a_second_promotion_that_was_killed_is_left_alone(clusters, is_promoted_again):
+    source, destination = clusters
+    run = Run(destination)
+    run.promote()
+    destination.alter({"old": {"retention.ms": "9"}})
+    with destination.killed_after(1):
+        run.promote()
+    if is_promoted_again:
+        source.topics["old"] = (3, {"retention.ms": "8"}, None)
+        with destination.killed_after(1):
+            run.promote()
+    undone = undo.plan_undo(DESTINATION, run.receipt(), False)
+    assert "retention.ms" not in undone.settings["old"]
+    assert NoteKind.SETTING_LEFT_ALONE in {note.kind for note in undone.notes}
+    run.promote()
+    run.roll_back()
+    assert destination.state() == FIRST
+
+
+def test_the_receipt_of_an_earlier_version_does_not_say_what_was_written_before_a_pending_setting(clusters):
+    run = Run(clusters[1])
+    with clusters[1].killed_after(1):
+        run.promote()
+    noted = run.receipt()
+    text = run.text.replace(', "previous": "1"', "").replace(', "previous": "7"', "")
+    assert "previous" not in text and topic_receipt.from_json(text, "receipt") == noted
+
+
 def test_a_rollback_leaves_alone_what_somebody_has_changed(clusters):
     _source, destination = clusters
     run = Run(destination)
