@@ -7,7 +7,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ..._model.errors import InvalidFile
+from ..._model.errors import InvalidFile, Refused
 from ..._model.group_state import CommittedOffset, same_commit
 from ..._model.notes import Note
 from ..._model.option_names import at_destination
@@ -103,15 +103,19 @@ def outcome_of(
 
 
 def save_last(receipt: Receipt, written: Written, save: Save) -> None:
-    """Save the receipt after the last write. Raises InvalidFile that says what was written, as the file does not yet."""
+    """Save the receipt after the last write. Raises InvalidFile or Refused that says what is written, which it does not."""
     count = len(written.targets) - len(written.failed)
     try:
         save(receipt)
-    except InvalidFile as exc:
-        raise InvalidFile(
+    except (InvalidFile, Refused) as exc:
+        then = "then run the same again, which completes the file and writes " + (
+            "what could not be written" if written.failed else "nothing else"
+        )
+        if isinstance(exc, Refused):  # of what the file would be, which does not change
+            then = "the receipt that is there has what was committed before, so a rollback is possible"
+        raise type(exc)(
             f"{counted(count, 'offset')} {are(count)} written{at_destination()}, and {exc.what}",
             why=exc.why,
-            remedy=f"{exc.remedy}; then run the same again, which completes the file and writes "
-            + ("what could not be written" if written.failed else "nothing else"),
+            remedy=f"{exc.remedy}; {then}",
             kind=exc.kind,
         ) from exc

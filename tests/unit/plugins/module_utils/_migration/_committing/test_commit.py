@@ -626,20 +626,23 @@ def test_what_is_read_back_otherwise_is_an_error_and_no_later_run_takes_it_for_p
         commit(PLAN, cluster.saved, CLOUD, REWIND, cluster.save)
 
 
+@pytest.mark.parametrize(
+    ("error", "then"),
+    [(InvalidFile, "then run the same again, which completes the file"), (Refused, "so a rollback is possible")],
+)
 @pytest.mark.parametrize("back", [False, True])
-def test_a_receipt_that_cannot_be_completed_tells_what_was_written(cluster, back):
+def test_a_receipt_that_cannot_be_completed_tells_what_was_written(cluster, back, error, then):
     if back:
         commit(PLAN, None, CLOUD, REWIND, cluster.save)
         cluster.done.clear()
 
     def save(receipt: Receipt) -> None:
         if len(cluster.done) > 1:
-            raise InvalidFile("r.json cannot be written", why="no space", remedy="free space")
+            raise error("r.json cannot be written", why="no space", remedy="free space")
         cluster.save(receipt)
 
-    with pytest.raises(
-        InvalidFile, match="3 offsets are written at the destination, and r.json cannot be written: no space"
-    ):
+    told = f"3 offsets are written at the destination, and r.json cannot be written: no space. Free space; .*{then}"
+    with pytest.raises(error, match=told):
         roll_back(cluster.saved, None, CLOUD, NOW, save) if back else commit(PLAN, None, CLOUD, REWIND, save)
     done = roll_back(cluster.saved, None, CLOUD, NOW, cluster.save) if back else None
     assert done is None or all(each.written is None for each in cluster.saved.entries)
