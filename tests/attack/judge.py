@@ -115,15 +115,16 @@ def verification(case: Case, offsets: t.Sequence[int], judged: t.Sequence[tuple[
     """Whoever verifies one of these offsets objects to it when it skips or repeats, and only then.
 
     `undecided`: repeats that no log shows, because in another world with these logs nothing repeats: copies of equal records
-    have the times that this one would give them, a second copy with another time is somebody else's record, or a record after
-    the last stable offset that equals a consumed one is committed. Or what the definition counts as skipped: see may_skip().
+    have the times that this one would give them, a second copy with another time is somebody else's record, somebody else's
+    record looks like the copy, or a record after the last stable offset that equals a consumed one is committed. Or what the
+    definition counts as skipped: see may_skip().
     """
     truth = _truth(case)
     found = []
     for offset, (skipped, repeated) in zip(offsets, judged, strict=True):
         true = truth.skipped(offset), truth.repeats(offset)
         text = f"offset {offset} skips {true[0]} and repeats {true[1]}, counted {skipped} and {repeated}"
-        may_be_others = is_doubted(case) or _may_commit(case) or has_later_times(case)
+        may_be_others = is_doubted(case) or _may_commit(case) or has_later_times(case) or _has_twin(case)
         if skipped < true[0] or (repeated < true[1] and not may_be_others):
             found.append(Finding("unseen", "verify", text))
         elif repeated < true[1]:
@@ -131,6 +132,12 @@ def verification(case: Case, offsets: t.Sequence[int], judged: t.Sequence[tuple[
         elif skipped and not true[0]:
             found.append(Finding("undecided" if may_skip(case, offset) else "false alarm", "verify", text))
     return found
+
+
+def _has_twin(case: Case) -> bool:
+    """Has somebody else written a record with the content and the time of a consumed one?"""
+    consumed = {(r.text, r.time) for r in case.source if r.offset < case.committed and r.kind == "data" and not r.gone}
+    return any(copy.origin is None and (copy.text, copy.time) in consumed for copy in case.destination)
 
 
 def _may_commit(case: Case) -> bool:

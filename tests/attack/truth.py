@@ -20,6 +20,7 @@ import bisect
 import collections
 import dataclasses
 import functools
+import math
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._matching.content import doubted
@@ -43,7 +44,7 @@ class Logs:
         originals = {record.offset: record.text for record in case.source}
         # Contents are compared without headers where the tool adds some.
         self._bare = any(c.origin is not None and originals[c.origin] != c.text for c in case.destination)
-        self._time_of = {record.offset: record.time for record in case.source}
+        self.time_of = {record.offset: record.time for record in case.source}
         self._times: dict[str, set[int]] = collections.defaultdict(set)
         for record in case.source:
             self._times[self.text_of(record.text)].add(record.time)
@@ -51,7 +52,7 @@ class Logs:
         self._rewritten = {
             self.text_of(copy.text)
             for copy in case.destination
-            if copy.origin is not None and copy.time != self._time_of[copy.origin]
+            if copy.origin is not None and copy.time != self.time_of[copy.origin]
         }
         # The destination's records that can be read, with content and comparable time.
         self.visible = [self.seen(copy) for copy in case.destination if copy.kind == "data"]
@@ -72,7 +73,7 @@ class Logs:
         if copy.stamped or not self.case.options.with_timestamp:
             return copy, text, _OTHER
         if copy.origin is not None:
-            return copy, text, copy.time if copy.time == self._time_of[copy.origin] else _OTHER
+            return copy, text, copy.time if copy.time == self.time_of[copy.origin] else _OTHER
         return copy, text, _OTHER if text in self._rewritten and copy.time not in self._times[text] else copy.time
 
 
@@ -158,9 +159,10 @@ class Truth:
         return sum(again.values()) - (self._matched(wanted, everything) - self._matched(wanted, others))
 
     def repeats_with_lost(self, offset: int) -> int:
-        """The same, with the copies of consumed records that the source has lost.
+        """The same, with the copies of consumed records that the source has lost, as far as docs/the-rule.md promises it.
 
-        Without those that equal a record that is left: docs/the-rule.md declares that their copies count as any others.
+        Without those that equal a record that is left, whose copies count as any others. And without those that nothing tells
+        from somebody else's: copies that have not kept their time, or are younger than what is left of the source around C.
         """
         return self._with_lost.repeats(offset)
 
@@ -169,12 +171,26 @@ class Truth:
         """The truth as if the source still had them."""
         start = self.case.source_edges.start
         left = {self._logs.text_of(record.text) for record in self._logs.left}
+        kept = {copy.origin for copy, _text, time in self._logs.visible if time is not None}
+
+        def is_told(record: Original) -> bool:
+            has_its_time = record.offset in kept and 0 <= record.time <= self._lost_until
+            return has_its_time and self._logs.text_of(record.text) not in left
+
         source = tuple(
-            record._replace(gone=(record.gone or record.offset < start) and self._logs.text_of(record.text) in left)
+            record._replace(gone=(record.gone or record.offset < start) and not is_told(record))
             for record in self.case.source
         )
         edges = dataclasses.replace(self.case.source_edges, start=0)
         return Truth(dataclasses.replace(self.case, source=source, source_edges=edges))
+
+    @property
+    def _lost_until(self) -> float:
+        """How young a record may be that was consumed, and that the source has lost: no younger than what is next to it."""
+        last, following = max(self.consumed, default=None), min(self.unconsumed, default=None)
+        has_gap = last is None or (self.case.source_edges.compacted and last + 1 < self.case.committed)
+        at = following if has_gap and following is not None else last
+        return math.inf if at is None else self._logs.time_of[at]
 
     def reread(self, offset: int) -> int:
         """How many records that were consumed it reads again, those that the source has lost included."""

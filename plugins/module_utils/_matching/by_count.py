@@ -32,7 +32,7 @@ def by_count(
         return Decision.exact(certificate, offset, again, detail, **evidence)
     if answer.to_come:
         reason, detail = to_come
-    elif answer.if_lost:
+    elif answer.if_lost or not answer.repeats:
         reason, detail = Reason.SOURCE_LOST_RECORDS, answer.lost_detail
     elif answer.repeats == answer.equal:
         reason = Reason.EQUAL_RECORDS

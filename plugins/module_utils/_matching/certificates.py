@@ -82,8 +82,8 @@ class WholeLogs:
 
     From the offset on, every content stands as often as it is unconsumed, as far as it is there, because the first of
     these copies is not before it (`first_wanted`, None where there is none), and no more of any consumed one; and the
-    replication tool has come as far as the group. Assumes nothing of the tool. What the source has lost (expired,
-    compacted away) is outside of the promise.
+    replication tool has come as far as the group. Nothing there is as old as what the source may have lost of the consumed
+    records. Assumes nothing of the tool where the source has lost nothing.
     """
 
     name: t.ClassVar = CertificateName.WHOLE_LOGS

@@ -80,13 +80,13 @@ class Reach(t.NamedTuple):
 
 
 class Placed(t.NamedTuple):
-    """What is before and after an offset, for one commit; for each destination partition but for the last four.
+    """What is before and after an offset, for one commit; for each destination partition but for the last five.
 
     last: the last consumed copy before the offset. repeats: how many consumed records follow, at most; equal: how many of them
     have a content that is unconsumed as well; again: has one of them another copy before the offset? loose: do the repeats
     change between that last copy and the offset? if_lost: how many more consumed records may follow if copies before the offset
-    are those of lost records. also_lacking: how many of all of these count as lacking a copy, too (Reach.lacking). absent,
-    first_absent: see Answer.absent.
+    are those of lost records. may_be_lost, absent, first_absent: see Answer. also_lacking: how many of all of these, but for
+    may_be_lost, count as lacking a copy, too (Reach.lacking).
     """
 
     last: list[CopyAndRecord | None]
@@ -96,13 +96,14 @@ class Placed(t.NamedTuple):
     loose: list[bool]
     also_lacking: list[int]
     if_lost: list[int]
+    may_be_lost: list[int]
     absent: list[int]
     first_absent: list[int | None]
 
     @classmethod
     def of_all(cls, parts: t.Iterable[_Values]) -> Placed:
         """The same of all contents."""
-        return cls(*_folded(parts, (highest, sum, sum, max, max, sum, sum, sum, lowest)))
+        return cls(*_folded(parts, (highest, sum, sum, max, max, sum, sum, sum, sum, lowest)))
 
 
 def _folded(parts: t.Iterable[_Values], how: t.Sequence[t.Callable[[_Values], t.Any]]) -> _Values:

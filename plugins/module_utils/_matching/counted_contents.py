@@ -76,6 +76,7 @@ class CountedContents:
     recurs: may equal records have been lost? Then only a copy with its own time is surely a record's.
     aborted: places of copies of aborted records, with those of the records: the offset goes past them. kept: see
     Facts.kept_times and kept_headers.
+    Times of destination-only records matter where equal records may have been lost: see Answer.may_be_lost.
     """
 
     def __init__(
@@ -102,6 +103,7 @@ class CountedContents:
         self._sources: list[int] = []  # all records but those of singles
         self._short: list[int] = []  # of separable contents: records of which no copy is there
         self._lacking: list[int] = []  # consumed ones of these may be still to come
+        self._destination_only: list[tuple[int, int]] = []  # with their times, where records may have been lost
         nowhere: list[int | None] = [None] * self._destinations
         self.facts = Facts(nowhere, nowhere.copy(), [None], [None], [False], [kept[0]], [kept[1]])
         pairs: list[Pair] = [
@@ -114,11 +116,20 @@ class CountedContents:
                 pairs += self._taken(content)
             else:
                 self._note_first(self.facts.destination_only, (place for place, _time in content.copies))
+                if recurs:
+                    self._destination_only += [
+                        (place, time) for place, time in content.copies if time is not None and time >= 0
+                    ]
         of_pairs = singles_of(pairs, None if sides.are_single else self._positions, self._destinations)
         self._singles = [of_pairs] if singles is None else [singles, of_pairs]
         self._learn_of_singles()
         for places in (self._sources, self._short, self._lacking):
             places.sort()
+        self._destination_only.sort()
+        times = (time for _place, time in reversed(self._destination_only))
+        self._oldest_from = [*itertools.accumulate(times, min)][
+            ::-1
+        ]  # the lowest time of each of these and those after it
         self._known: tuple[t.Any, list[tuple[_Unit, list[Count]]]] = (None, [])  # what was asked last, see _counts()
 
     def _taken(self, content: Content) -> t.Iterator[Pair]:
@@ -306,10 +317,18 @@ class CountedContents:
             consumed = missing + len(copies) - wanted[at] if count.consumed else 0
             yield _Part(at, Tally(copies, wanted[at], consumed, count.hidden), count.wanted > 0, unit)
 
-    def placed(self, commits: Commits, offsets: t.Sequence[int], arrived: int, stable: Commits | None = None) -> Placed:
+    def placed(
+        self,
+        commits: Commits,
+        offsets: t.Sequence[int],
+        arrived: int,
+        stable: Commits | None = None,
+        lost_until: int | None = None,
+    ) -> Placed:
         """What is before and after these offsets, given as places; none is after the first copy that has to follow.
 
         arrived: see Facts. stable: the last stable offsets of the source, where what they hide counts as if it were aborted.
+        lost_until: see GroupPosition.
         """
         lasts = self._last_singles_before(commits, offsets)
         of_singles = [singles.repeated(commits, offsets) for singles in self._singles]
@@ -339,8 +358,19 @@ class CountedContents:
                 most = count.repeated_if_lost(offset, number)
                 if_lost += most - number
                 also_lacking += count.alternatives(offset, most)
+        may_be_lost = 0
+        if lost_until is not None:
+            may_be_lost = self._may_be_lost(offsets[0], lost_until)
+            loose[0] |= self._may_be_lost(-1 if lasts[0] is None else lasts[0][0], lost_until) > may_be_lost
         absent = self._absent(commits, arrived, stable)
-        return Placed(lasts, repeats, equal, again, loose, [also_lacking], [if_lost], *absent)
+        return Placed(lasts, repeats, equal, again, loose, [also_lacking], [if_lost], [may_be_lost], *absent)
+
+    def _may_be_lost(self, offset: int, until: int) -> int:
+        """How many destination-only records from this place on are so old."""
+        at = bisect.bisect_left(self._destination_only, (offset, -1))
+        if at == len(self._oldest_from) or self._oldest_from[at] > until:
+            return 0
+        return sum(time <= until for _place, time in self._destination_only[at:])
 
     def _last_singles_before(self, commits: Commits, offsets: t.Sequence[int]) -> list[CopyAndRecord | None]:
         """For each destination partition: the last copy of a single, or of an aborted record before the commit."""

@@ -24,7 +24,7 @@ from .axis import Axis
 from .content import Content
 from .contents import Alike, Named, alike_contents, copies_of_aborted
 from .counted_contents import CountedContents, Once, Sides
-from .group_count import CountedPair, GroupCount, count_group
+from .group_count import CountedPair, GroupCount, GroupPosition, count_group
 from .lost import Sighting, copies_of_lost
 from .tallies import Name
 
@@ -93,9 +93,13 @@ class Logs:
             kept=kept,
         )
 
-    def count(self, committed: t.Sequence[tuple[int, ...]]) -> list[GroupCount]:
-        """Where groups belong that have consumed everything before these offsets, one for each source log."""
-        return [count_group(self._pair, self._contents, offsets) for offsets in committed]
+    def count(self, committed: t.Sequence[tuple[int, ...]], lost_until: int | None = None) -> list[GroupCount]:
+        """Where groups belong that have consumed everything before these offsets, one for each source log.
+
+        lost_until: see GroupPosition.
+        """
+        positions = (GroupPosition(0, offsets, lost_until) for offsets in committed)
+        return [count_group(self._pair, self._contents, position) for position in positions]
 
     def _without_lost(self, source: LogSet, copies: LogSet) -> LogSet:
         lost = copies_of_lost(

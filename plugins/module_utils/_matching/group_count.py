@@ -28,7 +28,9 @@ class Answer(t.NamedTuple):
     has none, or where several source partitions are counted together. to_come: how many consumed records without a copy may
     still come and be repeated, too, because all that says `arrived` are copies that may be those of equal records, also of
     those that the source has lost. if_lost: how many more may be repeated, if copies before the offset are those of lost
-    records. absent: unconsumed records without a copy, though a later one has surely arrived; None where there is none.
+    records. may_be_lost: how many destination-only records follow the offset that are so old that they may be copies of
+    consumed records which the source has lost (GroupPosition.lost_until); may_be_lost_later: those of them that follow
+    first_wanted. absent: unconsumed records without a copy, though a later one has surely arrived; None where there is none.
     """
 
     offset: int
@@ -43,16 +45,23 @@ class Answer(t.NamedTuple):
     next_at_source: int | None
     to_come: int = 0
     if_lost: int = 0
+    may_be_lost: int = 0
+    may_be_lost_later: int = 0
     absent: Absent | None = None
 
     @property
     def at_most(self) -> int:
         """How many consumed records come again at most, with those of which nobody is sure."""
-        return self.repeats + self.to_come + self.if_lost
+        return self.repeats + self.to_come + self.if_lost + self.may_be_lost
 
     @property
     def lost_detail(self) -> str:
-        """Why if_lost counts."""
+        """Why may_be_lost counts, or else if_lost."""
+        if self.may_be_lost:
+            return (
+                f"{counted(self.may_be_lost, 'record')} from the offset on may be copies of consumed records that the source "
+                "has lost: no source record equals them, and their timestamps are not later than those at the committed offset"
+            )
         return (
             f"{counted(self.if_lost, 'consumed record')} may follow the offset, because copies before it may be those of equal "
             "records that the source has lost"
@@ -60,10 +69,15 @@ class Answer(t.NamedTuple):
 
 
 class GroupPosition(t.NamedTuple):
-    """Where a group stands: the number of a pair, and the first unconsumed offset of each of its source partitions."""
+    """Where a group stands: the number of a pair, and the first unconsumed offset of each of its source partitions.
+
+    lost_until: up to which time (ms) a destination-only record may be a copy of a consumed record that the source has lost, see
+    lost_records.lost_until(); None where none may.
+    """
 
     pair: int
     committed: tuple[int, ...]
+    lost_until: int | None = None
 
 
 class Copy(t.NamedTuple):
@@ -147,10 +161,7 @@ def count_groups(
     pairs: t.Mapping[int, CountedPair], positions: t.Sequence[GroupPosition], run: AskAll
 ) -> list[GroupCount]:
     """Where groups belong. run is called two or three times, each of which asks all contents."""
-    groups = [
-        _Group(number, position.pair, pairs[position.pair], position.committed)
-        for number, position in enumerate(positions)
-    ]
+    groups = [_Group(number, position, pairs[position.pair]) for number, position in enumerate(positions)]
     facts = _learn(pairs, groups, run)
     for group in groups:
         group.limit(facts[group.pair_number])
@@ -161,9 +172,9 @@ def count_groups(
     return [group.counted(facts[group.pair_number]) for group in groups]
 
 
-def count_group(pair: CountedPair, contents: CountedContents, committed: tuple[int, ...]) -> GroupCount:
+def count_group(pair: CountedPair, contents: CountedContents, position: GroupPosition) -> GroupCount:
     """The same for one group, where all contents of its pair are here: there may be thousands of such groups."""
-    group = _Group(0, 0, pair, committed)
+    group = _Group(0, position, pair)
     group.reach = contents.reach(group.commits)
     group.limit(contents.facts)
     group.take(contents.placed(*group.question))
@@ -219,14 +230,15 @@ class _Group:
     reach: Reach
     placed: Placed
 
-    def __init__(self, number: int, pair_number: int, pair: CountedPair, committed: tuple[int, ...]) -> None:
-        self.number, self.pair_number, self.pair = number, pair_number, pair
+    def __init__(self, number: int, position: GroupPosition, pair: CountedPair) -> None:
+        self.number, self.pair_number, self.pair, self.lost_until = number, position.pair, pair, position.lost_until
         self._source, self._destination = pair.sides.source, pair.sides.destination
-        self.commits = self._places(committed)
+        self.commits = self._places(position.committed)
         self.begins = [at * self._destination.step for at in pair.sides.destinations]
         self.offsets: list[int] = []
         self.arrived = -1
         self.stable: list[int] | None = None
+        self.may_be_lost_later: int | None = None
 
     def _places(self, offsets: t.Sequence[int]) -> list[int]:
         return [self._source.place(*each) for each in zip(self.pair.sides.sources, offsets, strict=True)]
@@ -240,12 +252,14 @@ class _Group:
             self.stable = self._places(self.pair.stable)
 
     @property
-    def question(self) -> tuple[Commits, list[int], int, Commits | None]:
+    def question(self) -> tuple[Commits, list[int], int, Commits | None, int | None]:
         """What CountedContents.placed() is asked."""
-        return self.commits, self.offsets, self.arrived, self.stable
+        return self.commits, self.offsets, self.arrived, self.stable, self.lost_until
 
     def take(self, placed: Placed) -> None:
         """Move each offset to right after the last consumed copy before it, or to the start of the log where none is."""
+        if self.may_be_lost_later is None:  # the offsets are still as far as they may go
+            self.may_be_lost_later = placed.may_be_lost[0]
         self.placed = placed
         self.offsets = [
             begin if last is None else last[0] + 1 for last, begin in zip(placed.last, self.begins, strict=True)
@@ -288,6 +302,8 @@ class _Group:
             next_at_source=self._source_offset(reach.nexts[0]) if has_one_source else None,
             to_come=self._to_come(missing),
             if_lost=placed.if_lost[0] if self.pair.timestamps else 0,
+            may_be_lost=placed.may_be_lost[0],
+            may_be_lost_later=self.may_be_lost_later or 0,
             absent=self._absent(),
         )
 

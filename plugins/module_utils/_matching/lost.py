@@ -110,7 +110,7 @@ class _TimedContent:
         for copy in copies:
             if copy.time in own:
                 own[copy.time].append((copy.partition, copy.offset))
-            elif copy.time is not None:
+            elif copy.time is not None and copy.time >= 0:  # a negative one says nothing of its age
                 others.append(((copy.partition, copy.offset), copy.time))
         left = {time: len(spots) for time, spots in own.items()}
         copied, without = list[NumberedOffset](), list[Sighting]()

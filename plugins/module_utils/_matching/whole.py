@@ -23,6 +23,7 @@ from .evidence import Anchor, Decision, Need, Question, Span
 from .group_count import Copy, GroupCount
 from .log_reader import BudgetSpent, LogReader, NotRead, Reader
 from .lossless import CountedBefore
+from .lost_records import lost_until
 
 SMALL = 256  # offsets: logs that are no longer are counted at once
 _ALIKE = 8  # records that are compared to see that the last consumed one has come
@@ -82,7 +83,7 @@ def count_logs(reader: Reader, question: Question) -> GroupCount:
             stable=(facts.end,),
             lossy=facts.is_lossy,
         )
-    (count,) = made[key].count([(question.committed,)])
+    (count,) = made[key].count([(question.committed,)], lost_until(reader, question))
     return t.cast(GroupCount, count)
 
 
@@ -186,6 +187,8 @@ def _from_count(reader: Reader, question: Question, count: GroupCount) -> Decisi
     if is_unsure and may_tell and _last_has_come(reader, question, answer.offset):
         answer = answer._replace(to_come=0, if_lost=0)
     placed = offset_between(reader, matching, last, first_wanted, _between(reader, matching, last, first_wanted))
+    if placed.offset != answer.offset:
+        answer = answer._replace(may_be_lost=answer.may_be_lost_later)
     evidence: dict[str, t.Any] = {
         "before": _anchor(last, matching),
         "after": _anchor(first_wanted, matching),
@@ -193,6 +196,7 @@ def _from_count(reader: Reader, question: Question, count: GroupCount) -> Decisi
     }
     if not placed.proved:
         copies = _copies_between(reader.destination, placed.offset, _gap(reader.destination, last, first_wanted)[1])
+        copies -= answer.may_be_lost - answer.may_be_lost_later  # which count already
         lost = f"{counted(copies, 'record')} from the offset on may be copies of consumed records that it has lost"
         detail = f"the source's log is compacted: {lost}"
         return Decision(

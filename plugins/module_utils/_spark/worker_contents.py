@@ -97,9 +97,13 @@ def counted_contents(
             np.append(sure, np.ones(len(timed[0]), bool)),
         )
         alike = _several(records, groups, pair_rows.several[left], stamped, without_headers)
-        without, only = (
-            records.places[which].tolist() for which in (np.append(pair_rows.lonely[0], lacking), pair_rows.lonely[1])
-        )
+        without = records.places[np.append(pair_rows.lonely[0], lacking)].tolist()
+        only = pair_rows.lonely[1]
+        have_times = ~records.stamped[only] & (layout.timestamps and pair.recurs)
+        times = [
+            time if has_time else None
+            for time, has_time in zip(records.times[only].tolist(), have_times.tolist(), strict=True)
+        ]
         same_headers = not without_headers or not headers_differ(records, source_rows, copy_rows)
         yield (
             pair_rows.pair,
@@ -108,7 +112,7 @@ def counted_contents(
                 [
                     *alike.contents,
                     Content([(place, 0) for place in sorted(without)], []),
-                    Content([], [(place, None) for place in only]),
+                    Content([], list(zip(records.places[only].tolist(), times, strict=True))),
                 ],
                 singles_of_columns(columns, pair.sides),
                 ages=alike.ages if len(pair.sides.destinations) > 1 else None,

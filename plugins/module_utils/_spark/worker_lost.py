@@ -75,7 +75,7 @@ class _TimedRows:
     """The rows of all contents that both sides have, by content, time and place.
 
     contents: the content of each row, as a number. copied: source records that have a copy with their own time; lacking: the
-    others. own: such copies; other: copies with another time that the broker has not stamped.
+    others. own: such copies; other: copies with another time, not a negative one, that the broker has not stamped.
     """
 
     def __init__(self, records: Records) -> None:
@@ -102,7 +102,7 @@ class _TimedRows:
         self.copied: Flags = ~copies & (rank < number[segment])
         self.lacking: Flags = ~copies & ~self.copied
         self.own: Flags = unstamped & (sources[segment] > 0)
-        self.other: Flags = unstamped & (sources[segment] == 0)
+        self.other: Flags = unstamped & (sources[segment] == 0) & (self.times >= 0)  # a negative time says nothing
         self.is_copy = copies
 
     def oldest_lacking(self) -> Column:

@@ -15,6 +15,8 @@ import typing as t
 from ..._matching.certificates import FromTheEnd, has_arrived
 from ..._matching.evidence import Decision, Need, Question, internal_error
 from ..._matching.group_count import GroupPosition
+from ..._matching.log_reader import NotRead, Reader
+from ..._matching.lost_records import lost_until
 from ..._matching.whole import decide_counted
 from ..._model.progress import counted
 from ..._model.records import TopicPartition
@@ -163,13 +165,17 @@ class _Wide:
     def _by_whole_logs(self, cases: t.Mapping[_Key, Case], doubts: t.Mapping[_Key, str]) -> dict[_Key, Decision]:
         """What counting says, for all groups of a partition at once. doubts: why the near way has not decided."""
         keys, pairs = self._by_pair(cases, dict.fromkeys(cases))
-        standings = [
-            GroupPosition(number, (committed,))
-            for number, pair_keys in enumerate(keys)
-            for committed in sorted({cases[key].committed for key in pair_keys})
-        ]
-        if not standings:
+        if not keys:
             return {}
+        until = answer_all(
+            cases, self.source, self.destination, self.given.options.policy, _lost_until, lambda *_unused: None
+        )
+        position_of = {
+            key: GroupPosition(number, (cases[key].committed,), until[key])
+            for number, pair_keys in enumerate(keys)
+            for key in pair_keys
+        }
+        positions = list(dict.fromkeys(position_of.values()))
         layout = layout_of(pairs, timestamps=self.given.options.policy.with_timestamp)
         ends = [pair.destinations[0].end for pair in pairs]
         facts = [self.source.logs[pair.sources[0].partition].facts for pair in pairs]
@@ -177,7 +183,7 @@ class _Wide:
             results = count_job.count_wide(
                 contents,
                 layout,
-                standings,
+                positions,
                 ends,
                 without_headers=self.source.match_on.headers_may_differ,
                 stable=[log_facts.end for log_facts in facts],
@@ -185,11 +191,10 @@ class _Wide:
                 lossy=[number for number, log_facts in enumerate(facts) if log_facts.is_lossy],
             )
         self.source.learn_starts({case.source for case in cases.values()})
-        counts = dict(zip(standings, results, strict=True))
-        number_of = {key: number for number, pair_keys in enumerate(keys) for key in pair_keys}
+        counts = dict(zip(positions, results, strict=True))
 
         def rule(key: _Key, question: Question) -> Decision | Need:
-            return decide_counted(question, counts[GroupPosition(number_of[key], (question.committed,))], doubts[key])
+            return decide_counted(question, counts[position_of[key]], doubts[key])
 
         return answer_all(cases, self.source, self.destination, self.given.options.policy, rule, internal_error)
 
@@ -212,6 +217,14 @@ class _Wide:
         self.given.say(f"comparing up to {counted(size, 'record')} of {counted(len(pairs), 'partition')} with Spark")
         source, destination = self.source.connection, self.destination.connection
         return kept(read_contents(self.spark, source, destination, pairs, layout, self.source.match_on.fingerprinted))
+
+
+def _lost_until(_key: t.Hashable, question: Question) -> int | Need | None:
+    reader = Reader(question)
+    try:
+        return lost_until(reader, question)
+    except NotRead:
+        return reader.need()
 
 
 def _certified(decision: Decision, certificate: FromTheEnd) -> Decision:

@@ -102,6 +102,44 @@ def test_whatever_has_become_of_the_copies_nothing_is_skipped_and_spark_counts_t
         assert answer.offset is None or not Truth(case).skipped(answer.offset), str(case)
 
 
+@pytest.mark.parametrize("way", [rule.near, rule.whole])
+@pytest.mark.parametrize(
+    ("world", "repeats"),
+    [
+        ("S 0:p@0(gone) 1:u@1 T u@1<1 p@0<0 C=1", 1),
+        ("S 0:b@0(gone) 1:p@0(gone) 2:b@0 T b@0<0 p@0<1 C=2 start=0 compacted=True", 1),
+        ("S 0:p@0(gone) 1:a@1 2:u@2 T u@2<2 p@0<0 a@1<1 C=2", 2),
+        ("S 0:a@0 1:p@1(gone) 2:u@2 T u@2<2 a@0<0 p@1<1 C=2 compacted=True", 2),  # as old as what follows the gap
+        ("S 0:p@0(gone) 1:a@1 2:u@2 T p@0<0 a@1<1 u@2<2 x@3 C=2", 0),  # a producer of the destination
+        ("S 0:p@0(gone) 1:a@1 2:u@9 T a@1<1 x@5 u@9<2 C=2", 0),
+        ("S 0:p@0(gone) 1:a@1 T p@0<0 a@1<1 x@5 C=2", 0),
+        ("S 0:a@1 1:u@2 T a@1<0 u@2<1 x@0 C=1", 0),  # the source has lost nothing
+    ],
+)
+def test_what_the_destination_alone_has_may_be_a_lost_record(
+    way: t.Callable[[Case], rule.Answer], world: str, repeats: int
+) -> None:
+    answer = way(parse(world))
+    assert (answer.repeats, answer.verdict) == (repeats, "safe" if repeats else "exact")
+    assert Truth(parse(world)).repeats_with_lost(answer.offset or 0) == repeats
+
+
+def test_it_is_told_what_may_be_a_copy_of_a_lost_record() -> None:
+    answer = rule.near(parse("S 0:p@0(gone) 1:u@1 T u@1<1 p@0<0 C=1"))
+    assert answer.reason == "source_lost_records"
+    assert (
+        "1 record from the offset on may be copies of consumed records that the source has lost"
+        in answer.decision.detail
+    )
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_copy_without_a_timestamp_is_not_taken_for_that_of_an_older_lost_record(way: str) -> None:
+    """No timestamp is less than any, but says nothing of a record's age: brokers may drop it (message format 0.9)."""
+    answer = WAYS[way](parse("S 0:c@0(gone) 1:c@1(gone) 2:a@2 3:u@3 T a@-<2 u@-<3 C=3"))
+    assert answer.offset is not None and answer.offset <= 1
+
+
 def sightings(text: str) -> list[Sighting]:
     return [
         Sighting(word[0], None if word[1:] == "L" else int(word[1:]), 0, offset)

@@ -26,6 +26,7 @@ class World(t.NamedTuple):
     copies: tuple[tuple[Record, ...], ...]
     ends: tuple[int, ...]
     committed: tuple[tuple[int, ...], ...]  # for each group, for each source partition
+    lost_until: int | None = None  # see GroupPosition
 
 
 def layout(worlds: t.Sequence[World], timestamps: bool) -> worker_packing.Layout:
@@ -37,7 +38,11 @@ def layout(worlds: t.Sequence[World], timestamps: bool) -> worker_packing.Layout
 
 
 def standings(worlds: t.Sequence[World]) -> list[GroupPosition]:
-    return [GroupPosition(number, commits) for number, world in enumerate(worlds) for commits in world.committed]
+    return [
+        GroupPosition(number, commits, world.lost_until)
+        for number, world in enumerate(worlds)
+        for commits in world.committed
+    ]
 
 
 def rows(logs: t.Iterable[t.Sequence[Record]]) -> list[tuple[t.Any, ...]]:

@@ -212,22 +212,24 @@ def test_several_destination_partitions_are_read_by_one_group(world: World) -> N
 
 
 @settings(max_examples=100, deadline=None)
-@given(repartitioned, st.booleans(), st.booleans())
-def test_the_process_counts_the_same(world: World, timestamps: bool, expired: bool) -> None:
+@given(st.one_of(repartitioned, single), st.booleans(), st.booleans(), st.sampled_from([None, 0, 1]))
+def test_the_process_counts_the_same(world: World, timestamps: bool, expired: bool, lost_until: int | None) -> None:
     """Headers are told apart record by record in both, and copies of lost records left out."""
+    world = world._replace(lost_until=lost_until)
     ends = tuple(max((its.offset + 1 for its in one), default=0) for one in world.sources)
     logs = Logs(
-        LogSet(world.sources, (0, 0), ends),
-        LogSet(world.copies, (0, 0), world.ends),
+        LogSet(world.sources, (0, 0)[: len(ends)], ends),
+        LogSet(world.copies, (0, 0)[: len(world.ends)], world.ends),
         lambda its: its.fingerprint,
         timestamps=timestamps,
         otherwise=lambda its: its.bare,
-        stable=(6, 8),
+        stable=(6, 8)[: len(ends)],
         only_doubled=False,
         lossy=expired,
     )
-    found = count_directly([world], timestamps, 4, without_headers=True, stable=[6, 8], lossy=[0] if expired else [])
-    assert logs.count(world.committed) == found
+    stable = [6, 8][: len(ends)]
+    found = count_directly([world], timestamps, 4, without_headers=True, stable=stable, lossy=[0] if expired else [])
+    assert logs.count(world.committed, lost_until) == found
 
 
 places = st.lists(st.integers(0, 30), unique=True, max_size=20)
