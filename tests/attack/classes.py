@@ -20,15 +20,17 @@ DECLARED = "declared "
 class Traits:
     """size: records written, markers besides.
 
-    alphabet: so many different contents, 0 for all unlike; unlike: the share of records that are unlike any other even
-    so. stamps: where the destination's broker stamps: no, whole, from, until, between. times: what the tool does to
-    times: kept, rewritten, some, zero_to_now, zero_to_one, rounded. manners: what its passes do: drops, filter,
-    doubles, reorders, overtaking. strangers, destination_markers: how often there is one before a record.
+    alphabet: so many different contents, 0 for all unlike; series: so many that come in turn; unlike: the share of
+    records that are unlike any other even so. stamps: where the destination's broker stamps: no, whole, from, until,
+    between. times: what the tool does to times: kept, rewritten, some, zero_to_now, zero_to_one, rounded. manners:
+    what its passes do: drops, filter, doubles, reorders, overtaking. strangers, destination_markers: how often there
+    is one before a record.
     """
 
     size: int
     scaled: int
     alphabet: int = 0
+    series: int = 0
     unlike: float = 0.3
     clock: str = "steps"
     burst: int = 0
@@ -268,5 +270,8 @@ UNKNOWABLE: dict[str, _Make] = {
     ),
     DECLARED + "lag, expired, equal times": _with(lag=True, expiry=True, clock=("same", "bursts", "append_time")),
     DECLARED + "lag, strangers": _with(lag=True, strangers=(0.1, 0.4)),
+    DECLARED + "series, lag, stamped": _with(
+        series=(4, 5, 9, 30), size=tuple(range(8, 160, 8)), expiry=True, lag=True, stamps="whole", clock="steps"
+    ),
 }
 CLASSES |= UNKNOWABLE

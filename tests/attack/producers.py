@@ -16,6 +16,8 @@ def written(random: rnd.Random, traits: Traits) -> tuple[Original, ...]:
     log: list[Original] = []
 
     def text() -> str:
+        if traits.series:
+            return f"d{len(log) % traits.series}"
         if not traits.alphabet:
             return f"p{len(log)}"
         return (

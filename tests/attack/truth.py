@@ -201,7 +201,14 @@ class Truth:
     def _to_come(self) -> list[tuple[Copy, str, int | None]]:
         """What the tool will bring, but for what seems to be there: no more equal copies than the source has records."""
         due = collections.Counter(self._logs.text_of(record.text) for record in self._logs.left)
-        due.subtract(text for _copy, text, _time in self._logs.visible)
+        left = {record.offset for record in self._logs.left}
+        alike = {(self._logs.text_of(record.text), record.time) for record in self._logs.left}
+        # The copy of a lost record is taken for that of one which is left only where even their times are equal.
+        due.subtract(
+            text
+            for copy, text, time in self._logs.visible
+            if copy.origin is None or copy.origin in left or (text, time) in alike
+        )
         coming = []
         for seen in map(self._logs.seen, reversed(self.case.to_come)):
             if due[seen[1]] > 0:

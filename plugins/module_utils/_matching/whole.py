@@ -90,17 +90,21 @@ def count_logs(reader: Reader, question: Question) -> GroupCount:
 def _last_has_come(reader: Reader, question: Question, offset: int) -> bool:
     """Has the last consumed record come, although neither its time says so nor its content alone?
 
-    The copy of its content may be that of a record that the source has lost, or somebody else's. The contents around it tell.
-    The offset need not follow that copy, because records that are needed may stand before it. Raises NotRead.
+    The copy of its content may be that of a record that the source has lost, or somebody else's. The contents around it tell,
+    if they stand in the whole destination once: where a series comes again, the source may have lost an earlier one. The offset
+    need not follow that copy, because records that are needed may stand before it. Raises NotRead.
     """
     before, after = _around(reader.source, reader.committed)
-    if _alike(before, after, *_around(reader.destination, offset)):
-        return True
-    if not before or not fits(reader, question):
+    if not before:
         return False
-    copies = reader.destination.records(reader.destination.start, reader.destination.end)
-    places = [copy.offset + 1 for copy in copies if copy.bare == before[-1]]
-    return any(_alike(before, after, *_around(reader.destination, at)) for at in places[:-_NEAR:-1])
+    if not fits(reader, question):
+        return _alike(before, after, *_around(reader.destination, offset))
+    known, last = {*before, *after}, before[-_ALIKE:]
+    destination = reader.destination
+    copies = [copy for copy in destination.records(destination.start, destination.end) if copy.bare in known]
+    contents = [copy.bare for copy in copies]
+    ends = [at for at in range(len(last), len(contents) + 1) if contents[at - len(last) : at] == last]
+    return len(ends) == 1 and _alike(before, after, *_around(destination, copies[ends[0] - 1].offset + 1))
 
 
 def _alike(before: list[bytes], after: list[bytes], copies_before: list[bytes], copies_after: list[bytes]) -> bool:

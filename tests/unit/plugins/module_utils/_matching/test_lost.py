@@ -1,5 +1,6 @@
 """Retention at the source, recurring contents, and a replication tool that lags: MirrorMaker 2 as everybody runs it."""
 
+import dataclasses
 import random
 import types
 import typing as t
@@ -122,6 +123,18 @@ def test_what_the_destination_alone_has_may_be_a_lost_record(
     answer = way(parse(world))
     assert (answer.repeats, answer.verdict) == (repeats, "safe" if repeats else "exact")
     assert Truth(parse(world)).repeats_with_lost(answer.offset or 0) == repeats
+
+
+@pytest.mark.parametrize("period", [5, 70])
+def test_a_series_that_comes_again_does_not_show_that_the_last_consumed_record_has_arrived(period: int) -> None:
+    """The broker stamps the copies, and the round that seems to be the last one may be one that the source has lost."""
+    case = live(6 * period, 4 * period, 0, period, [f"d{at % period}" for at in range(6 * period)], lambda: 0)
+    copies = tuple(copy._replace(time=copy.time + 7, stamped=True) for copy in case.destination)
+    case = at(dataclasses.replace(case, destination=copies), 6 * period)
+    for way in (rule.near, rule.whole):
+        answer = way(case)
+        assert answer.verdict != "exact"
+        assert answer.offset is None or (answer.repeats or 0) >= period
 
 
 def test_it_is_told_what_may_be_a_copy_of_a_lost_record() -> None:
