@@ -41,6 +41,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark import co
 from tests.attack import rule
 from tests.attack.broker import policy
 from tests.attack.frames import BUCKETS, Growing, packed, tails
+from tests.attack.moving import TOPIC
 from tests.attack.requests import Hang, Requests
 from tests.support.listed_clusters import DESTINATION, SOURCE
 from tests.support.swapped import swapped
@@ -109,9 +110,9 @@ def plan(
     drafts = [
         Draft(
             f"g{group}",
-            TopicPartition("orders", 0 if several else at),
+            TopicPartition(TOPIC, 0 if several else at),
             f"g{group}",
-            TopicPartition(f"orders{at}", 0) if several else TopicPartition("orders", at),
+            TopicPartition(f"{TOPIC}{at}", 0) if several else TopicPartition(TOPIC, at),
             CommittedOffset(offset),
         )
         for group, offsets in enumerate(commits)
@@ -130,7 +131,7 @@ def plan(
             source,
             destination,
             counts,
-            {"orders": len(world.copies)},
+            {TOPIC: len(world.copies)},
             {},
             previous,
             TranslateOptions(wait_for_replication=wait, policy=policy(world.options())),

@@ -16,6 +16,7 @@ import traceback
 import typing as t
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._comparing.claims import Claim
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import LogRange, Traits
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import MigrationError
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan, PlanEntry
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
@@ -25,7 +26,7 @@ from tests.attack.case import Case
 from tests.attack.driven import GROUPS, Commits, plan, verify
 from tests.attack.judge import FAULTS, Finding, judge
 from tests.attack.manners import MANNERS
-from tests.attack.moving import World, case_of, topic_of
+from tests.attack.moving import TOPIC, Topic, World, case_of, topic_of
 from tests.attack.requests import Hang, Requests
 from tests.attack.tally import Said, Tally, Task, chunks, in_words, tallied
 from tests.attack.truth import Truth
@@ -52,13 +53,22 @@ def told_of(name: str, seed: int) -> str:
     return in_words(said_of(World(MANNERS[name], f"{name} {seed}")))
 
 
+def plan_noted(world: World, entries: Entries) -> Plan:
+    """A plan with these entries, which has noted where the logs start and end now. Their topics keep their ids."""
+
+    def traits(logs: t.Iterable[Topic]) -> Traits:
+        return Traits((), {TOPIC: "id"}, {TOPIC: tuple(LogRange(log.edges().start, log.edges().end) for log in logs)})
+
+    return Plan("", "", "", tuple(entries.values()), traits(world.sources), traits(world.copies))
+
+
 def said_of(world: World) -> t.Iterator[Said]:
     """A plan and its verification; a second plan later, which keeps what still holds; and the same offsets, if they are."""
     commits = world.commits(GROUPS)
     entries: Entries = {}
     for way in ("plan", "again"):
         requests = Requests(world)
-        previous = Plan("", "", "", tuple(entries.values())) if entries else None
+        previous = plan_noted(world, entries) if entries else None
         wait = world.random.choice((0, 0, 3))
         entries, failed = _tried(way, functools.partial(plan, requests, commits, "records", previous, wait))
         yield from _failures(way, world, commits, failed)

@@ -52,6 +52,7 @@ _MANNERS: dict[str, Manner] = {
     "keyed, compacted": Manner(contents="keyed", events={"compact": 1}),
     "compacted there": Manner(contents="keyed", events={"compact_there": 1}),
     "transactions": Manner(events={"begin": 3, "end": 5}),
+    "transactions, retention": Manner(events={"begin": 3, "end": 5, "expire": 1}),
     "exactly-once tool": Manner(events={"begin_there": 2, "end_there": 4}),
     "no times": Manner(clock="none", partitions=2),
     "odd times": Manner(clock="odd"),

@@ -101,6 +101,7 @@ class Still(Topic):
         )
 
 
+TOPIC = "orders"  # of merged topics, how their names begin
 _BASE = 1_000_000  # the origin of a copy is a number: that of the partition times this, and the offset
 
 

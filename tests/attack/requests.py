@@ -20,7 +20,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._spark.worker_pa
 from ansible_collections.streamshift.kafka.tests.unit.plugins.module_utils._spark import by_hand
 from tests.attack.broker import Broker, digested_record
 from tests.attack.frames import BUCKETS, Frame
-from tests.attack.moving import Still, Topic, World
+from tests.attack.moving import TOPIC, Still, Topic, World
 from tests.support.listed_clusters import SOURCE
 
 MOST_REQUESTS = 400
@@ -91,7 +91,7 @@ class Requests:
     def log(self, connection: Connection, where: TopicPartition) -> Topic:
         """The partition: topics of one partition each are numbered by their names."""
         logs = self.world.sources if connection.name == SOURCE.name else self.world.copies
-        return logs[int(where.topic.removeprefix("orders") or 0) + where.partition]
+        return logs[int(where.topic.removeprefix(TOPIC) or 0) + where.partition]
 
     def topic_settings(self, connection: Connection, names: t.Iterable[str]) -> dict[str, t.Any]:
         """As _control.topics.topic_settings()."""

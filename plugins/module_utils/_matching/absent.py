@@ -77,13 +77,13 @@ def _at_the_start(reader: Reader, question: Question) -> Absent | None:
     source, destination = reader.source, reader.destination
     if not source.length or not destination.length:
         return None
+    if whole.are_small(reader, question):
+        return whole.absent_of(reader, whole.count_logs(reader, question))
     source.want(source.start, source.start + FIRST)
     copies = destination.records(destination.start, destination.start + FIRST)
     first = source.records(source.start, source.start + FIRST)
     if not first or not copies or first[0].bare in {record.bare for record in copies}:
         return None
-    if whole.are_small(reader, question):
-        return whole.absent_of(reader, whole.count_logs(reader, question))
     return _by_times(reader, destination.start)
 
 

@@ -69,7 +69,8 @@ class ClusterLogs:
         """Read again where these logs start, and say whether one of them starts later now.
 
         What has expired since they were learned may be missing in what was read, or cannot be read any more. Whoever reads
-        again while this is so comes to an end, because no log is taken to start after its known end.
+        again while this is so comes to an end, because no log is taken to start after its known end. What an open transaction
+        had hidden may have expired as well, if the transaction has ended since.
         """
         partitions = set(partitions) - self.predicted
         if not partitions:
@@ -77,9 +78,9 @@ class ClusterLogs:
         later = False
         for partition, bounds in positions.partition_bounds(self.connection, sorted(partitions)).items():
             log = self.logs[partition]
-            start = max(log.facts.log_start, min(bounds.log_start, log.facts.end))
+            start = max(log.facts.log_start, min(bounds.log_start, log.end))
             later = later or start > log.facts.log_start
-            log.learn(dataclasses.replace(log.facts, log_start=start))
+            log.learn(dataclasses.replace(log.facts, log_start=start, end=max(log.facts.end, start)))
         return later
 
     def look_up(self, times: t.Mapping[TopicPartition, t.Iterable[int]]) -> None:

@@ -37,7 +37,9 @@ def with_expected(plan: Plan, destination: Connection, previous: Plan | None, re
     known = previous.by_key if previous else {}
     receipts = written.by_key
     entries = (
-        _expecting(entry, commits.get(entry.key), known.get(entry.key), receipts.get(entry.key))
+        _expecting(
+            entry, commits.get(entry.key), known.get(entry.key), receipts.get(entry.key), _log_start(plan, entry)
+        )
         for entry in sorted(plan.entries, key=lambda entry: entry.key)
     )
     made = dataclasses.replace(plan, entries=tuple(entries))
@@ -96,29 +98,43 @@ def still_true(previous: Plan, made: Plan) -> Plan:
     return dataclasses.replace(previous, entries=kept)
 
 
+def _log_start(plan: Plan, entry: PlanEntry) -> int:
+    """Where the log of an entry starts at the destination; 0 where that is not known."""
+    topic, number = entry.partition
+    logs = plan.destination_traits.logs.get(topic, ())
+    log = logs[number] if number < len(logs) else None
+    return 0 if log is None else log.start
+
+
 def _expecting(
-    entry: PlanEntry, current: CommittedOffset | None, previous: PlanEntry | None, receipt: ReceiptEntry | None
+    entry: PlanEntry,
+    current: CommittedOffset | None,
+    previous: PlanEntry | None,
+    receipt: ReceiptEntry | None,
+    log_start: int,
 ) -> PlanEntry:
     """Note what the destination has committed; keep the older note while the decision and its reasons stand."""
     if entry.verdict is Verdict.UNCOMMITTED and current is not None:
         detail = f"{entry.detail}; consumers start at what the group has committed{at_destination()}"
         entry = dataclasses.replace(entry, detail=sys.intern(detail))
-    if previous is not None and _stands(entry, previous):
+    if previous is not None and _stands(entry, previous, log_start):
         ours = receipt is not None and receipt.written == entry.target and receipt.explains(current)
         if ours or current == previous.expected:
             return previous
     return entry if entry.expected == current else dataclasses.replace(entry, expected=current)
 
 
-def _stands(entry: PlanEntry, previous: PlanEntry) -> bool:
+def _stands(entry: PlanEntry, previous: PlanEntry, log_start: int) -> bool:
     """Is the earlier decision still the same? One by retention moves on with the clock, and stays as safe as it was.
+
+    It does not stay if the log starts after it by now: consumers that find their offset gone start where their settings say.
 
     The way that a decision came is not the decision: longer logs may have led to the same one by another way.
     """
     if entry == previous:  # of a wide topic, nearly all are: nothing is committed there
         return True
     earlier = entry.reason is Reason.CAUGHT_UP and previous.reason is Reason.CAUGHT_UP
-    if earlier and previous.offset is not None and entry.offset is not None and previous.offset <= entry.offset:
+    if earlier and previous.offset and entry.offset and log_start <= previous.offset <= entry.offset:
         entry = dataclasses.replace(
             entry, offset=previous.offset, repeats=previous.repeats, detail=previous.detail, evidence=previous.evidence
         )

@@ -11,6 +11,7 @@ from ..._matching.evidence import Anchor, Need, Policy, Question, Span
 from ..._matching.shifted import goes_on, where_it_goes_on
 from ..._model.match_on import MatchOn
 from ..._model.plan import PlanEntry
+from ..._model.record_sum import Bound, RecordSum
 from ..._model.records import TopicPartition
 from ..._model.verdicts import Reason, Verdict
 from ..drafts import Draft
@@ -67,6 +68,7 @@ def in_place_of_chosen(given: StrategyInput, decided: t.Mapping[DraftKey, PlanEn
     Such an offset was found while the source had the last consumed record. What is before it does not change, and what has come
     to the destination since follows it: so it skips nothing, and an option does not know more. Only what is repeated is not
     known, if the destination has got more since. No entry that an option has chosen names the last consumed record.
+    If unconsumed records have left the source that the destination does not have, the plan says so, and `fail` blocks.
     """
     known = given.previous.by_key if given.previous else {}
     ids = given.previous.source_traits.topic_ids if given.previous else {}
@@ -108,17 +110,31 @@ def _kept(previous: PlanEntry, entry: PlanEntry, given: StrategyInput) -> PlanEn
     topic, number = entry.partition
     logs = given.previous.destination_traits.logs.get(topic, ()) if given.previous else ()
     noted = logs[number] if number < len(logs) else None
-    lost = None if entry.offset is None else entry.lost  # what is blocked says nothing of it
-    kept = dataclasses.replace(previous, lost=lost, lost_bound=entry.lost_bound)
-    if noted is not None and given.destination.logs[entry.partition].facts.high_watermark <= noted.end:
+    last, end = previous.evidence.before, given.destination.logs[entry.partition].facts.high_watermark
+    start = given.source.logs[given.searched[entry.key].source_partition].facts.log_start
+    # Where the destination ends, as an offset of the source: what was between there and the source's start is lost.
+    missing = 0 if last is None else start - (end + last.source - last.destination)
+    if missing > 0 and entry.reason is Reason.POLICY_FAIL:
+        return entry
+    lost, bound = (None, Bound.EXACTLY) if entry.offset is None else (entry.lost, entry.lost_bound)
+    if missing > 0 and not lost:
+        lost, bound = missing, Bound.AT_MOST
+    told = f"lost on both clusters: {RecordSum(lost, bound).clause('record')}" if lost else ""
+    kept = dataclasses.replace(
+        previous, lost=lost, lost_bound=bound, detail="; ".join(filter(None, (previous.detail, told)))
+    )
+    if noted is not None and end <= noted.end:
         return kept
+    detail = (
+        "the offset of the last plan, because records have expired at the source since; not counted: whether the replication "
+        "tool has copied consumed records again"
+    )
     return dataclasses.replace(
         kept,
         verdict=Verdict.SAFE,
         reason=Reason.EXPIRED,
         repeats=None,
-        detail="the offset of the last plan, because records have expired at the source since; not counted: whether the "
-        "replication tool has copied consumed records again",
+        detail="; ".join(filter(None, (detail, told))),
         evidence=previous.evidence._replace(certificate=None),
         verified=None,
     )
@@ -134,7 +150,7 @@ def _anchor(entry: PlanEntry, draft: Draft, match_on: MatchOn) -> Anchor | None:
 
 def _is_of(entry: PlanEntry, draft: Draft, match_on: MatchOn) -> bool:
     """Has the entry an offset for this very commit, found by these parts of records, that lacked nothing?"""
-    if entry.offset is None or entry.source != (draft.position,) or entry.metadata != draft.metadata:
+    if entry.offset is None or draft.others or entry.source != (draft.position,) or entry.metadata != draft.metadata:
         return False
     if entry.absent or entry.repeated_copy or entry.skipped_copy:  # the latter where somebody has edited it
         return False

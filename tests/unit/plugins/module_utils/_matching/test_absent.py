@@ -35,6 +35,7 @@ SHORT = {
     ),
     # Both copies are of offset 0, so nothing says that the tool has come to offset 2.
     "the tool was restarted and lags": (0, log("h@0 p@1 h@2"), log("h@0 h@0"), 0, None),
+    "nothing was consumed, and the first record is there": (0, log("a b c d"), log("a c d"), 0, Absent(1, 1)),
     "nothing was consumed": (0, log(run(0, 60)), log(run(30, 60), start=30), 30, Absent(30, 0, deleted_before=30)),
     "expired on both clusters": (
         5, log(run(10, 60), start=10), log(run(30, 60), start=30), 30, Absent(20, 10, deleted_before=30),

@@ -10,7 +10,12 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._migration._plan
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration.drafts import Draft
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.match_on import EVERYTHING, MatchOn
-from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Copied, Evidence, Plan
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import (
+    Copied,
+    Evidence,
+    Plan,
+    SourcePosition,
+)
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import (
     Absent,
@@ -85,6 +90,10 @@ def test_an_entry_that_names_no_known_certificate_is_decided_anew(keep):
 )
 def test_anything_else_is_decided_anew(keep, entry):
     assert not keep(entry)
+
+
+def test_an_entry_of_one_group_is_decided_anew_where_another_has_become_one_with_it(keep):
+    assert not keep(EXACT, DRAFT._replace(others=(SourcePosition("billing-2", HERE, 40),)))
 
 
 def test_of_a_group_that_had_consumed_everything_the_last_copy_must_be_the_last_consumed_record_s(keep):

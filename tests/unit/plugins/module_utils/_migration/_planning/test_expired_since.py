@@ -1,0 +1,101 @@
+"""What has expired since the last plan, or since the logs were learned."""
+
+import dataclasses
+
+import pytest
+
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration import expected
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.cluster_identity import LogRange, Traits
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.plan import Plan
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.record_sum import Bound
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.records import TopicPartition
+from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Reason, Verdict
+from tests.attack import driven
+from tests.attack.case import Options, Original
+from tests.attack.live import plan_noted
+from tests.attack.manners import Manner
+from tests.attack.moving import World
+from tests.attack.requests import Requests
+from tests.support.listed_clusters import DESTINATION
+
+COMMITTED = 8
+
+
+def still_world(**options):
+    """A world in which nothing happens by itself: 20 records, of which the tool has copied 10."""
+    world = World(Manner(size=2, contents="unlike"), "x 1")
+    world.happen = lambda: None
+    world.options = lambda: Options(now=world.now, **options)
+    while world.sources[0].end < 20:
+        world._produce()
+    while world.read[0][0] < 10:
+        world._copy()
+    return world
+
+
+def planned(world, previous=None):
+    (entry,) = driven.plan(Requests(world), [[COMMITTED]], previous=previous).values()
+    return entry
+
+
+@pytest.mark.parametrize("policy", ["count_back", "start", "first_visible"])
+def test_an_offset_that_stays_says_what_neither_cluster_has_any_more(policy):
+    world = still_world(on_expired=policy)
+    first = planned(world)
+    world.sources[0].expire(14)
+    second = planned(world, plan_noted(world, {first.key: first}))
+    assert (first.offset, second.offset, second.verdict) == (8, 8, Verdict.EXACT)
+    assert (second.lost, second.lost_bound) == (4, Bound.AT_MOST)
+    assert "lost on both clusters: at most 4 records" in second.detail
+
+
+def test_an_offset_that_stays_says_nothing_where_the_destination_has_all_that_has_expired():
+    world = still_world(on_expired="fail")
+    first = planned(world)
+    world.sources[0].expire(10)
+    second = planned(world, plan_noted(world, {first.key: first}))
+    assert (second.offset, second.verdict, second.lost, second.detail) == (8, Verdict.EXACT, 0, "")
+
+
+def test_fail_blocks_where_unconsumed_records_are_on_neither_cluster():
+    world = still_world(on_expired="fail")
+    first = planned(world)
+    world.sources[0].expire(14)
+    second = planned(world, plan_noted(world, {first.key: first}))
+    assert (second.offset, second.reason) == (None, Reason.POLICY_FAIL)
+
+
+@pytest.mark.parametrize(("log_start", "offset"), [(50, 50), (51, 80)])
+def test_an_offset_by_retention_stays_until_the_destination_s_log_starts_after_it(monkeypatch, log_start, offset):
+    entry = dataclasses.replace(
+        planned(still_world()),
+        verdict=Verdict.SAFE,
+        reason=Reason.CAUGHT_UP,
+        offset=80,
+        partition=TopicPartition("orders", 0),
+    )
+    traits = Traits((), {"orders": "id"}, {"orders": (LogRange(log_start, 100),)})
+    earlier = Plan("s", "d", "", (dataclasses.replace(entry, offset=50),), destination_traits=traits)
+    monkeypatch.setattr(expected.groups, "read_groups", lambda *_given: {})
+    made = expected.with_expected(Plan("s", "d", "", (entry,), destination_traits=traits), DESTINATION, earlier, None)
+    assert [entry.offset for entry in made.entries] == [offset]
+
+
+def test_what_an_open_transaction_hid_may_end_and_expire_before_it_is_read():
+    world = still_world()
+    log = world.sources[0]
+    for number in range(5):
+        log.add(Original(0, world._tick(), f"hidden-{number}", "open"))
+    requests = Requests(world)
+    read, expired = requests.read_ranges, []
+
+    def read_later(connection, wanted, **options):
+        if connection is not DESTINATION and not expired:
+            log.finish("data", world.now)
+            log.expire(log.end - 2)
+            expired.append(log.start)
+        return read(connection, wanted, **options)
+
+    requests.read_ranges = read_later
+    (entry,) = driven.plan(requests, [[19]]).values()
+    assert expired and entry.offset is not None
