@@ -16,12 +16,14 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.connectio
 from testbed.clients import grant, revoke
 from testbed.sandbox import start, stop
 from tests.support import sharing
+from tests.support.assessments import schema_registry
 from tests.support.clusters import KafkaCluster
 from tests.support.modules import Migration
 from tests.support.playbooks import Controller
 from tests.support.promotion import Promotion
 from tests.support.replication_tool import copied_topic
 from tests.support.sharing import join, leave
+from tests.support.sparkless import sparkless
 
 Start = t.Callable[..., KafkaCluster]
 
@@ -162,3 +164,17 @@ def promotion(source: KafkaCluster, destination: KafkaCluster, tmp_path: Path) -
 def controller(source: KafkaCluster, destination: KafkaCluster, tmp_path: Path) -> Controller:
     """An inventory with both clusters."""
     return Controller(tmp_path / "infrastructure", onprem=source, cloud=destination)
+
+
+@pytest.fixture
+def registry() -> t.Iterator[dict[str, str]]:
+    """A schema registry, as the option that names it."""
+    with schema_registry() as options:
+        yield options
+
+
+@pytest.fixture
+def without_spark() -> t.Iterator[None]:
+    """What is done on the brokers does not need Spark, whose start would be most of the time."""
+    with sparkless():
+        yield

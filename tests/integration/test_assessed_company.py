@@ -11,7 +11,7 @@ import pytest
 
 from testbed.background import Background
 from testbed.clients import change_topic, commit, create_topic, delete_groups, delete_records, produce
-from tests.support.assessments import AVRO, SECRET, assess, found, numbers, parts_of, schema_registry
+from tests.support.assessments import AVRO, SECRET, assess, found, numbers, parts_of
 from tests.support.consumers import assigned, share_member
 from tests.support.playbooks import Controller, done
 from tests.support.replication_tool import copy
@@ -23,12 +23,6 @@ MINUTE, DAY = 60_000, 86_400_000
 def cluster(request):
     """Each version in turn: Kafka 4.3.0, 3.9.1, 2.8.2 and 1.1.1."""
     return request.getfixturevalue(request.param)
-
-
-@pytest.fixture
-def registry():
-    with schema_registry() as options:
-        yield options
 
 
 def odd(topic):

@@ -19,8 +19,10 @@ from testbed.clients import Message, create_topic, delete_groups, delete_topic, 
 from tests.support import situations
 from tests.support.copies import messages
 from tests.support.modules import kill, outcome, refuses, refuses_at_last, run
+from tests.support.replication_tool import as_message
 from tests.support.situations import COMMITS, HERE, RECORDS, Copy, elsewhere, make_anew, owned_topic
-from tests.support.sparkless import sparkless
+
+pytestmark = pytest.mark.usefixtures("without_spark")
 
 
 @pytest.fixture(scope="module")
@@ -37,13 +39,6 @@ def copy_in(source, destination, orders, topic, tmp_path):
 @pytest.fixture
 def half_done(copy_in):
     return situations.half_done(copy_in("migration"))
-
-
-@pytest.fixture(autouse=True)
-def quick():
-    """What is done on the brokers does not need Spark, whose start would be most of the time."""
-    with sparkless():
-        yield
 
 
 class TestTwoRuns:
@@ -167,11 +162,6 @@ def wrong_with(copy, topic=None):
             for each in ranges
             for line in range_differences(*readers, each, each.start, bounds[each.destination].end)
         ]
-
-
-def as_message(record):
-    """The same record, to be written once more."""
-    return Message(record.value, record.key, record.headers, record.timestamp, record.partition)
 
 
 class TestVerification:

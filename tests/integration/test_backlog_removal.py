@@ -17,7 +17,9 @@ from tests.support.consumers import member
 from tests.support.copies import messages
 from tests.support.modules import kill, outcome, refuses, run
 from tests.support.situations import make_anew
-from tests.support.sparkless import sparkless, spawn
+from tests.support.sparkless import spawn
+
+pytestmark = pytest.mark.usefixtures("without_spark")
 
 RECORDS = 2000  # of each partition
 COMMITS = ((100, 1400), (20, 1990))
@@ -37,13 +39,6 @@ def orders(source, topic):
     for partition in range(2):
         clients.produce(source, topic, messages(partition, RECORDS))
     return topic
-
-
-@pytest.fixture(autouse=True)
-def quick():
-    """What is done on the brokers does not need Spark, whose start would be most of the time."""
-    with sparkless():
-        yield
 
 
 class Copy(copies.Copy):

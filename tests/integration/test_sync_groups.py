@@ -1,7 +1,6 @@
 """What the role mirror_maker_group_sync keeps, leaves out and refuses, beside a real MirrorMaker 2 that runs."""
 
 import json
-import time
 import typing as t
 import uuid
 
@@ -9,7 +8,6 @@ import pytest
 
 from testbed.clients import (
     Message,
-    NoSuchTopic,
     commit,
     committed,
     create_topic,
@@ -24,8 +22,7 @@ from testbed.mirror_maker import MirrorMaker
 from tests.support.consumers import member, unconsumed
 from tests.support.mirror_records import checkpoint, offset_sync
 from tests.support.playbooks import Controller, done, failed
-
-SECONDS = 60.0
+from tests.support.waiting import until
 
 
 class Mirrored(t.NamedTuple):
@@ -45,18 +42,6 @@ class Mirrored(t.NamedTuple):
     def wait_until_copied(self, topic):
         wanted = len(read(self.source, topic))
         until(lambda: len(read(self.destination, self.copy_of(topic))) >= wanted)
-
-
-def until(holds, seconds=SECONDS):
-    end = time.monotonic() + seconds
-    while True:
-        try:
-            if holds():
-                return
-        except NoSuchTopic:
-            pass  # MirrorMaker is about to create it
-        assert time.monotonic() < end, "it did not come about in time"
-        time.sleep(0.3)
 
 
 def says(output, *texts):

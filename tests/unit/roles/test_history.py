@@ -5,14 +5,9 @@ import sys
 
 import pytest
 
-from tests.support.playbooks import NOWHERE, Controller, done, failed
+from tests.support.playbooks import done, failed
 
 MEGABYTE = 2**20
-
-
-@pytest.fixture
-def controller(tmp_path):
-    return Controller(tmp_path / "infrastructure", onprem=NOWHERE)
 
 
 @pytest.fixture

@@ -8,15 +8,9 @@ import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._migration import processes
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import lease
-from tests.support.playbooks import NOWHERE, Controller, done, failed
+from tests.support.playbooks import done, failed
 
 POLICY = {"source_alias": "onprem", "target_alias": "cloud"}
-
-
-@pytest.fixture
-def controller(tmp_path):
-    """Two clusters that do not answer: without the source, this role asks none before it holds its directory."""
-    return Controller(tmp_path / "infrastructure", onprem=NOWHERE, cloud=NOWHERE)
 
 
 @pytest.fixture

@@ -10,15 +10,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.support.playbooks import NOWHERE, Controller, ProgramController, done, failed
+from tests.support.playbooks import NOWHERE, ProgramController, done, failed
 
 ROOT = Path(__file__).parents[3]
-
-
-@pytest.fixture
-def controller(tmp_path):
-    """Two clusters that nobody may ask: a test that does fails with another message."""
-    return Controller(tmp_path / "infrastructure", onprem=NOWHERE, cloud=NOWHERE)
 
 
 @pytest.mark.parametrize("play", ["migrate_groups", "rollback"])
