@@ -57,7 +57,7 @@ test: setup  ## everything: check, real brokers, molecule
 integration: setup  ## the tests on real brokers of one version (VERSION=3.9.1), each with what else it needs
 	@$(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder -p tests.support.kafka_version --kafka-version $(VERSION) tests/integration
 
-molecule: setup  ## the users' stories, by molecule on real brokers
+molecule: setup  ## four of the users' stories, by molecule on real brokers
 	@$(PYTEST) tests/molecule
 
 lint: .venv/.complete  ## formatting, types, import rules, YAML and Ansible's conventions

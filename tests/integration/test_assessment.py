@@ -7,17 +7,11 @@ import json
 import pytest
 
 from testbed.clients import commit, create_topic, grant, produce, set_passwords
-from tests.support.assessments import AVRO, SECRET, assess, found, numbers, parts_of, schema_registry
+from tests.support.assessments import AVRO, SECRET, assess, found, numbers, parts_of
 from tests.support.bad_http import BadServer, answers, redirects
 from tests.support.modules import refuses
 from tests.support.playbooks import Controller, done
 from tests.support.replication_tool import copy
-
-
-@pytest.fixture
-def registry():
-    with schema_registry() as options:
-        yield options
 
 
 @pytest.mark.parametrize(
@@ -65,6 +59,8 @@ def test_sinks_are_known_by_their_classes(source, topic, tmp_path):
 def test_an_assessment_of_no_group_asks_whether_the_clusters_are_swapped(source, destination, topic, tmp_path):
     controller = Controller(tmp_path / "c", onprem=source, cloud=destination)
     asked = {"group_patterns": [f"{topic}.*"], "watch_seconds": 0, "plan": True, "destination": "cloud"}
+    assert "Dry run: no file is written." in done(controller.assess_migration("--check", **asked)).output
+    assert controller.files() == {}
     done(controller.assess_migration(**asked))
     page = (tmp_path / "c/kafka-assessments/onprem/assessment.md").read_text()
     assert "No group is visible on onprem. Check that this is the source, and not cloud" in page

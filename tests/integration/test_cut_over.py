@@ -1,15 +1,14 @@
-"""Cut-overs after rounds. How one goes while everything runs: extensions/molecule/sync_groups."""
+"""Cut-overs after rounds. How one goes while everything runs: tests/soak."""
 
 import json
+import re
 import time
 
 import pytest
 
-from testbed.clients import Message, commit, committed, create_topic, log_bounds, produce
-from testbed.live_tool import LiveTool
-from tests.support.consumers import assigned
-from tests.support.playbooks import Controller, done, failed
-from tests.support.waiting import until
+from testbed.clients import Message, commit, committed, create_topic, produce
+from tests.support.consumers import committing, member
+from tests.support.playbooks import done, failed
 
 NOW = int(time.time() * 1000) - 86_400_000
 
@@ -24,11 +23,6 @@ def orders(source, destination, topic):
     return topic
 
 
-@pytest.fixture
-def controller(source, destination, tmp_path):
-    return Controller(tmp_path, onprem=source, cloud=destination)
-
-
 def more(source, topic, first, count):
     messages = (
         Message(b"%d" % number, b"key", (), NOW + 10 * number, number % 2) for number in range(first, first + count)
@@ -36,20 +30,15 @@ def more(source, topic, first, count):
     produce(source, topic, list(messages))
 
 
-def until_copied(source, destination, topic):
-    until(lambda: log_bounds(source, topic) == log_bounds(destination, topic))
-
-
 def status(controller):
     return json.loads((controller.directory / "kafka-migrations/onprem-to-cloud/status.json").read_text())
 
 
-def plan(controller):
-    return json.loads((controller.directory / "kafka-migrations/onprem-to-cloud/plan.json").read_text())["entries"]
-
-
 def test_a_round_and_then_a_cut_over(source, destination, orders, controller):
     more(destination, orders, 0, 200)
+    dry = done(controller.migrate_groups("--check", groups=[orders], phase="sync"))
+    assert "Dry run" in dry.output and committed(destination, orders) == {}
+    assert not (controller.directory / "kafka-migrations").exists()
     for decided, changed in ((0, 2), (2, 0)):
         played = done(controller.migrate_groups(groups=[orders], phase="sync"))
         assert f"Round 1: {changed} of 2 offsets changed. 2 exact; {decided} as decided before" in played.output
@@ -60,6 +49,7 @@ def test_a_round_and_then_a_cut_over(source, destination, orders, controller):
     last = done(controller.migrate_groups(groups=[orders], phase="cut_over"))
     assert last.changed == dry.changed and f"Consumers may start at the destination: {orders}." in last.output
     assert committed(destination, orders) == {(orders, 0): (70, ""), (orders, 1): (80, "")}
+    assert done(controller.migrate_groups(groups=[orders], phase="cut_over")).changed == 0
     assert controller.phases() == ["sync", "cut_over"]
 
 
@@ -94,20 +84,16 @@ def test_a_group_that_the_verification_objects_to_is_not_told_to_start(source, d
     assert committed(destination, orders) == after
 
 
-def test_a_consumer_with_assign_is_waited_for_and_a_policy_of_another_phase_is_refused(
+def test_a_consumer_that_does_not_stop_is_waited_for_and_one_that_goes_on_after_the_gate_is_found(
     source, destination, orders, controller
 ):
-    with LiveTool(source, destination, orders), assigned(source, orders, orders) as consume:
-        until_copied(source, destination, orders)
-        assert "group_migration_on_not_ready takes its place" in failed(
-            controller.migrate_groups(groups=[orders], phase="cut_over", on_blocked="skip_group")
-        )
-        assert "metrics is /nowhere/kafka.prom" in failed(
-            controller.migrate_groups(groups=[orders], phase="sync", metrics="/nowhere/kafka.prom")
-        )
-        assert "give both" in failed(controller.migrate_groups(groups=[orders], phase="sync", interval=5))
-        consume()
-        predicted = done(controller.migrate_groups("--check", groups=[orders], phase="sync"))
-        assert "Dry run" in predicted.output
-        assert committed(destination, orders) == {}
-        assert not (controller.directory / "kafka-migrations").exists()
+    more(destination, orders, 0, 200)
+    its = {"groups": [orders], "phase": "cut_over"}
+    with member(source, orders, [orders], commits=False):
+        refused = failed(controller.migrate_groups(stop_timeout=1, **its))
+    assert f"groups still have members: {orders} (Stable)" in refused
+    assert "group_migration_stop_timeout of 1 s is over" in refused and committed(destination, orders) == {}
+    with committing(source, orders, orders):  # which idle_wait 0 does not see
+        refused = failed(controller.migrate_groups(**its))
+    assert re.search(r'"kind":\s*"(positions_moved|source_in_use)"', refused) and f"group {orders}: " in refused
+    assert "Consumers may start" not in refused

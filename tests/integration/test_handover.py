@@ -1,5 +1,6 @@
 """What Replicator has stored becomes MirrorMaker 2's, by topic or by REST; what cannot be continued is refused."""
 
+import json
 import time
 import typing as t
 from pathlib import Path
@@ -25,6 +26,7 @@ from tests.support.clusters import KafkaCluster
 from tests.support.connect import Worker
 from tests.support.consumers import content
 from tests.support.modules import refuses, succeeds
+from tests.support.playbooks import done
 from tests.support.replicator import Places, Replicator, places
 
 
@@ -101,6 +103,21 @@ def test_a_connector_in_kafka_connect_goes_on_by_rest(handover, source, destinat
             time.sleep(0.5)
         time.sleep(3)  # for what should not come
         assert [content(record) for record in read(destination, topic)] == expected
+
+
+def test_the_playbook_looks_ahead_hands_over_once_and_goes_back(handover, controller):
+    its = {name: handover.options[name] for name in ("replication_policy", "replicator", "offsets_topic")}
+    dry = done(controller.hand_over_replicator("--check", "--diff", **its))
+    assert "Dry run" in dry.output and controller.files() == {}
+    with pytest.raises(NoSuchTopic):
+        handover.stored()
+    real = done(controller.hand_over_replicator(**its))
+    stored = {partition: json.loads(value) for (_topic, partition), ((_place, value),) in handover.stored().items()}
+    assert stored == {partition: {"offset": offset} for partition, offset in handover.copied.items()}
+    assert real.changed == dry.changed > 0
+    assert done(controller.hand_over_replicator(**its)).changed == 0
+    assert done(controller.hand_over_replicator(phase="rollback", **its)).changed > 0
+    assert {value for ((_place, value),) in handover.stored().values()} == {None}
 
 
 def test_what_is_no_connect_is_said(handover, source):

@@ -1,15 +1,13 @@
 """Groups that somebody still uses at the source are not moved without a word, and neither are torn plans or one cluster."""
 
-import contextlib
 import json
 import time
 
 import pytest
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import groups
-from testbed.background import Background
 from testbed.clients import Message, commit, committed, create_topic, list_groups, produce
-from tests.support.consumers import assigned, member, offsets_in_transaction, share_member
+from tests.support.consumers import committing, member, offsets_in_transaction, share_member
 from tests.support.modules import Migration, refuses, succeeds
 from tests.support.playbooks import Controller, done, failed
 
@@ -25,19 +23,6 @@ def migration(orders, migration):
 def controller(source, destination, tmp_path):
     """An inventory in which the source has two names."""
     return Controller(tmp_path / "infrastructure", onprem=source, twin=source, cloud=destination)
-
-
-@contextlib.contextmanager
-def committing(cluster, group, topic):
-    """A consumer with assign() that commits another offset every 0.3 s."""
-    with assigned(cluster, group, topic) as commit_one_more:
-
-        def go_on(over):
-            while not over.wait(0.3):
-                commit_one_more()
-
-        with Background(go_on):
-            yield
 
 
 def test_a_group_that_is_left_out_because_it_is_in_use_is_verified_in_case_it_is_left_meanwhile(

@@ -96,7 +96,13 @@ def test_a_rollback_leaves_what_is_copied_which_is_proved_before_groups_are_set_
 def test_it_ends_without_its_source(source, destination, orders, controller):
     """Settings come back, and what is given up goes; nobody asks the source, which is gone."""
     create_topic(destination, orders, partitions=2, retention_ms=600_000)
+    dry = done(controller.migrate_backlog("--check", groups=[orders], verify="none"))
+    assert DRY_RUN in dry.output and controller.files() == {}
+    assert log_bounds(destination, orders) == {0: (0, 0), 1: (0, 0)} and orders not in list_groups(destination)
     copied = done(controller.migrate_backlog(groups=[orders], verify="none"))
+    numbers = rf'"{orders}(?: +[0-9.]+){{5}}'
+    assert re.findall(numbers, dry.output) == re.findall(numbers, copied.output) != []
+    assert done(controller.migrate_backlog(groups=[orders], verify="none")).changed == 0
     assert f"Settings are suspended of {orders}." in copied.output
     during = topic_settings(destination, orders)
     gone = Controller(controller.directory, onprem={"bootstrap_servers": ["127.0.0.1:1"]}, cloud=destination)

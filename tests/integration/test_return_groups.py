@@ -231,6 +231,7 @@ def test_what_cannot_be_returned_is_refused_and_a_return_is_rolled_back(world):
     back = {"source": "cloud", "destination": "onprem", "directory": f"{HOME}/return", "groups": [world.new_group]}
     done(world.controller.rollback(**back))
     assert committed(world.old, world.group) == before
+    assert world.status()["state"] == "consuming_at_destination"
     # The old cluster has lost records that the group has not consumed.
     delete_records(world.old, world.old_topic, {0: 45})
     assert "new_records" in failed(world.take_back())

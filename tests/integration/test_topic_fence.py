@@ -213,7 +213,9 @@ def test_a_group_is_cut_over_while_a_fence_stands_which_stays_if_that_fails(fenc
     )
     words = ("-e", "group_migration_verify=anchors group_migration_idle_wait=0 group_migration_write_report=false")
     words = (*words, "-e", "topic_fence_idle_wait=0.2")
-    before = fence.acls()
+    before, files = fence.acls(), controller.files()
+    done(controller.run(str(tmp_path / "cut_over.yml"), "--check", *words))
+    assert (fence.acls(), controller.files(), committed(destination, f"{topic}-billing")) == (before, files, {})
     with member(fence.cluster, f"{topic}-billing", [topic], commits=False):
         assert "groups still have members" in failed(controller.run(str(tmp_path / "cut_over.yml"), *words))
     assert fence.write() == "TOPIC_AUTHORIZATION_FAILED" and committed(destination, f"{topic}-billing") == {}

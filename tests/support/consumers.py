@@ -1,12 +1,14 @@
 """Applications around a group: members of every kind, writers, and what a group would be given to consume."""
 
 import contextlib
+import threading
 import time
 import typing as t
 import uuid
 
 from confluent_kafka import Consumer, KafkaError, Producer, ShareConsumer, TopicPartition
 
+from testbed.background import Background
 from testbed.clients import SECONDS, Message, Servers, Stored, committed, read
 
 Content = tuple[int, int, bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...]]
@@ -68,6 +70,19 @@ def assigned(cluster: Servers, group: str, topic: str) -> t.Iterator[t.Callable[
         yield more
     finally:
         consumer.close()
+
+
+@contextlib.contextmanager
+def committing(cluster: Servers, group: str, topic: str) -> t.Iterator[None]:
+    """A consumer with assign() that commits another offset every 0.3 s."""
+    with assigned(cluster, group, topic) as commit_one_more:
+
+        def go_on(over: threading.Event) -> None:
+            while not over.wait(0.3):
+                commit_one_more()
+
+        with Background(go_on):
+            yield
 
 
 @contextlib.contextmanager

@@ -5,7 +5,6 @@ A story imports this file first, because it lets it import the collection's test
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 import typing as t
 from pathlib import Path
@@ -13,23 +12,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[3]
 sys.path[:0] = [str(ROOT), str(ROOT / "roles/kafka_sandbox/files")]
 
-from kafka_sandbox import Cluster, describe
+from kafka_sandbox import describe
 
 PAIR = ("staging", "production")
-
-
-@dataclasses.dataclass(frozen=True)
-class Story:
-    """What the steps of a story with a topic play with. folder: of what runs in the background."""
-
-    staging: Cluster
-    production: Cluster
-    name: str
-    folder: Path
-
-    @property
-    def topic(self) -> str:
-        return f"{self.name}-orders"
 
 
 def play(
