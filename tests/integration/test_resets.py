@@ -25,7 +25,7 @@ from tests.support.killing import dies_in
 from tests.support.logs import compacted_log, topics_in_two_formats
 from tests.support.modules import Migration, refuses
 from tests.support.numbered import numbered_topic
-from tests.support.playbooks import NOWHERE, QUICK, Controller, done, failed
+from tests.support.playbooks import QUICK, Controller, done, failed
 from tests.support.stock_tool import consumer_groups
 
 HOUR = 3_600_000  # milliseconds
@@ -260,36 +260,6 @@ def test_consumers_get_the_records_from_where_a_known_and_a_new_group_were_reset
     done(controller.reset_groups(phase="rollback", **asked))
     assert committed(source, orders) == before
     assert audit not in list_groups(source)
-
-
-def test_a_reset_is_refused_before_any_cluster_is_asked(tmp_path):
-    controller = ResetController(tmp_path / "infrastructure", onprem=NOWHERE)
-    asked = {"groups": ["billing"], "resets": [{"to": "earliest"}]}
-    for variables, message in [
-        ({"phase": "apply"}, "There is no plan file"),
-        ({"resets": []}, "there are no resets"),
-    ]:
-        output = failed(controller.reset_groups(**{**asked, **variables}))
-        assert message in output and "cannot connect" not in output
-    assert not [name for name in controller.files() if name.endswith(".json")]
-
-
-def test_a_report_of_a_reset_names_the_group_that_was_left_out(source, orders, tmp_path):
-    quiet = f"{orders}-quiet"
-    for group in (orders, quiet):
-        commit(source, group, {(orders, 0): 4})
-    controller = ResetController(tmp_path / "infrastructure", onprem=source)
-    asked = {"groups": [orders, quiet], "resets": [{"topics": [orders], "to": "shift", "value": -3}]}
-    with member(source, orders, [orders], commits=False):
-        done(controller.reset_groups(**asked, on_active_group="skip_group", write_report=True))
-    assert committed(source, quiet)[orders, 0] == (1, "") and committed(source, orders)[orders, 0] == (4, "")
-    ticket = (controller.directory / "kafka-resets/onprem/report.md").read_text().replace("\\", "")
-    assert (
-        f"* {orders}: left out, because it is in use." in ticket and "1 group left out because it is in use." in ticket
-    )
-    undone = done(controller.reset_groups(phase="rollback", **asked)).output
-    assert f"Earlier runs left out {orders} and wrote nothing for it" in undone
-    assert committed(source, quiet)[orders, 0] == committed(source, orders)[orders, 0] == (4, "")
 
 
 def test_a_new_plan_completes_the_renewal_of_a_reset_that_was_killed(source, orders, tmp_path):
