@@ -21,7 +21,6 @@ from tests.support.modules import kill, outcome
 from tests.support.scanning import MARK
 from tests.support.spark import java_processes, runs, standalone
 from tests.support.sparkless import sparkless
-from tests.support.yarn import yarn
 
 RECORDS = 15_000  # of each partition
 COMMITS = ((100, 7000, 0, 3), (20, 14_990, 9000, 12_000))
@@ -149,25 +148,6 @@ def test_brokers_are_killed(source, own_cluster, orders, topic, tmp_path):
     result = outcome(running)
     assert not result.get("failed"), result["msg"]
     copy.check(result["entries"])
-
-
-def test_an_executor_and_the_application_master_are_killed(copy, tmp_path, monkeypatch):
-    """A standalone cluster that loses an executor: test_spark_sessions.py."""
-    with yarn(tmp_path / "spark") as cluster:
-        for name, value in cluster.variables.items():
-            monkeypatch.setenv(name, value)
-        spark = {"master": cluster.url, "conf": QUICK | cluster.conf}
-        running = copy.begun(seconds=15, spark=spark)
-        copy.comes_to(1, running)
-        (master,) = (pid for pid in java_processes(str(cluster.folder)) if runs(pid, "ExecutorLauncher"))
-        busy = busy_executors(cluster)[0]
-        left = workers(busy)
-        for pid in (master, busy):
-            os.kill(pid, signal.SIGKILL)
-        result = outcome(running)
-        assert not result.get("failed"), result["msg"]
-        assert not [pid for pid in left if os.path.exists(f"/proc/{pid}")]
-        copy.check(result["entries"])
 
 
 def test_a_pod_is_killed_and_replaced(copy, tmp_path, monkeypatch):

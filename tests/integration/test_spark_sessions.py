@@ -102,17 +102,6 @@ def test_a_worker_process_that_is_killed_is_replaced(source, orders):
     assert program.outcome() == ALL
 
 
-def test_a_machine_of_the_cluster_that_is_lost_is_replaced(source, orders, tmp_path):
-    with standalone(tmp_path / "spark") as own:
-        program = Program(source.connection, orders, master=own.url)
-        program.opened()
-        executors = executors_of(own.workers[0].pid)
-        assert executors
-        for pid in [own.workers[0].pid, *executors]:
-            os.kill(pid, signal.SIGKILL)
-        assert program.outcome() == ALL
-
-
 def test_a_java_process_that_dies_is_told(source, orders):
     program = Program(source.connection, orders)
     program.opened()
@@ -136,12 +125,6 @@ def parent_is_daemon(pid):
         return b"pyspark.daemon" in Path(f"/proc/{parent}/cmdline").read_bytes()
     except FileNotFoundError:
         return False
-
-
-def executors_of(worker):
-    """The Java processes that a worker of a standalone cluster has begun."""
-    found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(worker)], stdout=subprocess.PIPE, text=True, check=False)
-    return list(map(int, found.stdout.split()))
 
 
 def test_a_master_that_does_not_answer_is_told(source, orders):
