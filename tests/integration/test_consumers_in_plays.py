@@ -18,7 +18,7 @@ from testbed.background import Background, Got, consumer
 from testbed.clients import Message, commit, committed, create_topic, produce
 from testbed.live_tool import LiveTool
 from tests.support.consumers import member
-from tests.support.playbooks import ROOT, ProgramController, done, failed
+from tests.support.playbooks import ROOT, Controller, done, failed
 
 NOW = int(time.time() * 1000) - 86_400_000
 SYSTEMCTL = """\
@@ -140,7 +140,7 @@ def test_an_application_is_moved_or_goes_on_where_it_was(source, destination, to
     for cluster in (source, destination):
         create_topic(cluster, topic, 2, retention_ms=-1)
     commit(source, topic, {(topic, number): 0 for number in range(2)})
-    controller = ProgramController(tmp_path, onprem=source, cloud=destination)
+    controller = Controller(tmp_path, onprem=source, cloud=destination)
     inventory = json.loads(controller.inventory.read_text())
     local = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
     inventory["billing"] = {"hosts": {"app1": local}}

@@ -9,6 +9,7 @@ from demo import run
 from demo.company import PARTITIONS
 from demo.played import Player
 from testbed.sandbox import names
+from tests.support.playbooks import loaded
 from tests.support.processes import command_lines
 
 
@@ -17,7 +18,7 @@ def test_demo(tmp_path, monkeypatch, capfd):
     folder = tmp_path / "demo"
     monkeypatch.setattr(run, "FOLDER", folder)
     monkeypatch.setattr(run, "PLAYER", Player(tmp_path / "output"))
-    monkeypatch.setattr(run, "CLUSTERS", (*run.CLUSTERS, "-e", f"demo_folder={folder}"))
+    monkeypatch.setattr(run, "CLUSTERS", (*run.CLUSTERS, "-e", f"demo_folder={folder}", *loaded()))
     monkeypatch.delenv("KEEP", raising=False)
     status = run.main()
     said = capfd.readouterr()

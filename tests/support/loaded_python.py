@@ -3,8 +3,8 @@
 Ansible packs a module's sources into an archive, from which Python compiles them for each task anew. With the imports of
 libraries that is more processor time than most modules take for their work, and half of what the tests of playbooks take.
 
-What it runs is the checkout's code, and not the archive's. The demo and a ProgramController use the plain interpreter, and so
-do tests that look at a module's process.
+What it runs is the checkout's code, and not the archive's. A ProgramController uses the plain interpreter, and so do tests
+that look at a module's process.
 """
 
 import gc

@@ -1,7 +1,7 @@
 """Play the collection's playbooks as users do: ansible-playbook, an inventory, extra variables.
 
 A Controller runs what ansible-playbook runs, in a process that has Ansible loaded, and its modules in one that has loaded
-what they import; the demo starts the programs.
+what they import; who runs the program itself may give it loaded().
 """
 
 import contextlib
@@ -22,6 +22,11 @@ PROGRAMS = Path(sys.executable).parent
 
 # A cluster whose broker refuses each connection, for plays that ask none, or for which an answer is one too many.
 NOWHERE = {"bootstrap_servers": ["127.0.0.1:1"], "request_timeout": 0.5}
+
+
+def loaded() -> tuple[str, str]:
+    """Words for ansible-playbook that have loaded_python() run the modules, which it does not with pipelining."""
+    return "-e", json.dumps({"ansible_python_interpreter": loaded_python(), "ansible_pipelining": False})
 
 
 class Played(t.NamedTuple):
@@ -180,21 +185,6 @@ class ProgramController(Controller):
             text=True,
             **how,
         )
-
-
-def ansible_playbook(*words: object) -> tuple[int, str]:
-    """Run ansible-playbook in a process of its own, at the root of the checkout. -> its exit code, and its output."""
-    ended = subprocess.run(
-        [str(PROGRAMS / "ansible-playbook"), *map(str, words)],
-        cwd=ROOT,
-        env={**os.environ, "ANSIBLE_NOCOLOR": "1"},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    return ended.returncode, ended.stdout
 
 
 def done(played: Played) -> Played:
