@@ -43,8 +43,9 @@ class RunRecord:
     """A run that has ended. started, ended: Unix time in seconds; None where nobody knows when it has started.
 
     role, phase: None for tasks of a user's own. failure: None for a run that has succeeded. plan: the digest of the plan that
-    it has made. verdicts: how many group-partitions have each. written: how many committed offsets it has changed, None where
-    that is not known. left_out: how much was asked for and is not done, by kind. versions: of programs and brokers, by name.
+    it has made or verified. verdicts: how many group-partitions have each. written: how many committed offsets it has changed,
+    None where that is not known. left_out: how much was asked for and is not done, by kind. versions: of programs and brokers,
+    by name.
     """
 
     role: str | None

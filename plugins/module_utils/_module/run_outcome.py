@@ -145,7 +145,8 @@ class RunOutcome:
         """The run in numbers, without a name of anything on a cluster."""
         failed = next((step for step, result in self.results.items() if result.get("failed")), None)
         failure = None if failed is None else Failure(failed, (self.results[failed].get("failure") or {}).get("kind"))
-        planned = self.planned
+        # A verification notes in the plan what it has verified.
+        verified = [digest for step in VERIFYING for digest in self.results.get(step, {}).get("plan_digests", ())]
         steps = tuple(_step(step, result) for step, result in self.results.items() if "seconds" in result)
         return RunRecord(
             role,
@@ -153,8 +154,8 @@ class RunOutcome:
             started,
             ended,
             failure,
-            planned.get("digest"),
-            planned.get("counts", {}),
+            verified[-1] if verified else self.planned.get("digest"),
+            self.planned.get("counts", {}),
             self.written,
             self._left_out_counts,
             dict(versions),

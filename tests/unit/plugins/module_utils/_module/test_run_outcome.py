@@ -70,6 +70,16 @@ def test_a_run_is_recorded_in_numbers_alone():
     assert "billing" not in str(run) and "broker1" not in str(run) and "orders" not in str(run)
 
 
+def test_a_run_knows_its_plan_as_the_verification_has_left_it():
+    planned, verified = {"plan": {"digest": "4b8"}}, {"verify": {"plan_digests": ["5c9"]}}
+    assert [RunOutcome(results).record(None, None, 1.0, {}).plan for results in (planned, planned | verified)] == [
+        "4b8",
+        "5c9",
+    ]
+    # A reviewed plan is applied, and not made again.
+    assert RunOutcome(verified).record(None, None, 1.0, {}).plan == "5c9"
+
+
 def test_patterns_that_match_nothing_are_told_once():
     told = {"note_kinds": ["excluded", "rule_unused"], "notes": ["audit", "No group is matched by x"]}
     assert RunOutcome({"snapshot": told, "plan": {}, "commit": told}).unused_rules == ["No group is matched by x"]
