@@ -85,7 +85,7 @@ class GroupRun(t.NamedTuple):
 
 
 class DirectoryFiles(t.NamedTuple):
-    """The files in one directory. returned: the receipt of the return.
+    """The files in one directory. receipt: also with what runs have found as it had to be. returned: that of the return.
 
     synced: when the last round of each of the destination's groups ended that was not cut over since, as Unix time. objected:
     what has failed verification, of the plan. open_run: one that has not ended. migrated: the last run that has migrated each

@@ -20,7 +20,7 @@ class OpenRun(t.NamedTuple):
     """process: a clause that names it. is_stopped: whether it is gone, None where nobody here can tell: of other machines.
 
     has_receipt: whether it may have written something, because a receipt comes before the first write. is_of_plan: whether it
-    writes groups of the directory's plan alone, because of its phase.
+    writes groups of the directory's plan alone, because of its phase. is_of_rounds: whether these go on at the source after it.
     """
 
     directory: str
@@ -28,6 +28,7 @@ class OpenRun(t.NamedTuple):
     is_stopped: bool | None
     has_receipt: bool = True
     is_of_plan: bool = False
+    is_of_rounds: bool = False
 
     def concerns(self, planned: bool) -> bool:
         """Does it concern a group? planned: one of the plan that is there. A run that works may make another plan yet."""

@@ -8,7 +8,7 @@ import os
 import socket
 
 from .._migration.processes import has_ended, process_namespace
-from .._model import history, lease
+from .._model import history, lease, status
 from .._model.errors import Locked
 from .._model.open_run import OpenRun
 from .holder import process_clause
@@ -50,7 +50,7 @@ def open_run(text: str | None, path: str) -> OpenRun | None:
     home = os.path.dirname(path)
     has_receipt = any(os.path.exists(os.path.join(home, file_name)) for file_name in history.RECEIPTS)
     process = process_clause(held.process, held.host, held.started) + (f" (phase {held.phase})" if held.phase else "")
-    return OpenRun(home, process, stopped, has_receipt, held.phase in _OF_PLAN)
+    return OpenRun(home, process, stopped, has_receipt, held.phase in _OF_PLAN, held.phase == status.ROUNDS)
 
 
 def _is_local(held: lease.Lease) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import glob
+import math
 import os
 import typing as t
 
@@ -56,10 +57,13 @@ def read_directory(directory: str) -> DirectoryFiles:
             kind=FailureKind.FILE_MISSING,
         )
     returned, objected = read_return(directory), _objected(directory)
-    synced = last.synced_until if last else {}
-    lines = written.entries if written else ()
-    migrated = _carried_out(directory, _MIGRATING, synced, {line.group for line in lines if line.written is not None})
-    earlier = _earlier(directory, made, lines)
+    synced = _synced(directory, last, made, run)
+    migrated = _carried_out(directory, _MIGRATING, synced, written)
+    # What it has written before and found unchanged keeps the time of the write.
+    earlier_writes = {line.key: line.written for line in written.entries} if written else {}
+    unwritten = (line for line in _unwritten(migrated) if not same_commit(earlier_writes.get(line.key), line.written))
+    written = _with_lines(written, made, unwritten)
+    earlier = _earlier(directory, made, written.entries if written else ())
     return DirectoryFiles(directory, made, written, returned, synced, objected, run, migrated, earlier)
 
 
@@ -116,41 +120,108 @@ def _has_written(entry: plan.PlanEntry, line: receipt.ReceiptEntry) -> bool:
     return line.written is None or entry.offset == line.written.offset  # of what is rolled back, each plan tells enough
 
 
-def _carried_out(
-    home: str, phases: t.Container[str], synced: t.Container[str], groups: set[str] | None = None
-) -> dict[str, GroupRun]:
-    """The last run there that has carried out its plan of each of these groups, or of all, unless one rolled back later.
+def _ended_run(home: str) -> run_record.RunRecord | None:
+    """The last run that has ended there, None where the plan there is that of a later one."""
+    run = _readable(home, history.RUN, run_record.from_json)
+    made = files.read(os.path.join(home, "plan.json"))
+    is_of_plan = run is not None and run.plan in (None, None if made is None else digests.digest(made))
+    return run if is_of_plan else None
 
-    synced: the groups whose rounds go on, which a cut-over has left out.
+
+def _carried_out(
+    home: str, phases: t.Container[str], synced: t.Container[str], written: receipt.Receipt | None
+) -> dict[str, GroupRun]:
+    """The last run there that has carried out its plan of each group, unless a rollback has undone it.
+
+    synced: the groups whose rounds go on, which a cut-over has left out. written: the receipt as it is now.
     """
-    records = [(_readable(folder, history.RUN, run_record.from_json), folder) for folder in (home, *_kept(home))]
-    runs = [(run, folder) for run, folder in records if run is not None]
+    kept = ((_readable(folder, history.RUN, run_record.from_json), folder) for folder in _kept(home))
+    runs = [(run, folder) for run, folder in ((_ended_run(home), home), *kept) if run is not None]
     if len(runs) > 1 and runs[0][1] == home and runs[0][0].ended <= runs[1][0].ended:
-        del runs[0]  # the plan there may be a later one
+        del runs[0]  # the history has what its receipt said then
     found: dict[str, GroupRun] = {}
+    undone: set[str] = set()
+    texts: set[str | None] = {None}  # of plans, which many runs have in common
     for run, folder in runs:
-        if run.phase == "rollback" or (groups is not None and groups <= found.keys()):
-            break
-        made = _readable(folder, "plan.json", plan.from_json) if run.failure is None and run.phase in phases else None
+        is_right = run.failure is None and run.phase in phases
+        text = _readable(folder, "plan.json", lambda text, _path: text) if is_right else None
+        made = None if text in texts else _readable(folder, "plan.json", plan.from_json)
+        texts.add(text)
         planned: dict[str, list[plan.PlanEntry]] = {}
         for entry in made.entries if made else ():
-            planned.setdefault(entry.group, []).append(entry)
+            if entry.group not in found and entry.group not in undone:
+                planned.setdefault(entry.group, []).append(entry)
+        if not planned:
+            continue
+        then = _readable(folder, "receipt.json", receipt.from_json)
+        lines = then.by_key if then else {}
+        undone |= planned.keys() & {group for group, _partition in _rolled_back(written) - _rolled_back(then)}
         failed: set[str] = set()
         with contextlib.suppress(InvalidFile):
-            failed = {group for group, _partition in _objected(folder)} if made else failed
-        for group in planned.keys() - found.keys():
+            failed = {group for group, _partition in _objected(folder)}
+        for group in planned.keys() - undone:
             entries = tuple(planned[group])
             is_left_out = group in failed or (run.phase == "cut_over" and group in synced)
-            is_whole = not is_left_out and all(entry.verdict is not Verdict.BLOCKED for entry in entries)
+            # Of what a run leaves out, such as a group in use, no file has the name.
+            is_done = not run.left_out or all(_is_set(entry, lines.get(entry.key)) for entry in entries)
+            is_whole = not is_left_out and is_done and all(entry.verdict is not Verdict.BLOCKED for entry in entries)
             found[group] = GroupRun(run.ended, entries, is_whole)
     return found
 
 
+def _rolled_back(written: receipt.Receipt | None) -> set[receipt.Key]:
+    return {line.key for line in written.entries if line.written is None} if written else set()
+
+
+def _is_set(entry: plan.PlanEntry, line: receipt.ReceiptEntry | None) -> bool:
+    """Did the run have nothing to write of an entry, or has it, or one before it, written the entry? line: after the run."""
+    written = line and line.written
+    return entry.target is None or any(same_commit(commit, entry.target) for commit in (entry.expected, written))
+
+
+def _unwritten(runs: t.Mapping[str, GroupRun]) -> t.Iterator[receipt.ReceiptEntry]:
+    """What these runs have found as it had to be, which no receipt has, as lines of one."""
+    for run in runs.values():
+        for entry in run.entries if run.is_whole else ():
+            target, origins = entry.target, tuple(receipt.Origin(at.group, at.partition) for at in entry.source)
+            if target is not None and same_commit(entry.expected, target):
+                yield receipt.ReceiptEntry(*entry.key, entry.expected, target, target, origins, int(run.ended))
+
+
+def _with_lines(
+    written: receipt.Receipt | None, made: plan.Plan | None, more: t.Iterable[receipt.ReceiptEntry]
+) -> receipt.Receipt | None:
+    """A receipt with these lines, too; of each group-partition, the last one counts. made: the plan there."""
+    if written is None:
+        written = receipt.Receipt(made.destination_id, traits=made.destination_traits) if made else None
+    lines = sorted((*more, *(written.entries if written else ())), key=lambda line: line.time or 0)
+    return written and dataclasses.replace(written, entries=tuple({line.key: line for line in lines}.values()))
+
+
+def _synced(home: str, last: status.Status | None, made: plan.Plan | None, run: OpenRun | None) -> dict[str, float]:
+    """When the rounds of each group have ended that go on. Those of a round that has not ended go on, whatever it has written.
+
+    last, made, run: the status file, the plan, and the run there that has not ended.
+    """
+    synced = last.synced_until if last else {}
+    if made is None or run is None or not run.is_of_rounds:
+        return synced
+    ended = _ended_run(home)
+    if ended is not None and ended.plan is not None and ended.failure is None:  # the round has not planned yet
+        return synced
+    return synced | dict.fromkeys((entry.group for entry in made.entries), math.inf)
+
+
 def _open_run(directory: str) -> OpenRun | None:
     """The run that has not ended there, or the return that has not. Raises InvalidFile."""
-    paths = [os.path.join(home, lease.FILE) for home in (directory, os.path.join(directory, "return"))]
-    own, returning = (leases.open_run(files.read(path), path) for path in paths)
-    return own or (returning and returning._replace(is_of_plan=False))  # a return has a plan of its own
+    returning = _own_open_run(os.path.join(directory, "return"))
+    # A return has a plan of its own, and its rounds are those of a return.
+    return _own_open_run(directory) or (returning and returning._replace(is_of_plan=False, is_of_rounds=False))
+
+
+def _own_open_run(home: str) -> OpenRun | None:
+    path = os.path.join(home, lease.FILE)
+    return leases.open_run(files.read(path), path)
 
 
 def _objected(directory: str) -> frozenset[receipt.Key]:
@@ -170,30 +241,14 @@ def read_return(directory: str) -> receipt.Receipt | None:
     made = files.parsed(os.path.join(home, "plan.json"), plan.from_json)
     returned = files.parsed(os.path.join(home, "receipt.json"), receipt.from_json)
     last = files.parsed(os.path.join(home, "status.json"), status.from_json)
-    synced = last.synced_until if last else {}
-    unwritten = (
-        receipt.ReceiptEntry(
-            entry.group,
-            entry.partition,
-            entry.expected,
-            entry.target,
-            entry.target,
-            tuple(receipt.Origin(at.group, at.partition) for at in entry.source),
-            int(run.ended),
-        )
-        for run in _carried_out(home, ("return", *_MIGRATING), synced).values()
-        if run.is_whole
-        for entry in run.entries
-        if entry.target is not None and same_commit(entry.expected, entry.target)
-    )
-    written = returned.entries if returned else ()
-    lines = sorted((*unwritten, *written), key=lambda line: line.time or 0)
+    synced = _synced(home, last, made, _own_open_run(home))
+    runs = _carried_out(home, ("return", *_MIGRATING), synced, returned)
+    found = _with_lines(returned, made, _unwritten(runs))
+    if found is None:
+        return None
     # Rounds of a return have moved the others at the source, and they go on at the destination.
-    is_over = (line for line in lines if (line.time or 0) > synced.get(line.group, -1.0))
-    kept = tuple({line.key: line for line in is_over}.values())
-    if returned is not None:
-        return dataclasses.replace(returned, entries=kept)
-    return receipt.Receipt(made.destination_id, kept, traits=made.destination_traits) if made and kept else None
+    is_over = (line for line in found.entries if (line.time or 0) > synced.get(line.group, -1.0))
+    return dataclasses.replace(found, entries=tuple(is_over))
 
 
 def to_undo(

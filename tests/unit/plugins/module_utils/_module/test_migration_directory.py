@@ -1,8 +1,17 @@
 """What the directory of a migration knows: names that a run has left out, and which groups its return has brought back."""
 
+import dataclasses
+import os
+import shutil
+import socket
+
 import pytest
 
-from ansible_collections.streamshift.kafka.plugins.module_utils._model import plan, run_record, status
+from ansible_collections.streamshift.kafka.plugins.module_utils._migration.processes import (
+    process_namespace,
+    start_ticks,
+)
+from ansible_collections.streamshift.kafka.plugins.module_utils._model import lease, plan, run_record, status
 from ansible_collections.streamshift.kafka.plugins.module_utils._model import receipt as receipt_file
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.errors import InvalidFile
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.group_state import CommittedOffset
@@ -12,6 +21,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.selection import Selection
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.snapshot import Snapshot, to_json
 from ansible_collections.streamshift.kafka.plugins.module_utils._model.verdicts import Verdict
+from ansible_collections.streamshift.kafka.plugins.module_utils._module import digests
 from ansible_collections.streamshift.kafka.plugins.module_utils._module.migration_directory import (
     read_directory,
     read_return,
@@ -123,23 +133,32 @@ BLOCKED = TopicPartition("orders", 1)
 AT_40 = CommittedOffset(40)
 
 
-def run_in(folder, phase, ended, *groups, blocked=()):
-    """A run of these groups that has found each at the offset 40 that it planned, in a directory that keeps it."""
+def run_in(folder, phase, ended, *groups, blocked=(), failure=None, found=AT_40, left_out=(), **digest):
+    """A run of these groups that has found each at the offset 40 that it planned, in a directory that keeps it.
+
+    found: what each had committed. left_out: how much was, by kind. digest: of the plan in run.json, in place of the true one.
+    """
     kept = folder / "history" / f"1970-01-01T{ended // 3600:02}{ended % 3600 // 60:02}{ended % 60:02}Z-{phase}"
     entries = [
-        plan.PlanEntry(group, ORDERS, 40, Verdict.SAFE, (plan.SourcePosition(group, ORDERS, 40),), expected=AT_40)
+        plan.PlanEntry(group, ORDERS, 40, Verdict.SAFE, (plan.SourcePosition(group, ORDERS, 40),), expected=found)
         for group in groups
     ]
     entries += [
         plan.PlanEntry(group, BLOCKED, None, Verdict.BLOCKED, (plan.SourcePosition(group, BLOCKED, 9),), expected=AT_40)
         for group in blocked
     ]
-    run = run_record.RunRecord("group_migration", phase, ended - 9.0, float(ended), None, None, {}, 0, {}, {})
+    text = plan.to_json(plan.Plan("D", "S", "digest", tuple(entries)))
+    known = digest.get("digest", digests.digest(text) if groups else None)
+    failed = failure and run_record.Failure(failure, None)
+    run = run_record.RunRecord("group_migration", phase, ended - 9.0, float(ended), failed, known, {}, 0, {}, {})
+    run = dataclasses.replace(run, left_out=dict(left_out))
     for home in (folder, kept):
         home.mkdir(parents=True, exist_ok=True)
         if groups:
-            (home / "plan.json").write_text(plan.to_json(plan.Plan("D", "S", "digest", tuple(entries))))
+            (home / "plan.json").write_text(text)
         (home / "run.json").write_text(run_record.to_json(run))
+    if (folder / "receipt.json").exists():
+        shutil.copy(folder / "receipt.json", kept)
     (kept / "report.json").write_text("{")  # damaged, which tells nothing
     path = folder / "status.json"
     if phase in ("sync", "cut_over"):
@@ -153,8 +172,9 @@ def run_in(folder, phase, ended, *groups, blocked=()):
         path.write_text(status.to_json(made))
 
 
-def written_in(folder, *groups):
-    lines = (receipt_file.ReceiptEntry(group, ORDERS, None, AT_40, AT_40, (), 900) for group in groups)
+def written_in(folder, *groups, time=900, rolled_back=(), at=AT_40):
+    lines = [receipt_file.ReceiptEntry(group, ORDERS, None, at, at, (), time) for group in groups]
+    lines += [receipt_file.ReceiptEntry(group, ORDERS, None, None, None, (), time) for group in rolled_back]
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "receipt.json").write_text(receipt_file.to_json(Receipt("D", tuple(lines))))
 
@@ -192,6 +212,9 @@ def test_what_a_run_had_nothing_to_write_of_stays_known_after_runs_of_other_wave
     run_in(tmp_path / "return", "return", 5000, "shop")
     assert known_of(tmp_path)["billing"] == (False, True)
     # Until rounds return it again, or the return is rolled back, or it is migrated again.
+    written_in(tmp_path / "return", "billing", time=3900)
+    run_in(tmp_path / "return", "return", 5500, "billing")
+    written_in(tmp_path / "return", rolled_back=["billing"], time=3900)
     run_in(tmp_path / "return", "rollback", 6000)
     assert known_of(tmp_path)["billing"] == (False, False)
     run_in(tmp_path / "return", "return", 7000, "billing")
@@ -201,6 +224,89 @@ def test_what_a_run_had_nothing_to_write_of_stays_known_after_runs_of_other_wave
     assert known_of(tmp_path)["billing"] == (False, True)
     run_in(tmp_path, "migrate", 10000, "billing")
     assert known_of(tmp_path)["billing"] == (False, False)
+
+
+@pytest.mark.parametrize("failure", [None, "rollback"])
+def test_a_rollback_undoes_what_it_has_rolled_back_and_leaves_the_rest_known(tmp_path, failure):
+    written_in(tmp_path, "billing", "shop")
+    run_in(tmp_path / "return", "return", 1000, "billing")
+    run_in(tmp_path, "migrate", 2000, "billing", "shop")
+    written_in(tmp_path, "billing", rolled_back=["shop"])
+    run_in(tmp_path, "rollback", 3000, failure=failure)
+    assert known_of(tmp_path)["billing"] == (False, False), "migrated again after the return"
+    known = read_directory(str(tmp_path)).migrated
+    assert set(known) == {"billing"}
+    # One that is migrated once more, without a write, stays so when another one is rolled back.
+    run_in(tmp_path, "migrate", 4000, "shop")
+    written_in(tmp_path, rolled_back=["billing", "shop"])
+    run_in(tmp_path, "rollback", 5000)
+    assert {its.group: its.is_rolled_back for its in groups_of(read_directory(str(tmp_path)))} == {
+        "billing": True,
+        "shop": False,
+    }
+
+
+def test_a_group_that_was_found_in_its_place_is_migrated_without_a_line_of_the_receipt(tmp_path):
+    run_in(tmp_path, "migrate", 1000, "billing")
+    run_in(tmp_path, "migrate", 2000, "shop")
+    its = {its.group: its for its in groups_of(read_directory(str(tmp_path)))}
+    assert {group: files.written[0].written for group, files in its.items()} == {"billing": AT_40, "shop": AT_40}
+    assert its["billing"].source == {("billing", ORDERS): 40}
+    # One whose plan was never carried out is not.
+    (tmp_path / "b").mkdir()
+    run_in(tmp_path / "b", "plan", 1000, "billing")
+    assert not groups_of(read_directory(str(tmp_path / "b")))[0].written
+
+
+def test_a_group_goes_on_from_where_its_last_migration_has_found_it(tmp_path):
+    written_in(tmp_path, "billing", at=CommittedOffset(30))
+    run_in(tmp_path, "migrate", 2000, "billing")
+    assert groups_of(read_directory(str(tmp_path)))[0].written[0].written == AT_40
+    # Where it is what was written, the time of the write counts.
+    written_in(tmp_path, "billing")
+    assert groups_of(read_directory(str(tmp_path)))[0].committed_at == 900
+
+
+@pytest.mark.parametrize(
+    ("found", "left_out", "written", "is_back"),
+    [
+        pytest.param(None, {}, 30, False, id="set by somebody else"),
+        pytest.param(None, {"in_use_at_destination": 1}, 30, True, id="left out"),
+        pytest.param(None, {"in_use_at_destination": 1}, 40, False, id="another one is left out"),
+        pytest.param(AT_40, {"in_use_at_destination": 1}, 30, False, id="nothing to write"),
+    ],
+)
+def test_a_returned_group_that_a_commit_leaves_out_is_not_migrated_again(tmp_path, found, left_out, written, is_back):
+    written_in(tmp_path, "billing", at=CommittedOffset(written))
+    run_in(tmp_path / "return", "return", 2000, "billing")
+    run_in(tmp_path, "migrate", 3000, "billing", found=found, left_out=left_out)
+    assert known_of(tmp_path)["billing"] == (False, is_back)
+
+
+@pytest.mark.parametrize("is_stopped", [True, False])
+@pytest.mark.parametrize("returns", [True, False])
+def test_a_round_that_has_not_ended_neither_cuts_over_nor_returns_what_it_has_written(tmp_path, is_stopped, returns):
+    home = tmp_path / "return" if returns else tmp_path
+    written_in(tmp_path, "billing")
+    run_in(home, "sync", 1000, "billing", "shop")
+    written_in(home, "billing", time=1900)
+    ticks = 1 if is_stopped else start_ticks(os.getpid())
+    held = lease.Lease(socket.gethostname(), process_namespace(), os.getpid(), ticks, 1.0, "sync")
+    (home / "lease.json").write_text(lease.to_json(held))
+    # The plan is that of a run that has ended: this one has not planned yet.
+    assert known_of(tmp_path)["billing"] == (False, returns)
+    run_in(home, "sync", 1000, "billing", digest="of the round before")
+    assert known_of(tmp_path)["billing"] == (not returns, False)
+
+
+def test_a_run_that_has_ended_does_not_answer_for_the_plan_of_one_that_was_killed(tmp_path):
+    written_in(tmp_path, "billing")
+    run_in(tmp_path, "migrate", 1000, "billing", digest="of the plan before")
+    shutil.rmtree(tmp_path / "history")
+    assert read_directory(str(tmp_path)).migrated == {}
+    run_in(tmp_path, "migrate", 1000, "billing")
+    shutil.rmtree(tmp_path / "history")
+    assert set(read_directory(str(tmp_path)).migrated) == {"billing"}
 
 
 def test_nobody_removes_the_memory_of_rounds_and_takes_their_groups_for_migrated(tmp_path):
