@@ -64,8 +64,8 @@ class Status:
         for row in self.groups:
             if self.phase == ROUNDS:
                 until[row["group"]] = self.ended
-            elif row["ready"] and not row.get("in_use_at_source"):
-                until.pop(row["group"], None)
+            elif not (row["verdicts"].get("blocked") or row.get("not_committed") or row.get("in_use_at_source")):
+                until.pop(row["group"], None)  # also where its consumers run at the destination already
         own = (GroupRounds(row["group"], row["ready_since"], until.get(row["group"])) for row in self.groups)
         return self.with_rounds((*earlier, *own))
 
@@ -94,7 +94,11 @@ def from_json(text: str, path: str) -> Status:
     head, rows = documents.loads(KIND, text, path)
     groups = documents.parse_entries(KIND, path, rows, _checked)
     made = documents.parse(KIND, path, {"rounds": [], **head}, lambda row: read_row(Status, row, groups=groups))
-    return made if "rounds" in head else made.after(())  # earlier versions did not know
+    if "rounds" in head:
+        return made
+    # Earlier versions did not know. A run that has failed has the groups of the round before it, and has cut none over.
+    ended = made if made.failure is None else dataclasses.replace(made, phase=ROUNDS)
+    return made.with_rounds(ended.after(()).rounds)
 
 
 def group_row(group: Readiness) -> _Row:

@@ -128,6 +128,33 @@ def test_the_status_file_fits_its_schema_and_is_read_back():
     jsonschema.validate(json.loads(status.to_json(failed)), SCHEMA)
 
 
+def of_billing(phase: str, failure: str | None = None, **row) -> status.Status:
+    row = {"group": "billing", "ready": True, "verdicts": {}, "lag": 0, "to_come": 0, "ready_since": None} | row
+    return status.Status(phase, 1.0, 2.0, 0, failure, None, (row,))
+
+
+@pytest.mark.parametrize(
+    ("row", "goes_on"),
+    [
+        ({}, False),
+        ({"ready": False, "in_use_at_destination": True}, False),
+        ({"in_use_at_source": True}, True),
+        ({"ready": False, "not_committed": 1, "in_use_at_destination": True}, True),
+        ({"ready": False, "verdicts": {"blocked": 1}}, True),
+    ],
+)
+def test_a_cut_over_ends_the_rounds_of_what_stands_where_it_must(row, goes_on):
+    cut_over = of_billing("cut_over", **row).after(of_billing("sync").after(()).rounds)
+    assert (cut_over.synced_until == {"billing": 2.0}) is goes_on
+
+
+def test_a_cut_over_that_has_failed_ends_no_rounds_in_files_that_did_not_know_any():
+    early = json.loads(status.to_json(of_billing("cut_over", "no")))
+    del early["rounds"]
+    read = status.from_json(json.dumps(early), "status.json")
+    assert (read.phase, read.synced_until) == ("cut_over", {"billing": 2.0})
+
+
 @pytest.mark.parametrize(
     "damage", [('"verdicts": {', '"verdicts": [{'), ('"started": 100.0', '"started": "x"'), ("{", "")]
 )

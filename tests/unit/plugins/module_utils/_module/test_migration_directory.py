@@ -165,7 +165,7 @@ def run_in(folder, phase, ended, *groups, blocked=(), failure=None, found=AT_40,
         earlier = status.from_json(path.read_text(), "").rounds if path.exists() else ()
         rows = tuple(
             {"group": group, "ready": group not in blocked, "ready_since": None, "in_use_at_source": False}
-            | {"verdicts": {}, "lag": 0, "to_come": 0}
+            | {"verdicts": {"blocked": 1} if group in blocked else {}, "lag": 0, "to_come": 0}
             for group in groups
         )
         made = status.Status(phase, ended - 9.0, ended - 1.0, 0, None, None, rows).after(earlier)
