@@ -74,6 +74,11 @@ options:
       - With V(0), the module does not wait.
     type: float
     default: 0
+  wait_for_groups:
+    description: The groups of O(plan) that O(wait_for_start) waits for, in place of those. A commit may have left out groups
+      that are ready, such as one that was in use at O(source) then.
+    type: list
+    elements: str
 attributes:
   diff_mode: {support: none}
   idempotent:
@@ -331,7 +336,8 @@ def look(module: Module) -> dict[str, t.Any]:
     objections = read_objections(params["report"], params["plan"], text).lines
     made = dataclasses.replace(made, entries=tuple(objected(made.entries, objections)))
     now = documents.utc_text(last.now)
-    groups = use_case.look_until_started(made, source, destination, last.ready_since, now, params["wait_for_start"])
+    wait = params["wait_for_start"], params["wait_for_groups"]
+    groups = use_case.look_until_started(made, source, destination, last.ready_since, now, *wait)
     rows = tuple(status.group_row(group) for group in groups)
     written = status.Status(params["phase"], last.started, last.now, params["changed_offsets"], None, last.now, rows)
     write_status(module, written.after(last.rounds), os.path.dirname(params["plan"]))
@@ -346,7 +352,7 @@ def look(module: Module) -> dict[str, t.Any]:
 
 
 def _idle(params: dict[str, t.Any]) -> t.Iterator[InvalidInput]:
-    for name, other in (("waves", "directories"), ("wait_for_start", "plan")):
+    for name, other in (("waves", "directories"), ("wait_for_start", "plan"), ("wait_for_groups", "plan")):
         if params[name] and params[other] is None:
             yield InvalidInput(
                 f"{option_name(name)} has no meaning without {option_name(other)}",
@@ -366,6 +372,7 @@ def main() -> None:
         "started": {"type": "float"},
         "changed_offsets": {"type": "int", "default": 0},
         "wait_for_start": {"type": "float", "default": 0},
+        "wait_for_groups": {"type": "list", "elements": "str"},
     }
     Module(
         spec,

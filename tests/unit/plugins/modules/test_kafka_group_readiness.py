@@ -112,6 +112,9 @@ def test_consumers_that_do_not_start_are_waited_for_and_named(look, monkeypatch)
     look.asked, look.in_use = 0, True
     assert look(wait_for_start=60)["not_started"] == []
     assert look.asked == 1
+    look.asked, look.in_use = 0, False
+    assert look(wait_for_start=60, wait_for_groups=[])["not_started"] == ["billing"]
+    assert look.asked == 1
 
 
 def test_what_a_plan_is_not_asked_with_is_refused(look):

@@ -19,12 +19,12 @@ def group(name, in_use=False, not_committed=0, verdict=Verdict.EXACT, at_source=
 def looks(monkeypatch):
     """``looks(*looks)``: how many of these looks are taken within a minute of a clock that only sleeping moves on."""
 
-    def looks(*answers):
+    def looks(*answers, groups=None):
         left, now = list(answers), [0.0]
         monkeypatch.setattr(use_case, "look_at_readiness", lambda *_given: left.pop(0) if left[1:] else left[0])
         monkeypatch.setattr(use_case.time, "monotonic", lambda: now[0])
         monkeypatch.setattr(use_case.time, "sleep", lambda seconds: now.append(now.pop() + seconds))
-        use_case.look_until_started(Plan("a", "b", "c", ()), ONPREM, CLOUD, {}, "", 60)
+        use_case.look_until_started(Plan("a", "b", "c", ()), ONPREM, CLOUD, {}, "", 60, groups)
         return now[0]
 
     return looks
@@ -36,6 +36,11 @@ def looks(monkeypatch):
 )
 def test_a_group_that_was_left_out_is_not_waited_for(looks, other):
     assert looks([group("billing"), other], [group("billing", in_use=True), other]) == use_case._PAUSE
+
+
+def test_a_group_that_stands_right_and_that_the_commit_has_left_out_is_not_waited_for(looks):
+    started = [group("billing", in_use=True), group("other")]
+    assert looks([group("billing"), group("other")], started, groups=["billing"]) == use_case._PAUSE
 
 
 def test_a_group_that_may_start_is_waited_for_though_it_leaves_again(looks):
