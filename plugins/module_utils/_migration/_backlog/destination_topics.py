@@ -19,7 +19,7 @@ from ..._model.new_topics import BROKERS_OWN_SETTINGS, IN_SYNC, NewTopic, follow
 from ..._model.option_names import option_name
 from .. import topic_making
 from . import preconditions, suspended_settings
-from .suspended_settings import LARGEST, with_limits
+from .suspended_settings import CLEANUP, LARGEST, with_limits
 
 Save = t.Callable[[tuple[BacklogTopic, ...]], None]
 
@@ -94,7 +94,8 @@ def prepare(
 ) -> Prepared:
     """Make what is missing, and hold back what has to be: also what was held back for another copy when this one was planned.
 
-    copied: the topics that records are copied to. Raises Refused for one that is compacted now.
+    copied: the topics that records are copied to. Raises Refused for one that is compacted now, unless the copy has suspended
+    that before.
     save: writes down what was made, and what stood there before anything of it is changed.
     """
     names = [topic.name for topic in planned]
@@ -113,7 +114,13 @@ def prepare(
     existing = {topic.name: topic for topic in planned if topic.created is None and topic.name in copied}
     source_configs = topic_configs(source, [topic.source for topic in existing.values()], as_far_as_told=True)
     suspended = {
-        name: _existing(destination, TopicPair(topic.source, name, True), source_configs[topic.source], configs[name])
+        name: _existing(
+            destination,
+            TopicPair(topic.source, name, True),
+            source_configs[topic.source],
+            configs[name],
+            topic.suspended,
+        )
         for name, topic in existing.items()
     }
     limited = [with_limits(topic, configs[topic.name]) for topic in planned]
@@ -196,16 +203,20 @@ def _to_create(planned: t.Iterable[BacklogTopic]) -> dict[str, NewTopic]:
 
 
 def _existing(
-    destination: Connection, pair: TopicPair, source: TopicConfigs, existing: TopicConfigs
+    destination: Connection,
+    pair: TopicPair,
+    source: TopicConfigs,
+    existing: TopicConfigs,
+    held: t.Container[str] = (),
 ) -> dict[str, Suspended]:
-    """The settings of a topic that is there by which it would lose or change records."""
-    if _is_compacted(existing) and not _is_compacted(source):
+    """The settings of a topic that is there by which it would lose or change records. held: those suspended already."""
+    if CLEANUP not in held and _is_compacted(existing) and not _is_compacted(source):
         raise Refused(
             f"the topic is compacted, and {pair.source} at the source is not, as far as its brokers tell: what was copied "
             "would be removed",
             cluster=str(destination),
             topic=pair.destination,
-            remedy=f"set its cleanup.policy to delete, or name another topic in {option_name('topic_map')}",
+            remedy=f"set its {CLEANUP} to delete, or name another topic in {option_name('topic_map')}",
             kind=FailureKind.TOPIC_UNSUITABLE,
         )
     return suspended_settings.to_suspend(source, existing)
@@ -221,7 +232,7 @@ def _missing(pair: TopicPair, layout: TopicLayout, brokers: int, own: t.Mapping[
 
 
 def _is_compacted(configs: TopicConfigs) -> bool:
-    return "compact" in configs.effective.get("cleanup.policy", "")
+    return "compact" in configs.effective.get(CLEANUP, "")
 
 
 def _check_replicas(destination: Connection, existing: t.Mapping[str, TopicConfigs]) -> None:

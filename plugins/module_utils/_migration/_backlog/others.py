@@ -73,15 +73,18 @@ def _other_copies(backlog: Backlog, destination: Connection) -> list[tuple[str, 
 
 
 def readers_of_appended(backlog: Backlog, destination: Connection) -> list[Note]:
-    """A note of the groups that have committed offsets of partitions which the copy appends to: they read what is copied."""
+    """A note of the groups that have committed offsets of partitions which the copy appends to: they read what is copied.
+
+    And one of those that the user may not describe.
+    """
     appended = {each.destination for each in backlog.ranges if each.copies and each.begin > 0}
     if not appended:
         return []
     names = [each.group for each in groups.list_groups(destination, surely=False) if not each.group.startswith(PREFIX)]
-    readings = groups.read_groups(destination, names, stable=False)
+    readings = groups.read_groups(destination, names, stable=False, skip_denied=True)
     reading = [
         f"{visible_name(name)} ({partition}, offset {offsets[partition].offset})"
-        for name, offsets in sorted((name, readings[name].offsets) for name in names)
+        for name, offsets in sorted((name, its.offsets) for name, its in readings.items())
         if (partition := min(appended & offsets.keys(), default=None)) is not None
     ]
     text = (
@@ -89,7 +92,14 @@ def readers_of_appended(backlog: Backlog, destination: Connection) -> list[Note]
         f"even what they have consumed before: {first_of(reading, _NAMED, 'more groups')}. Name another topic in "
         f"{option_name('topic_map')}, or migrate all groups of a topic in one run."
     )
-    return [Note(NoteKind.REPEATED, text)] if reading else []
+    notes = [Note(NoteKind.REPEATED, text)] if reading else []
+    if denied := sorted({*names} - readings.keys()):
+        text = (
+            "Nobody can tell whether these groups receive what is copied, too, because the user may not describe them: "
+            f"{first_names(denied, _NAMED)}."
+        )
+        notes.append(Note(NoteKind.MEMBERS_UNKNOWN, text))
+    return notes
 
 
 def check_groups(backlog: Backlog, names: t.Collection[str], destination: Connection) -> list[Note]:

@@ -18,11 +18,12 @@ from ..._model.notes import Note, NoteKind
 from . import others
 
 Save = t.Callable[[Backlog], None]
+CLEANUP = "cleanup.policy"
 LARGEST = "max.message.bytes"
 _FOR_EVER = "9223372036854775807"
 # While records are copied, and until every group is past them.
 _SUSPENDED = {
-    "cleanup.policy": "delete",
+    CLEANUP: "delete",
     "message.timestamp.after.max.ms": _FOR_EVER,
     "message.timestamp.before.max.ms": _FOR_EVER,
     "message.timestamp.difference.max.ms": _FOR_EVER,
@@ -31,7 +32,7 @@ _SUSPENDED = {
     "retention.ms": "-1",
 }
 # Those that every version knows, so that a topic can be made with them.
-_EVERYWHERE = ("cleanup.policy", "message.timestamp.type", "retention.bytes", "retention.ms")
+_EVERYWHERE = (CLEANUP, "message.timestamp.type", "retention.bytes", "retention.ms")
 
 
 def bring_settings(

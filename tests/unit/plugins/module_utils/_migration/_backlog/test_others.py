@@ -18,14 +18,16 @@ DESTINATION = connection_from({"bootstrap_servers": ["127.0.0.1:1"]}, "destinati
 def notes(monkeypatch):
     """The notes of a copy of 100 records that begins at this offset of the destination, beside groups that stand here."""
 
-    def notes(begin, start=100, **standing):
+    def notes(begin, start=100, denied=(), **standing):
         def listed(_connection, surely):
-            return [types.SimpleNamespace(group=group) for group in sorted(standing)]
+            return [types.SimpleNamespace(group=group) for group in sorted({*standing, *denied})]
 
-        def read(_connection, names, stable):
+        def read(_connection, names, stable, skip_denied=False):
+            assert skip_denied or not denied
             return {
                 name: GroupReading(name, True, "Empty", "classic", "", {standing[name]: CommittedOffset(7, "")})
                 for name in names
+                if name not in denied
             }
 
         monkeypatch.setattr(others.groups, "list_groups", listed)
@@ -44,6 +46,12 @@ def test_groups_on_the_topic_are_named(notes):
 @pytest.mark.parametrize("begin, start, partition", [(0, 100, ORDERS), (50, 200, ORDERS), (50, 100, PAYMENTS)])
 def test_nobody_else_is(notes, begin, start, partition):
     assert notes(begin, start, billing=partition) == []
+
+
+def test_groups_that_the_user_may_not_describe_are_named_and_refuse_nothing(notes):
+    readers, unknown = notes(50, billing=ORDERS, denied=["audit"])
+    assert "billing (orders-0, offset 7)." in readers.text
+    assert unknown.kind == "members_unknown" and unknown.text.endswith("may not describe them: audit.")
 
 
 def test_the_progress_of_copies_reads_nothing(notes):

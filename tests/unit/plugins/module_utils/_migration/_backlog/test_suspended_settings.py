@@ -194,7 +194,9 @@ class TestPlannedWhileAnotherCopyHeldTheSettings:
         suspended_settings.bring_settings(backlog, NOWHERE, {"orders", "bills"}, saved.append)
         assert cluster.own["orders"] == {"retention.ms": "600000"}
 
-    def test_a_topic_that_is_compacted_again_is_refused(self, cluster, prepared, monkeypatch):
+    @pytest.fixture
+    def compacted(self, cluster, monkeypatch):
+        """Orders is compacted now, and is not at the source."""
         cluster.own["orders"] = {"cleanup.policy": "compact"}
         like_now = cluster.configs
         at_source = TopicConfigs(DEFAULTS, {})
@@ -203,8 +205,18 @@ class TestPlannedWhileAnotherCopyHeldTheSettings:
             "topic_configs",
             lambda at, names, **_how: {it: at_source if at is SOURCE else like_now(it) for it in names},
         )
+
+    def test_a_topic_that_is_compacted_meanwhile_is_refused(self, compacted, prepared):
         with pytest.raises(Refused, match="topic orders: the topic is compacted"):
             prepared(self.PLANNED, [])
+
+    def test_a_topic_that_somebody_compacts_again_during_the_copy_is_suspended_again(
+        self, cluster, compacted, prepared
+    ):
+        begun = dataclasses.replace(self.PLANNED[0], suspended={"cleanup.policy": Suspended("compact", "delete")})
+        (orders,) = prepared((begun,), [])
+        assert cluster.own["orders"]["cleanup.policy"] == "delete"
+        assert orders.suspended["cleanup.policy"] == Suspended("compact", "delete")
 
 
 def test_what_somebody_sets_while_records_are_copied_is_suspended_again_and_noted(cluster):
