@@ -1,7 +1,9 @@
 """Which runs keep their files, and what becomes of a run whose files cannot be kept."""
 
 import json
+import re
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -55,6 +57,24 @@ def end(controller, home):
 
 
 FAILED = {"failed": True, "msg": "no broker answers"}
+ROLES = Path(__file__).parents[3] / "roles"
+
+
+def test_no_run_tells_the_results_of_an_earlier_run_of_its_play():
+    texts = [path.read_text() for path in (*ROLES.glob("*/tasks/*.yml"), ROLES / "common/vars/main.yml")]
+    told = {
+        name
+        for text in texts
+        for results in re.findall(r"_common_results:\n((?: +[\w ]+: .*\n)+)", text)
+        for name in re.findall(r"{{ (__\w+) \|", results)
+    }
+    forgotten = {
+        name
+        for text in texts
+        for facts in re.findall(r"- name: Forget .*\n +ansible.builtin.set_fact:.*\n((?: +[#_].*\n)+)", text)
+        for name in re.findall(r"(__\w+):", facts)
+    }
+    assert len(told) > 20 and told <= forgotten
 
 
 COMMITTED = {"plan": {"changed": False}, "commit": {"changed": True}}
