@@ -26,6 +26,16 @@ def test_what_is_wrong_with_variables_is_told_at_once_with_what_was_meant(contro
     assert "argument_spec_data" not in output and "cannot connect" not in output
 
 
+def test_each_playbook_leaves_the_check_of_variables_to_the_role():
+    ran = {}
+    for path in (ROOT / "playbooks").glob("*.yml"):
+        for task in (task for play in yaml.safe_load(path.read_text()) for task in play.get("tasks", ())):
+            for name in ("ansible.builtin.import_role", "ansible.builtin.include_role"):
+                if name in task:
+                    ran[path.stem] = task[name].get("rolespec_validate")
+    assert len(ran) > 10 and set(ran.values()) == {False}, ran
+
+
 def test_a_value_that_the_host_does_not_have_is_refused_before_the_task_that_needs_it(controller):
     wanted = {"groups": ["billing"], "phase": "cut_over", "watch_start": "{{ later }}", "topic_map": ["{{ x }}"]}
     output = failed(controller.migrate_groups(**wanted))
