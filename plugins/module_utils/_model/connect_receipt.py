@@ -29,6 +29,10 @@ class ConnectEntry(t.NamedTuple):
         """May this be what was stored before the last write or rollback, which is not known to have ended?"""
         return stored == self.before if self.after is None else self.after != self.written
 
+    def undoing(self) -> ConnectEntry:
+        """The same while a rollback is under way. What an earlier write has left may be stored still, and stays known."""
+        return self._replace(after=None) if self.after == self.written else self
+
     def is_replaced(self, stored: int | None) -> bool:
         """Has the connector stored this instead of `before`, and perhaps before any write, as none was read back?"""
         return self.after is None and stored not in (None, self.before, self.written)

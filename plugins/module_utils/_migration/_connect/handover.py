@@ -160,7 +160,7 @@ def take_back(store: Store, receipt: ConnectReceipt, selection: Selection, save:
     )
     if save is not None and cleared != receipt:  # also after a run that was killed before it has saved
         if changes:  # until it is known that they are stored, they do not count as copied since
-            save(receipt.merged(concerned[partition]._replace(after=None) for partition in changes))
+            save(receipt.merged(concerned[partition].undoing() for partition in changes))
             store.write(changes, ())
             check_read_back(store, changes, str(store))
         save(cleared)
