@@ -24,7 +24,7 @@ author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
   [streamshift.kafka._attributes, streamshift.kafka._attributes.files, streamshift.kafka._cluster.source_destination,
    streamshift.kafka._mapping.topics, streamshift.kafka._mapping.groups, streamshift.kafka._spark,
-   streamshift.kafka._progress, streamshift.kafka._entries]
+   streamshift.kafka._progress]
 attributes:
   check_mode:
     support: partial
@@ -326,7 +326,6 @@ from ..module_utils._migration._backlog import removal
 from ..module_utils._migration._backlog.planning import CopyOptions
 from ..module_utils._model import backlog as file
 from ..module_utils._model import offset_formats, plan, receipt
-from ..module_utils._model.policies import ReturnEntries
 from ..module_utils._module import backlog_results, files, options
 from ..module_utils._module.frame import Module
 from ..module_utils._module.progress_file import progress_spec, reporter
@@ -372,7 +371,7 @@ def _present(module: Module) -> dict[str, t.Any]:
         made = plan.to_json(outcome.plan) if outcome.plan is not None else planned
         if made is not None and made != planned:
             files.write_document(params["plan"], made, plan.from_json, check=module.check_mode, most=files.LARGEST)
-    result = backlog_results.backlog_result(outcome, earlier.plan, ReturnEntries(params["return_entries"]))
+    result = backlog_results.backlog_result(outcome)
     return {"changed": outcome.changed or made != planned, **result, **module.warned(outcome.notes)}
 
 
@@ -409,7 +408,6 @@ def main() -> None:
         **options.renaming_spec(),
         **options.spark_spec(),
         **progress_spec(),
-        **options.entries_spec(),
         **options.spec_of(CopyOptions),
         "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
         "remove_topics": {"type": "bool", "default": False},

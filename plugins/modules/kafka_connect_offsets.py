@@ -19,7 +19,7 @@ description:
 author: The streamshift.kafka authors (@streamshift)
 extends_documentation_fragment:
   [streamshift.kafka._attributes, streamshift.kafka._attributes.files, streamshift.kafka._cluster.source_destination,
-   streamshift.kafka._mapping.policy, streamshift.kafka._selection.topics, streamshift.kafka._entries,
+   streamshift.kafka._mapping.policy, streamshift.kafka._selection.topics,
    streamshift.kafka._receipt, streamshift.kafka._http_service.rest]
 options:
   state:
@@ -198,7 +198,7 @@ from ..module_utils._model import connect_receipt as file
 from ..module_utils._model.connection import Connection
 from ..module_utils._model.errors import InvalidInput
 from ..module_utils._model.option_names import option_name
-from ..module_utils._model.policies import OnMisplaced, OnRewind, ReturnEntries
+from ..module_utils._model.policies import OnMisplaced, OnRewind
 from ..module_utils._model.replication_policy import ReplicationPolicy
 from ..module_utils._module import files, options, results
 from ..module_utils._module.frame import Module
@@ -239,11 +239,7 @@ def connect_offsets(module: Module) -> dict[str, t.Any]:
         "receipt": path,
         "entries": [
             {**partition._asdict(), "before": before, "after": outcome.after[partition]}
-            for partition, before in results.returned(
-                sorted(outcome.before.items()),
-                ReturnEntries(params["return_entries"]),
-                lambda row: row[1] != outcome.after[row[0]],
-            )
+            for partition, before in sorted(outcome.before.items())
         ],
         "written": outcome.written,
         "misplaced": len(outcome.misplaced),
@@ -319,7 +315,6 @@ def main() -> None:
     spec = {
         **options.cluster_spec("source", "destination"),
         **options.topic_selection_spec(),
-        **options.entries_spec(),
         "state": {"type": "str", "choices": ["present", "rolled_back"], "default": "present"},
         "replicator": {"type": "dict", "default": {}, "options": replicator, "apply_defaults": True},
         "replication_policy": {**options.policy_spec()["replication_policy"], "required": True},

@@ -170,12 +170,6 @@ left_out_groups:
   elements: str
   sample:
     - console-consumer-12345
-left_out_topics:
-  description: Topics that an exclude pattern has left out.
-  returned: success
-  type: list
-  elements: str
-  sample: []
 left_out:
   description: One line for what was selected and is not in the snapshot - topics that an exclude pattern has taken out of a
     group, with their partitions, and groups that have no committed offsets, or whose topics are not selected. Not for groups
@@ -252,7 +246,6 @@ def take(module: Module) -> dict[str, t.Any]:
         ],
         "skipped_groups": list(taken.skipped),
         "left_out_groups": sorted({*taken.left_out_groups, *taken.not_consumer_groups, *taken.skipped}),
-        "left_out_topics": list(taken.left_out_topics),
         "left_out": left_out(taken.snapshot.left_out),
         **module.warned(taken.notes()),
         "diff": diff,

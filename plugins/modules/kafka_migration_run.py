@@ -323,11 +323,6 @@ reason:
   returned: O(state=begun)
   type: str
   sample: null
-taken_over:
-  description: The process whose lease this run has taken over because the process is gone; null if there was none.
-  returned: O(state=begun)
-  type: str
-  sample: null
 scratch:
   description: The temporary directory with the copies of O(aside); null without O(aside).
   returned: O(state=begun)
@@ -423,12 +418,6 @@ risks:
   returned: O(state=assessed)
   type: dict
   sample: {blocker: 1, warning: 4, info: 7}
-changed_files:
-  description: The files that differ from those of the last assessment.
-  returned: O(state=assessed)
-  type: list
-  elements: str
-  sample: [assessment.json, groups.csv, assessment.md, assessment.html]
 note_kinds: {description: "Kinds of the RV(notes), in the same order.", returned: success, type: list, elements: str}
 failure: {description: "What C(msg) says, as data. See C(docs/troubleshooting.md).", returned: failure, type: dict}
 """

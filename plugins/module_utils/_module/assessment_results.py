@@ -116,7 +116,6 @@ def write_assessment(module: Module) -> dict[str, t.Any]:
         "risks": whole.counts,
         "html": paths["assessment.html"],
         "markdown": paths["assessment.md"],
-        "changed_files": changed,
     }
 
 

@@ -11,23 +11,16 @@ from .._migration._backlog.copy_backlog import CopyOutcome
 from .._migration._backlog.entries import RangeSummary
 from .._migration._backlog.removal import Removal
 from .._model.backlog import Backlog, BacklogTopic
-from .._model.plan import Plan
-from .._model.policies import ReturnEntries
 from .._model.progress import counted, first_names
 from . import results
 
 _GROUPS = 3  # that a line names
 
 
-def backlog_result(outcome: CopyOutcome, previous: Plan | None, return_entries: ReturnEntries) -> dict[str, t.Any]:
-    """The members of a module's result, the same of a run and of its prediction but for what only the copy can tell.
-
-    previous: the plan of an earlier run, which tells the entries that have changed.
-    """
+def backlog_result(outcome: CopyOutcome) -> dict[str, t.Any]:
+    """The members of a module's result, the same of a run and of its prediction but for what only the copy can tell."""
     backlog = outcome.backlog
-    known = previous.by_key if previous else {}
-    entries = results.returned(outcome.entries, return_entries, lambda entry: known.get(entry.key) != entry)
-    rows = [results.plan_row(entry) for entry in entries]
+    rows = [results.plan_row(entry) for entry in outcome.entries]
     if outcome.plan is None:
         rows = [{**row, "offset": None} for row in rows]
     return {

@@ -24,7 +24,7 @@ _RECEIPT = "receipt.json"
 
 
 def begin_run(module: Module) -> dict[str, t.Any]:
-    """-> the module's result: held, environment, reason, taken_over, scratch. In check mode, only scratch is made."""
+    """-> the module's result: held, environment, reason, scratch. In check mode, only scratch is made."""
     params = module.params
     directory, mine = params["directory"], lease_of_run(params)
     changed = params["create"] and files.make_directory(directory, check=module.check_mode)
@@ -36,12 +36,12 @@ def begin_run(module: Module) -> dict[str, t.Any]:
         if params["on_locked"] == OnLocked.FAIL:
             raise
         return _result(module, reason=str(exc), changed=changed)
-    taken_over = process_clause(gone.process, gone.host, gone.started) if gone is not None else None
     notes = []
-    if taken_over is not None:
-        text = f"The last run in {directory} ended without releasing it: {taken_over}. This run takes it over."
+    if gone is not None:
+        process = process_clause(gone.process, gone.host, gone.started)
+        text = f"The last run in {directory} ended without releasing it: {process}. This run takes it over."
         notes.append(Note(NoteKind.RUN_TAKEN_OVER, text))
-    return _result(module, mine, taken_over=taken_over, changed=changed, notes=notes)
+    return _result(module, mine, changed=changed, notes=notes)
 
 
 def lease_of_run(params: dict[str, t.Any]) -> file.Lease:
@@ -79,7 +79,6 @@ def _result(
     held: file.Lease | None = None,
     *,
     reason: str | None = None,
-    taken_over: str | None = None,
     changed: bool = False,
     notes: t.Sequence[Note] = (),
 ) -> dict[str, t.Any]:
@@ -93,7 +92,6 @@ def _result(
         "held": held is not None,
         "environment": {} if held is None else {VARIABLE: held.run},
         "reason": reason,
-        "taken_over": taken_over,
         "scratch": None if params["aside"] is None or leaves else _scratch(params["directory"], params["aside"]),
         **module.warned(notes),
     }
