@@ -116,12 +116,18 @@ def variables_of_roles() -> dict[str, dict[str, t.Any]]:
     }
 
 
+# What roles give to a module through roles/common.
+DICTIONARIES = {"_common_look_options": "kafka_migration_info"}
+
+
 def tasks_of(node: t.Any) -> t.Iterator[tuple[str, dict[str, t.Any]]]:
     """The modules of this collection that tasks run, and what they are given."""
     if isinstance(node, dict):
         for key, value in node.items():
             if str(key).startswith("streamshift.kafka.kafka_") and isinstance(value, dict):
                 yield key.rpartition(".")[2], value
+            elif key in DICTIONARIES:
+                yield DICTIONARIES[key], value
             yield from tasks_of(value)
     elif isinstance(node, list):
         for value in node:
