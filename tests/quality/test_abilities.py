@@ -28,7 +28,7 @@ def test_the_page_says_of_each_profile_what_its_test_shows():
 
 
 def test_each_version_of_a_request_is_needed_for_one_thing():
-    found = [(ability.value.key, ability.value.version) for ability in Ability]
+    found = [(ability.value.request, ability.value.version) for ability in Ability]
     assert len(found) == len(set(found))
 
 

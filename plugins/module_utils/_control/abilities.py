@@ -26,7 +26,6 @@ class KnownSince(t.NamedTuple):
     """
 
     request: str
-    key: int
     version: int
     since: str
     use: str
@@ -63,25 +62,21 @@ class Ability(enum.Enum):
     """What is asked of brokers that not every one can do."""
 
     LOG_ENDS = KnownSince(
-        "ListOffsets", 2, 1, "0.10.1", "find where logs begin and end", "Nothing can be planned. Upgrade the brokers"
+        "ListOffsets", 1, "0.10.1", "find where logs begin and end", "Nothing can be planned. Upgrade the brokers"
     )
-    ALL_OFFSETS = KnownSince("OffsetFetch", 9, 2, "0.10.2", "read all that a group has committed", _BY_FILE)
-    GROUP_LIST = KnownSince(
-        "ListGroups", 16, 0, "0.9", "find groups by patterns", "Name the groups instead of patterns"
-    )
+    ALL_OFFSETS = KnownSince("OffsetFetch", 2, "0.10.2", "read all that a group has committed", _BY_FILE)
+    GROUP_LIST = KnownSince("ListGroups", 0, "0.9", "find groups by patterns", "Name the groups instead of patterns")
     MEMBERS = KnownSince(
         "DescribeGroups",
-        15,
         0,
         "0.9",
         "see whether groups have members",
         "Stop the consumers of the groups yourself. Only committed offsets that change are noticed",
     )
-    COORDINATORS = KnownSince("FindCoordinator", 10, 0, "0.9", "find the coordinator of a group", _BY_FILE)
-    COMMITS = KnownSince("OffsetCommit", 8, 2, "0.9", "commit offsets", _BY_FILE)
+    COORDINATORS = KnownSince("FindCoordinator", 0, "0.9", "find the coordinator of a group", _BY_FILE)
+    COMMITS = KnownSince("OffsetCommit", 2, "0.9", "commit offsets", _BY_FILE)
     NO_CREATION = KnownSince(
         "Metadata",
-        3,
         4,
         "0.11",
         "ask for a topic without creating it",
@@ -90,14 +85,12 @@ class Ability(enum.Enum):
     ISOLATION = KnownSince(
         "ListOffsets",
         2,
-        2,
         "0.11",
         "find where open transactions begin",
         "The end of a log counts as the end of what consumers read, as it is without transactions",
     )
     CONFIGS = KnownSince(
         "DescribeConfigs",
-        32,
         0,
         "0.11",
         "read the settings of topics",
@@ -107,27 +100,24 @@ class Ability(enum.Enum):
     )
     TRANSACTIONS = KnownSince(
         "AddPartitionsToTxn",
-        24,
         0,
         "0.11",
         "write in transactions, and records with headers",
         "No backlog can be copied to these brokers",
         last=0,
     )
-    ACLS = KnownSince("DescribeAcls", 29, 0, "0.11", "read ACLs", "Promote topics without ACLs")
-    PREFIXED_ACLS = KnownSince("CreateAcls", 30, 1, "2.0", "create prefixed ACLs", "Promote topics without ACLs")
+    ACLS = KnownSince("DescribeAcls", 0, "0.11", "read ACLs", "Promote topics without ACLs")
+    PREFIXED_ACLS = KnownSince("CreateAcls", 1, "2.0", "create prefixed ACLs", "Promote topics without ACLs")
     TRANSACTION_COORDINATORS = KnownSince(
         "FindCoordinator",
-        10,
         1,
         "0.11",
         "find the coordinator of a transaction",
         "No backlog can be copied to these brokers",
     )
-    ADD_PARTITIONS = KnownSince("CreatePartitions", 37, 0, "1.0", "add partitions", "Add them with kafka-topics")
+    ADD_PARTITIONS = KnownSince("CreatePartitions", 0, "1.0", "add partitions", "Add them with kafka-topics")
     LOG_SIZES = KnownSince(
         "DescribeLogDirs",
-        35,
         0,
         "1.0",
         "tell how large logs are, and how much room there is",
@@ -135,7 +125,6 @@ class Ability(enum.Enum):
     )
     REMOVE_GROUPS = KnownSince(
         "DeleteGroups",
-        42,
         0,
         "1.1",
         "remove groups",
@@ -144,7 +133,6 @@ class Ability(enum.Enum):
     )
     KEPT_OFFSETS = KnownSince(
         "OffsetCommit",
-        8,
         5,
         "2.1",
         "keep the committed offsets of a group as long as it has members",
@@ -152,14 +140,13 @@ class Ability(enum.Enum):
         "So nobody knows until when groups can go back; if their offsets are gone, restore them from a snapshot",
     )
     GROUP_OPERATIONS = KnownSince(
-        "DescribeGroups", 15, 3, "2.3", "find out what the user may do with groups", _NOT_CHECKED.format("groups")
+        "DescribeGroups", 3, "2.3", "find out what the user may do with groups", _NOT_CHECKED.format("groups")
     )
     TOPIC_OPERATIONS = KnownSince(
-        "Metadata", 3, 8, "2.3", "find out what the user may do with topics", _NOT_CHECKED.format("topics")
+        "Metadata", 8, "2.3", "find out what the user may do with topics", _NOT_CHECKED.format("topics")
     )
     EPOCH_ENDS = KnownSince(
         "OffsetForLeaderEpoch",
-        23,
         3,
         "2.3",
         "tell where the records of a leader epoch end",
@@ -167,11 +154,10 @@ class Ability(enum.Enum):
         "committed offset",
     )
     ALTER_CONFIGS = KnownSince(
-        "IncrementalAlterConfigs", 44, 0, "2.3", "change single settings of topics", "Change them with kafka-configs"
+        "IncrementalAlterConfigs", 0, "2.3", "change single settings of topics", "Change them with kafka-configs"
     )
     REMOVE_OFFSETS = KnownSince(
         "OffsetDelete",
-        47,
         0,
         "2.4",
         "remove single committed offsets",
@@ -179,17 +165,15 @@ class Ability(enum.Enum):
     )
     STABLE_OFFSETS = KnownSince(
         "OffsetFetch",
-        9,
         7,
         "2.5",
         "find out whether a transaction that commits offsets is open",
         "Committed offsets are read twice. If such a transaction is open and commits later, the group reads its records again, "
         "and skips none",
     )
-    GROUP_STATES = KnownSince("ListGroups", 16, 4, "2.6", "list groups with their states", "Each group is described")
+    GROUP_STATES = KnownSince("ListGroups", 4, "2.6", "list groups with their states", "Each group is described")
     TOPIC_IDS = KnownSince(
         "Metadata",
-        3,
         10,
         "2.8",
         "tell topics that were created again",
@@ -197,7 +181,6 @@ class Ability(enum.Enum):
     )
     CLUSTER_OPERATIONS = KnownSince(
         "DescribeCluster",
-        60,
         0,
         "2.8",
         "find out what the user may do with the cluster",
@@ -205,7 +188,6 @@ class Ability(enum.Enum):
     )
     TOPICS_BY_ID = KnownSince(
         "DeleteTopics",
-        20,
         6,
         "2.8",
         "delete a topic only if it is the one that was created",
@@ -213,25 +195,23 @@ class Ability(enum.Enum):
     )
     LATEST_TIMES = KnownSince(
         "ListOffsets",
-        2,
         7,
         "3.0",
         "tell the latest time of a log",
         "If a look-up by time finds no record, that is believed, unless a record that was read has such a time",
     )
     MANY_GROUPS = KnownSince(
-        "OffsetFetch", 9, 8, "3.0", "read the offsets of many groups at once", "A request is sent for each group"
+        "OffsetFetch", 8, "3.0", "read the offsets of many groups at once", "A request is sent for each group"
     )
     MANY_COORDINATORS = KnownSince(
         "FindCoordinator",
-        10,
         4,
         "3.0",
         "find the coordinators of many groups at once",
         "A request is sent for each group",
     )
     OPEN_TRANSACTIONS = KnownSince(
-        "ListTransactions", 66, 0, "3.0", "name open transactions", "Messages do not name the transactions"
+        "ListTransactions", 0, "3.0", "name open transactions", "Messages do not name the transactions"
     )
 
 

@@ -23,6 +23,7 @@ from .._model.written import WRITTEN
 from .abilities import Ability, KnownSince
 from .kafka_library import (
     AbstractTokenProvider,
+    ApiKey,
     ConsumerProtocolSubscription,
     KafkaAdminClient,
     KafkaConnectionManager,
@@ -203,7 +204,7 @@ def can(client: AdminClient, ability: Ability) -> bool:
 
 def missing_part(client: AdminClient, ability: Ability) -> KnownSince | None:
     """What is lacking, with what brokers offer instead; None where they offer what is needed."""
-    lowest, highest = client.offered_versions.get(ability.value.key, (0, -1))
+    lowest, highest = client.offered_versions.get(ApiKey[ability.value.request], (0, -1))
     is_offered = highest >= ability.value.version and lowest <= ability.value.last
     return None if is_offered else ability.value._replace(found=highest)
 

@@ -21,6 +21,7 @@ try:
         from kafka.net.sasl.oauth import AbstractTokenProvider
         from kafka.net.selector import NetworkSelector
         from kafka.protocol import admin, consumer, metadata
+        from kafka.protocol.api_key import ApiKey
         from kafka.protocol.consumer.metadata import ConsumerProtocolSubscription
 except ImportError as exc:
     globals()["__getattr__"] = stand_ins(exc)  # type checkers know the names

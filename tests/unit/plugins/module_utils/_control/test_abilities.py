@@ -3,6 +3,7 @@
 import types
 
 import pytest
+from kafka.protocol.api_key import ApiKey
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import commits, topics
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.abilities import (
@@ -18,8 +19,7 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 
 def client_of(**versions):
     """A client whose brokers offer these requests up to these versions, or from one to another."""
-    keys = {ability.value.request: ability.value.key for ability in Ability}
-    offered = {keys[name]: each if isinstance(each, tuple) else (0, each) for name, each in versions.items()}
+    offered = {ApiKey[name]: each if isinstance(each, tuple) else (0, each) for name, each in versions.items()}
     return types.SimpleNamespace(offered_versions=offered)
 
 

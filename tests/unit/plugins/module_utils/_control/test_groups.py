@@ -3,6 +3,7 @@
 from types import SimpleNamespace as Row
 
 import pytest
+from kafka.protocol.api_key import ApiKey
 
 from ansible_collections.streamshift.kafka.plugins.module_utils._control import broker_questions, groups
 from ansible_collections.streamshift.kafka.plugins.module_utils._control.abilities import Ability
@@ -14,7 +15,6 @@ from ansible_collections.streamshift.kafka.plugins.module_utils._model.records i
 
 CONNECTION = Connection("source", ("127.0.0.1:1",))
 GONE = "billing-old"
-METADATA = 3
 
 
 class Brokers:
@@ -22,10 +22,12 @@ class Brokers:
 
     def __init__(self, monkeypatch, version):
         known = [each.value for each in Ability if tuple(map(int, each.value.since.split("."))) <= version]
-        keys = {each.key for each in known}
-        self.offered_versions = {key: (0, max(each.version for each in known if each.key == key)) for key in keys}
+        names = {each.request for each in known}
+        self.offered_versions = {
+            ApiKey[name]: (0, max(each.version for each in known if each.request == name)) for name in names
+        }
         if version >= (1, 0):
-            self.offered_versions[METADATA] = (0, 5)
+            self.offered_versions[ApiKey.Metadata] = (0, 5)
         self.known_brokers = [1]
         self.offset_error = 0
         monkeypatch.setattr(groups, "attempt", lambda _connection, operation: operation(self))
@@ -70,6 +72,6 @@ def test_the_acl_is_named_that_a_list_needs(monkeypatch):
 def test_the_acl_is_named_that_committed_offsets_need(monkeypatch, version, operation):
     brokers = Brokers(monkeypatch, version)
     brokers.offset_error = ErrorCode.GROUP_AUTHORIZATION_FAILED
-    brokers.offered_versions.pop(Ability.LOG_SIZES.value.key, None)  # services need not offer it
+    brokers.offered_versions.pop(ApiKey.DescribeLogDirs, None)  # services need not offer it
     with pytest.raises(NotAuthorized, match=f"needs ACL GROUP {operation} on billing"):
         groups.read_groups(CONNECTION, ["billing"])
