@@ -8,6 +8,7 @@ import typing as t
 
 from .._model.connection import Connection
 from .._model.errors import NotAuthorized
+from .._model.grouping import grouped
 from .._model.progress import first_names
 from .abilities import Ability
 from .admin_client import AdminClient, Request, can
@@ -78,10 +79,7 @@ def raise_for_groups(connection: Connection, codes: t.Mapping[str, int], operati
 
 def by_node(coordinators: t.Mapping[str, int]) -> dict[int, list[str]]:
     """The groups of each broker."""
-    nodes: dict[int, list[str]] = {}
-    for group, node in coordinators.items():
-        nodes.setdefault(node, []).append(group)
-    return nodes
+    return grouped((node, group) for group, node in coordinators.items())
 
 
 def chunks(groups: t.Sequence[str]) -> t.Iterator[t.Sequence[str]]:

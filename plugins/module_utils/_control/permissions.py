@@ -10,6 +10,7 @@ import uuid
 from .._model.background import at_once
 from .._model.connection import Connection
 from .._model.errors import BrokerError
+from .._model.grouping import grouped
 from .._model.notes import Note
 from .._model.option_names import option_name
 from .abilities import Ability, KnownSince, not_told_notes
@@ -118,11 +119,8 @@ def not_offered(connection: Connection, *abilities: Ability) -> list[KnownSince]
 
 
 def _needs(*pairs: tuple[t.Collection[str], str]) -> dict[str, set[str]]:
-    needs: dict[str, set[str]] = {}
-    for names, operation in pairs:
-        for name in names:
-            needs.setdefault(name, set()).add(operation)
-    return needs
+    needs = grouped((name, operation) for names, operation in pairs for name in names)
+    return {name: set(operations) for name, operations in needs.items()}
 
 
 def _allowed_on_groups(client: AdminClient, groups: t.Sequence[str]) -> dict[str, t.Collection[int]]:

@@ -19,6 +19,7 @@ from .._model.connection import Connection
 from .._model.documents import utc_text
 from .._model.errors import MigrationError
 from .._model.group_overview import GroupOverview
+from .._model.grouping import nested
 from .._model.known_names import TOPICS, is_streams_topic, known
 from .._model.moves import moves, moves_text
 from .._model.progress import counted, first_names, first_of
@@ -100,12 +101,11 @@ def _sinks(workers: t.Iterable[ConnectRest], risks: list[Risk]) -> dict[str, Sin
 
 def _next_offsets(groups: t.Iterable[GroupOverview]) -> dict[TopicPartition, dict[int, int]]:
     """The offsets from which groups have not consumed, with their lag, by partition."""
-    wanted: dict[TopicPartition, dict[int, int]] = {}
-    for group in groups:
-        for partition, offset in group.next_offsets.items():
-            lag = group.partition_lag(partition)
-            wanted.setdefault(partition, {})[offset] = lag.offsets if lag else 0
-    return wanted
+    return nested(
+        ((partition, offset), lag.offsets if (lag := group.partition_lag(partition)) else 0)
+        for group in groups
+        for partition, offset in group.next_offsets.items()
+    )
 
 
 def _moving(connection: Connection, groups: t.Sequence[GroupOverview], begun: float, watch: float) -> t.Iterator[Risk]:

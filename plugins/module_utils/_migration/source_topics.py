@@ -13,6 +13,7 @@ from .._control.schema_registry import schema_ids
 from .._control.topics import TopicSettings
 from .._model.connection import Connection
 from .._model.errors import MigrationError
+from .._model.grouping import grouped
 from .._model.known_names import TOPICS, known
 from .._model.progress import counted, first_of
 from .._model.records import NO_TIMESTAMP, TopicPartition, every_partition
@@ -137,9 +138,7 @@ def sampled_schema_ids(connection: Connection, seen: ClusterTopics) -> dict[str,
             records += tables.read_records(connection, ranges[begin : begin + _AT_A_TIME], True, tables.SAMPLING)
     except MigrationError as exc:
         seen.risks.append(_unseen(f"Records could not be sampled for ids of schemas: {exc}"))
-    contents: dict[str, list[tables.StoredRecord]] = {}
-    for record in records:
-        contents.setdefault(record.partition.topic, []).append(record)
+    contents = grouped((record.partition.topic, record) for record in records)
     ids = {
         topic: schema_ids(record.key for record in rows) | schema_ids(record.value for record in rows)
         for topic, rows in contents.items()

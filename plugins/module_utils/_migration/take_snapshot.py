@@ -15,6 +15,7 @@ from .._model.connection import Connection
 from .._model.errors import GroupBusy, Refused
 from .._model.failure_kinds import FailureKind
 from .._model.group_state import GroupReading, open_text, partitions_of
+from .._model.grouping import nested
 from .._model.known_names import GROUPS, known
 from .._model.moves import Move
 from .._model.notes import Note, NoteKind, excluded
@@ -86,9 +87,7 @@ class TakenSnapshot(t.NamedTuple):
             )
             notes.append(Note(NoteKind.GROUP_IN_USE, text))
         if self.snapshot.open:
-            opened: dict[str, dict[TopicPartition, str]] = {}
-            for transaction in self.snapshot.open:
-                opened.setdefault(transaction.group, {})[transaction.partition] = transaction.told
+            opened = nested(((group, partition), told) for group, partition, told in self.snapshot.open)
             clauses = "; ".join(
                 f"{visible_name(name)}: {open_text(transactions)}" for name, transactions in opened.items()
             )

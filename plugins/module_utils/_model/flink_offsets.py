@@ -19,6 +19,7 @@ import typing as t
 
 from . import documents
 from .errors import InvalidFile
+from .grouping import grouped
 from .records import LEGAL_TOPIC, TopicPartition
 from .stock_csv import BYTE_ORDER_MARK
 
@@ -38,10 +39,11 @@ _Options: t.TypeAlias = "dict[str, tuple[str, int]]"  # by name: the value, and 
 
 def to_table_options(positions: t.Mapping[TopicPartition, int | None]) -> str:
     """The options of a table for each topic, with a blank line between them. A partition without an offset is not in it."""
-    offsets: dict[str, list[str]] = {}
-    for (topic, partition), offset in sorted(positions.items()):
-        if offset is not None:
-            offsets.setdefault(topic, []).append(f"partition:{partition},offset:{offset}")
+    offsets = grouped(
+        (topic, f"partition:{partition},offset:{offset}")
+        for (topic, partition), offset in sorted(positions.items())
+        if offset is not None
+    )
     return "\n".join(
         f"'{_TOPIC}' = '{topic}',\n'{_MODE}' = 'specific-offsets',\n'{_OFFSETS}' = '{';'.join(values)}'\n"
         for topic, values in offsets.items()

@@ -10,6 +10,7 @@ import typing as t
 from .errors import InvalidInput
 from .failure_kinds import FailureKind
 from .faults import all_of
+from .grouping import grouped
 from .notes import Note
 from .option_names import option_name
 from .progress import counted, first_names, first_of
@@ -87,14 +88,12 @@ def sort_groups(waves: t.Sequence[Wave], existing: t.Collection[str]) -> WaveGro
     """Which of the existing groups each wave selects. Groups that every selection leaves out by default are in no list."""
     groups: dict[str, list[str]] = {}
     gone: dict[str, list[str]] = {}
-    waves_of: dict[str, list[str]] = collections.defaultdict(list)
     known = frozenset(existing)
     for wave in waves:
         names = wave.selection.select_groups(known).names
         groups[wave.name] = [name for name in names if name in known]
         gone[wave.name] = [name for name in names if name not in known]
-        for name in groups[wave.name]:
-            waves_of[name].append(wave.name)
+    waves_of = grouped((name, wave) for wave, names in groups.items() for name in names)
     wanted = Selection(group_patterns=(".*",)).select_groups(known).names
     return WaveGroups(
         groups,

@@ -12,11 +12,11 @@ from .._model import offset_formats, snapshot
 from .._model.connection import Connection
 from .._model.errors import InvalidInput, Refused
 from .._model.failure_kinds import FailureKind
+from .._model.grouping import nested
 from .._model.notes import Note, NoteKind
 from .._model.offset_formats import OffsetFormat
 from .._model.plan import Plan
 from .._model.progress import are, counted, part_of
-from .._model.records import TopicPartition
 from .._model.snapshot import Snapshot
 from .._model.verdicts import Verdict
 from . import files, results
@@ -80,10 +80,7 @@ def export_of(plan: Plan, path: str, form: OffsetFormat) -> Export:
             remedy="remove the cause and plan again; without export, the plan alone is written",
             kind=FailureKind.PLAN_BLOCKED,
         )
-    groups: dict[str, dict[TopicPartition, int | None]] = {}
-    for entry in plan.entries:
-        groups.setdefault(entry.group, {})[entry.partition] = entry.offset
-    text = offset_formats.to_text(form, groups)
+    text = offset_formats.to_text(form, nested((entry.key, entry.offset) for entry in plan.entries))
     missing = collections.Counter(entry.verdict.value for entry in plan.entries if entry.offset is None)
     lacks = []
     if missing and form is OffsetFormat.CSV:

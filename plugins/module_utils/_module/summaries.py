@@ -10,6 +10,7 @@ import typing as t
 from .._model.cluster_identity import LogRange
 from .._model.group_lag import GroupLag, lag_sum
 from .._model.group_state import CommittedOffset
+from .._model.grouping import grouped
 from .._model.left_out import entry_lines
 from .._model.plan import Plan, PlanEntry
 from .._model.progress import counted
@@ -36,10 +37,11 @@ def plan_summary(
     logs: where they start and end, for a plan inside one cluster. A line then shows an old group and a new one side by side,
     with their lags on the partitions that the one gets from the other.
     """
-    groups: dict[tuple[str, ...], list[PlanEntry]] = {}
-    for entry in sorted(plan.entries, key=lambda entry: entry.key):
-        for old in sorted({at.group for at in entry.source}) if logs is not None else [""]:
-            groups.setdefault((old, entry.group), []).append(entry)
+    groups = grouped(
+        ((old, entry.group), entry)
+        for entry in sorted(plan.entries, key=lambda entry: entry.key)
+        for old in (sorted({at.group for at in entry.source}) if logs is not None else [""])
+    )
     fine = [names for names, entries in groups.items() if _is_fine(entries)] if len(groups) > MOST_LINES else []
     folded = set(fine)
     told = [names for names in groups if names not in folded]

@@ -20,6 +20,7 @@ import typing as t
 from .._matching.axis import Axis
 from .._matching.evidence import Span, united
 from .._model.connection import Connection
+from .._model.grouping import grouped
 from .._model.match_on import FINGERPRINTED
 from .._model.records import TopicPartition
 from .._records.scanning import Range
@@ -87,9 +88,7 @@ _Partitions = tuple[tuple[TopicPartition, ...], ...]
 
 def read_once(pairs: t.Iterable[LogPair]) -> dict[_Partitions, LogPair]:
     """What is read of pairs that may overlap, by their partitions: the same offsets once for all of them."""
-    together: dict[_Partitions, list[LogPair]] = {}
-    for pair in pairs:
-        together.setdefault(pair.partitions, []).append(pair)
+    together = grouped((pair.partitions, pair) for pair in pairs)
     return {
         partitions: LogPair(*(_united(itertools.chain(*side)) for side in zip(*overlapping, strict=True)))
         for partitions, overlapping in together.items()

@@ -15,6 +15,7 @@ from ..._model.connection import Connection
 from ..._model.copy_progress import Progress, Run, all_groups, transactional_number
 from ..._model.errors import BrokerError, MigrationError, Refused
 from ..._model.failure_kinds import FailureKind
+from ..._model.grouping import grouped
 from ..._model.notes import Note
 from ..._model.plan import PlanEntry
 from ..._model.progress import Say, counted
@@ -130,10 +131,7 @@ class CopyRun:
     def _jobs(self, backlog: Backlog, largest: t.Mapping[str, int], renew_seconds: float, parallel: int) -> list[Job]:
         """One for each transactional id. parallel: how many tasks run at a time."""
         bounds = positions.partition_bounds(self.source, [each.source for each in backlog.ranges])
-        numbered: dict[int, list[BacklogRange]] = {}
-        for backlog_range in backlog.ranges:
-            if backlog_range.copies:
-                numbered.setdefault(transactional_number(backlog_range.destination), []).append(backlog_range)
+        numbered = grouped((transactional_number(each.destination), each) for each in backlog.ranges if each.copies)
         limit = self.options.max_bytes_per_second
         return [
             Job(

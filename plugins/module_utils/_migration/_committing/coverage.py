@@ -9,6 +9,7 @@ import typing as t
 from ..._model.errors import Refused
 from ..._model.failure_kinds import FailureKind
 from ..._model.faults import raise_any
+from ..._model.grouping import grouped, nested
 from ..._model.moves import moves, moves_text
 from ..._model.option_names import because_of, option_name, ways
 from ..._model.plan import Plan
@@ -115,9 +116,7 @@ def check_selected(plan: Plan, selection: Selection) -> list[str]:
 
     Returns a line for each group that is named and not in the plan.
     """
-    partitions: dict[str, set[TopicPartition]] = {}
-    for entry in plan.entries:
-        partitions.setdefault(entry.group, set()).add(entry.partition)
+    partitions = grouped(entry.key for entry in plan.entries)
     strange = sorted(partitions.keys() - {*selection.select_groups(partitions).names})
     topics = selection.topics_of(partitions)
     others = sorted(
@@ -146,7 +145,7 @@ def _other_groups(planned: set[str], taken: set[str]) -> str:
 
 def _difference(planned: _Positions, taken: _Positions) -> str:
     """What differs, group by group, with both offsets."""
-    before, after = _by_group(planned), _by_group(taken)
+    before, after = nested(planned.items()), nested(taken.items())
     moved = {
         group: moves(before.get(group, {}), after.get(group, {})) for group in sorted(before.keys() | after.keys())
     }
@@ -154,10 +153,3 @@ def _difference(planned: _Positions, taken: _Positions) -> str:
     if not lines:
         return "every offset is the same, but metadata, leader epochs or the groups' types differ"
     return first_of(lines, _NAMED, "more groups")
-
-
-def _by_group(positions: _Positions) -> dict[str, dict[TopicPartition, int | None]]:
-    offsets: dict[str, dict[TopicPartition, int | None]] = {}
-    for (group, partition), offset in positions.items():
-        offsets.setdefault(group, {})[partition] = offset
-    return offsets

@@ -11,7 +11,8 @@ from ..._control.configs import broker_number
 from ..._model.connection import Connection
 from ..._model.errors import Refused
 from ..._model.failure_kinds import FailureKind
-from ..._model.group_state import Commits, CommittedOffset
+from ..._model.group_state import CommittedOffset
+from ..._model.grouping import nested
 from ..._model.receipt import Key
 
 METADATA_LIMIT = "offset.metadata.max.bytes"
@@ -24,10 +25,7 @@ def check_targets(destination: Connection, targets: t.Mapping[Key, CommittedOffs
     Each names the first entry that it is about. Where their limit may not be read, it is Kafka's default. A cluster is asked
     only where an entry has metadata.
     """
-    wanted: dict[str, Commits] = {}
-    for (group, partition), target in sorted(targets.items()):
-        if target is not None:
-            wanted.setdefault(group, {})[partition] = target
+    wanted = nested((key, target) for key, target in sorted(targets.items()) if target is not None)
     commits.check_possible(destination, wanted)
     lengths = {key: _length(target.metadata) for key, target in sorted(targets.items()) if target and target.metadata}
     if not lengths:

@@ -18,6 +18,7 @@ from ..._model.connection import Connection
 from ..._model.errors import BrokerError, GroupBusy, MigrationError
 from ..._model.failure_kinds import FailureKind
 from ..._model.group_state import GroupReading
+from ..._model.grouping import grouped, nested
 from ..._model.idle import members_problem
 from ..._model.moves import Move, moves, moves_text
 from ..._model.notes import Note, NoteKind
@@ -150,15 +151,12 @@ class SourceWatch:
 
     def _without_used(self, writes: Writes, uses: t.Mapping[str, Use]) -> tuple[Writes, list[str]]:
         """The writes of the other groups, and a line for each destination group that is left out."""
-        destinations: dict[str, set[str]] = {}
-        for entry in self._plan.entries:
-            for at in entry.source:
-                destinations.setdefault(at.group, set()).add(entry.group)
+        destinations = grouped((at.group, entry.group) for entry in self._plan.entries for at in entry.source)
         concerned = {group for group, _partition in {*writes.set, *self._settled}}
         lines = {
             group: f"{group}: its source group {use}: left out{because_of('on_active_source', 'skip_group')}"
             for name, use in sorted(uses.items(), reverse=True)
-            for group in destinations[name] & concerned
+            for group in concerned.intersection(destinations[name])
         }
         left = dataclasses.replace(writes.without(lines), alone=writes.alone | lines.keys())
         return left, [lines[group] for group in sorted(lines)]
@@ -175,12 +173,8 @@ class SourceWatch:
     def _stood(self, keys: t.Collection[Key]) -> dict[str, dict[TopicPartition, int | None]]:
         """What the plan was made from, by the source groups that became the destination groups of these keys."""
         wanted = {group for group, _partition in keys}
-        stood: dict[str, dict[TopicPartition, int | None]] = {}
-        for entry in self._plan.entries:
-            for at in entry.source:
-                if entry.group in wanted:
-                    stood.setdefault(at.group, {})[at.partition] = at.offset
-        return stood
+        entries = (entry for entry in self._plan.entries if entry.group in wanted)
+        return nested(((at.group, at.partition), at.offset) for entry in entries for at in entry.source)
 
     def _written(self, keys: t.Collection[Key]) -> set[tuple[str, TopicPartition]]:
         return {(at.group, at.partition) for entry in self._plan.entries if entry.key in keys for at in entry.source}

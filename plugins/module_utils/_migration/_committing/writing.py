@@ -15,12 +15,12 @@ from ..._model.connection import Connection
 from ..._model.errors import BrokerError, GroupBusy, NotAuthorized
 from ..._model.failure_kinds import FailureKind
 from ..._model.group_state import CommittedOffset, GroupReading, commit_text, commits_of, open_text, same_commit
+from ..._model.grouping import grouped, nested
 from ..._model.idle import idle_problem
 from ..._model.option_names import because_of, option_name, ways
 from ..._model.policies import OnActiveGroup
 from ..._model.progress import counted, part_of
 from ..._model.receipt import Key
-from ..._model.records import TopicPartition
 from ..._model.visible_text import names_text
 from .. import quiet
 from .conflicts import Target
@@ -54,9 +54,7 @@ def read_named_groups(
 def _read_beside(
     destination: Connection, names: t.Collection[str], without: t.Iterable[Key]
 ) -> dict[str, GroupReading]:
-    beside: dict[str, list[TopicPartition]] = {}
-    for group, partition in without:
-        beside.setdefault(group, []).append(partition)
+    beside = grouped(without)
     more: dict[str, t.Any] = {"beside": beside} if beside else {}
     return groups.read_groups(destination, sorted(names), **more)
 
@@ -185,13 +183,8 @@ class Written:
 
 def write_commits(destination: Connection, targets: t.Mapping[Key, Target]) -> Written:
     """Commit these offsets, remove commits where there is none, and read back what was not refused."""
-    to_set: dict[str, dict[TopicPartition, CommittedOffset]] = {}
-    to_remove: dict[str, list[TopicPartition]] = {}
-    for (group, partition), target in sorted(targets.items()):
-        if target is None:
-            to_remove.setdefault(group, []).append(partition)
-        else:
-            to_set.setdefault(group, {})[partition] = target
+    to_set = nested((key, target) for key, target in sorted(targets.items()) if target is not None)
+    to_remove = grouped(key for key, target in sorted(targets.items()) if target is None)
     set_errors = commits.commit_offsets(destination, to_set) if to_set else {}
     removal_errors = commits.delete_offsets(destination, to_remove) if to_remove else {}
     refused = {
@@ -240,10 +233,7 @@ def check_write_acls(
 
 def _check_removal(destination: Connection, targets: t.Mapping[Key, Target], deletes: t.Collection[str]) -> None:
     """Raise BrokerError where brokers cannot remove this, such as single offsets of a group that keeps others."""
-    removed: dict[str, set[TopicPartition]] = {}
-    for (group, partition), target in targets.items():
-        if target is None:
-            removed.setdefault(group, set()).add(partition)
+    removed = grouped(key for key, target in targets.items() if target is None)
     if not removed and not deletes:
         return
     asked = (Ability.REMOVE_GROUPS, *((Ability.REMOVE_OFFSETS,) if removed else ()))
@@ -254,7 +244,7 @@ def _check_removal(destination: Connection, targets: t.Mapping[Key, Target], del
         kept = {group for (group, _partition), target in targets.items() if target is not None}
         readings = read_named_groups(destination, removed)
         for group, partitions in sorted(removed.items()):
-            if group in kept or readings[group].offsets.keys() - partitions:
+            if group in kept or readings[group].offsets.keys() - set(partitions):
                 raise need.refusal(str(destination), group)
 
 

@@ -4,13 +4,13 @@
 
 from __future__ import annotations
 
-import collections
 import functools
 import typing as t
 
 from ..._matching.evidence import Span
 from ..._model.background import at_once
 from ..._model.connection import Connection
+from ..._model.grouping import grouped
 from ..._model.match_on import MatchOn
 from ..._model.plan import Copied, PlanEntry
 from ..._model.receipt import Key
@@ -63,10 +63,7 @@ def read_spans(side: ClusterLogs, wanted: set[tuple[TopicPartition, Span]]) -> N
     if not wanted:
         return
     side.learn({partition for partition, _span in wanted})
-    spans: dict[TopicPartition, set[Span]] = collections.defaultdict(set)
-    for partition, span in wanted:
-        spans[partition].add(span)
-    side.read(spans)
+    side.read(grouped(wanted))
 
 
 def flaws_of(entry: PlanEntry, source_logs: ClusterLogs, destination_logs: ClusterLogs) -> t.Iterator[Flaw]:

@@ -12,10 +12,11 @@ from ..._control import groups, topics
 from ..._model.background import at_once
 from ..._model.connection import Connection
 from ..._model.group_state import commit_text, commits_of, same_commit
+from ..._model.grouping import grouped
 from ..._model.mapping import Mapping
 from ..._model.match_on import EVERYTHING, MatchOn
 from ..._model.notes import Note
-from ..._model.plan import Plan, PlanEntry, SourcePosition
+from ..._model.plan import Plan, PlanEntry
 from ..._model.policies import OnActiveGroup
 from ..._model.problems import Problem
 from ..._model.receipt import Receipt
@@ -120,10 +121,8 @@ def of_plan(
     existing = _existing(entries, destination)
     entries, without_records = existing, len(entries) - len(existing)
     planned = collections.Counter((entry.group, entry.source) for entry in plan.entries)
-    together: dict[tuple[str, tuple[SourcePosition, ...]], list[PlanEntry]] = {}
-    for entry in entries:
-        # Entries that several partitions were merged into have the same positions, and are proved together.
-        together.setdefault((entry.group, entry.source), []).append(entry)
+    # Entries that several partitions were merged into have the same positions, and are proved together.
+    together = grouped(((entry.group, entry.source), entry) for entry in entries)
     for what, alike in list(together.items()):
         asked_for = alike[0].verdict is Verdict.REQUESTED or all(at.offset is None for at in alike[0].source)
         # Of what was spread over partitions that were not all written, nobody can tell what is missing.

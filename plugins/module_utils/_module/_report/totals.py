@@ -8,6 +8,7 @@ import collections
 import dataclasses
 import typing as t
 
+from ..._model.grouping import grouped
 from ..._model.readiness import absent_records
 from ..._model.receipt import Receipt, ReceiptEntry
 from ..._model.record_sum import NOTHING, RecordSum
@@ -111,22 +112,17 @@ def _taken(
 
 def group_figures(rows: t.Iterable[GroupPartition]) -> list[GroupFigures]:
     """What the rows of each group come to, in the order of the rows."""
-    by_group: dict[str, list[GroupPartition]] = {}
-    for row in rows:
-        by_group.setdefault(row.group, []).append(row)
-    made = []
-    for group, own in by_group.items():
-        made.append(
-            GroupFigures(
-                group,
-                len(own),
-                collections.Counter(row.verdict for row in own if row.verdict is not None),
-                most_repeats(own),
-                sum(row.state in _COMMITTED for row in own),
-                lag_of(own),
-            )
+    return [
+        GroupFigures(
+            group,
+            len(own),
+            collections.Counter(row.verdict for row in own if row.verdict is not None),
+            most_repeats(own),
+            sum(row.state in _COMMITTED for row in own),
+            lag_of(own),
         )
-    return made
+        for group, own in grouped((row.group, row) for row in rows).items()
+    ]
 
 
 def lag_of(rows: t.Iterable[GroupPartition]) -> int | None:

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# PRIVATE to this collection: no other code may import it.
+"""Values by what they have in common, in the order in which they come. Pure."""
+
+from __future__ import annotations
+
+import typing as t
+
+_Key = t.TypeVar("_Key", bound=t.Hashable)
+_Inner = t.TypeVar("_Inner", bound=t.Hashable)
+_Value = t.TypeVar("_Value")
+
+
+def grouped(pairs: t.Iterable[tuple[_Key, _Value]]) -> dict[_Key, list[_Value]]:
+    """All values of each key."""
+    groups: dict[_Key, list[_Value]] = {}
+    for key, value in pairs:
+        groups.setdefault(key, []).append(value)
+    return groups
+
+
+def nested(rows: t.Iterable[tuple[tuple[_Key, _Inner], _Value]]) -> dict[_Key, dict[_Inner, _Value]]:
+    """What is known of (group, partition), as the partitions of each group."""
+    groups: dict[_Key, dict[_Inner, _Value]] = {}
+    for (key, inner), value in rows:
+        groups.setdefault(key, {})[inner] = value
+    return groups
